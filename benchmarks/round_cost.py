@@ -7,9 +7,9 @@ and has two limits; each measured round is then told to MLflow, a SQLite trackin
 run and as a point of the monitor's run. ``--before`` is another state of this repository, such as
 ``git worktree add ../before 836a301`` makes one: each repeat then plays both, one after the other,
 and the last columns are its figures and their ratio. Milliseconds, medians of the repeats. Parts
-add up to the whole round, and those of MLflow to what it takes on top; figures are drawn once
-more by themselves. Loading mlflow and making its tables is told apart, and so is the memory of the
-process when it is done. A hundred rounds take a minute or two.
+add up to the whole round, and those of MLflow to what it takes on top; figures are drawn and the
+HTML report is made once more by themselves. Loading mlflow and making its tables is told apart, and
+so is the memory of the process when it is done. A hundred rounds take a minute or two.
 """
 
 from __future__ import annotations
@@ -39,8 +39,16 @@ from monitor.domain.report import RoundReport
 from monitor.rounds import publish
 from monitor.rounds.run import run
 from monitor.storage import report_store, round_store, schema
-from monitor.tracking import curve_figures
-from monitor.tracking import figures as timelines
+
+try:
+    from monitor.report import curve_figures
+    from monitor.report import figures as timelines
+    from monitor.report.html import report_html
+except ImportError:  # the code before had its figures elsewhere, and no report
+    from monitor.tracking import curve_figures  # type: ignore[no-redef]
+    from monitor.tracking import figures as timelines  # type: ignore[no-redef]
+
+    report_html = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +83,7 @@ copy (
 """
 ROUND = ("source", "labels", "estimates", "all else")
 MLFLOW = ("round's run", "monitor's run")
-TOLD = (*ROUND, "a round", *MLFLOW, "MLflow on top", "figures alone")
+TOLD = (*ROUND, "a round", *MLFLOW, "MLflow on top", "figures alone", "report alone")
 ONCE = ("loading MLflow, ms", "MB without MLflow", "MB with MLflow")
 
 Figures = dict[str, dict[str, float]]
@@ -243,7 +251,11 @@ class Mlflow:
             earlier = report.model_copy(update={"monitor": "other", "round_key": "other/1"})
             self.loading = sum(self._deliver(earlier).values())
         runs = self._deliver(report)
-        return runs | {"MLflow on top": sum(runs.values()), "figures alone": _drawing(report)}
+        return runs | {
+            "MLflow on top": sum(runs.values()),
+            "figures alone": _drawing(report),
+            "report alone": _writing(report),
+        }
 
     def _deliver(self, report: RoundReport) -> dict[str, float]:
         taken = {}
@@ -271,6 +283,14 @@ def _drawing(report: RoundReport) -> float:
     for name, owner in owners.items():  # by name: the other tree has other ones
         draw = getattr(owner, f"{name}_svg", None) or getattr(owner, f"{name}_png")
         draw(report)
+    return 1e3 * (time.process_time() - begun)
+
+
+def _writing(report: RoundReport) -> float:
+    """Make the HTML report of a round once more."""
+    begun = time.process_time()
+    if report_html is not None:
+        report_html(report)
     return 1e3 * (time.process_time() - begun)
 
 

@@ -86,7 +86,7 @@ def main() -> None:
     asked = parser.parse_args()
     print("monitors  command                 CPU s  server CPU s  wall s  memory MB", flush=True)
     for number in asked.monitors:
-        with tempfile.TemporaryDirectory() as folder, _store(asked.postgres) as store:
+        with tempfile.TemporaryDirectory() as folder, store_on(asked.postgres) as store:
             config = write_config(Path(folder), store.url, number)
             fill_store(config, asked.rounds)
             for name, words in COMMANDS.items():
@@ -98,7 +98,8 @@ def main() -> None:
 
 
 @contextmanager
-def _store(on_postgres: bool) -> Iterator[Store]:
+def store_on(on_postgres: bool) -> Iterator[Store]:
+    """Give a place for a store: a file beside the config, or a PostgreSQL of its own."""
     if not on_postgres:
         yield Store("sqlite:///monitor.db", lambda: 0.0)
         return

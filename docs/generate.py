@@ -27,6 +27,7 @@ from monitor.cli.app import app
 from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile
 from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings
 from monitor.config.web import WebSettings
+from monitor.domain.challenger import Challenger
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
 from monitor.domain.settings import (
     LIMITED_METRICS,
@@ -44,8 +45,10 @@ from monitor.labeling.files import FilesSettings
 from monitor.labeling.label_studio.settings import LabelStudioSettings
 from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
-from monitor.sources.duckdb import Columns, DuckdbSettings
+from monitor.sources.duckdb import DuckdbSettings
+from monitor.sources.lake.settings import LakeSettings
 from monitor.sources.shown_columns import ShownColumn
+from monitor.sources.table_settings import Columns
 from monitor.tracking.mlflow import MlflowSettings
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
@@ -62,8 +65,10 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "pages: tls": TlsSettings,
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
+    "monitors: source of kind lake": LakeSettings,
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
+    "monitors: source.challenger": Challenger,
     "monitors: schedule": Schedule,
     "monitors: sample": Sample,
     "monitors: sample.margin": Margin,
@@ -106,15 +111,24 @@ NOTES = {
     "DuckdbSettings.path": "file, pattern (`predictions/*.parquet`) or list of them, relative to "
     "the config; Parquet, CSV or DuckDB",
     "DuckdbSettings.table": "table or view of a DuckDB file; for no other kind",
-    "DuckdbSettings.columns": "which column holds what",
-    "DuckdbSettings.time_zone": "of times that name no zone; without it they are refused",
-    "DuckdbSettings.where": "only rows whose column has this value, or one of these",
-    "DuckdbSettings.positive": "values of `columns.predicted` that flag a row",
-    "DuckdbSettings.negative": "values that do not; 0 and false unless given, others are refused",
+    "LakeSettings.delta": "folder of a Delta table, relative to the config, or its address",
+    "LakeSettings.storage": "options of deltalake for a store of objects",
+    "LakeSettings.iceberg": "table of an Iceberg catalog",
+    "LakeSettings.catalog": "properties of pyiceberg for the catalog and its store of objects",
+    "TableSettings.columns": "which column holds what",
+    "TableSettings.time_zone": "of times that name no zone; without it they are refused",
+    "TableSettings.where": "only rows whose column has this value, or one of these",
+    "TableSettings.positive": "values of `columns.predicted` that flag a row",
+    "TableSettings.negative": "values that do not; 0 and false unless given, others are refused",
     "Columns.id": "what a prediction is known by; text, whole numbers or UUIDs",
     "Columns.time": "when the prediction was made",
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
+    "ChallengedSettings.challenger": "[another classifier](challenger.md), compared in each round",
+    "Challenger.name": "what people see; a new name begins comparisons anew",
+    "Challenger.score": "its scores; together with `threshold`",
+    "Challenger.threshold": "scores from it on are flagged",
+    "Challenger.predicted": "its predicted class, in place of both; read as `columns.predicted` is",
     "ShownColumn.column": "the column, shown under its own name",
     "ShownColumn.kind": "how it is shown: [what items may show](shown-items.md)",
     "ShownColumn.table": "columns that are shown together, with a row for each",

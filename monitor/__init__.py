@@ -1,8 +1,8 @@
 """Precision and recall of a binary classifier in production, from few human labels.
 
-``estimate`` works on one labeled matrix, ``history`` reads a monitor's rounds as a table, ``plan``
-says how many labels a round needs. They load what they need when called: importing `monitor` or
-`monitor.stats` stays cheap.
+``estimate`` works on one labeled matrix, ``evaluate`` on labeled items, ``history`` reads a
+monitor's rounds as a table, ``plan`` says how many labels a round needs. They load what they need
+when called: importing `monitor` or `monitor.stats` stays cheap.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["estimate", "history", "plan"]
+    from monitor.evaluation.result import Evaluation
+
+__all__ = ["estimate", "evaluate", "history", "plan"]
 
 
 def estimate(
@@ -68,6 +70,91 @@ def estimate(
         tn=tn,
         flagged_size=flagged_size,
         passed_size=passed_size,
+        level=level,
+    )
+
+
+def evaluate(
+    frame: pd.DataFrame,
+    *,
+    label: str = "label",
+    predicted: str | None = None,
+    score: str | None = None,
+    threshold: float | None = None,
+    random: bool = False,
+    weight: Any = None,
+    stratum: Any = None,
+    sizes: Mapping[str, int] | None = None,
+    prevalence: float | None = None,
+    flagged_rate: float | None = None,
+    level: float = 0.95,
+) -> Evaluation:
+    """Evaluate a classifier by labeled items of any balance, adjusted to its population.
+
+    At most one of ``random``, ``weight``, ``sizes`` and ``prevalence`` says how the labels were
+    drawn; without any of them they are taken for a plain random sample, with a warning where
+    their balance speaks against it.
+
+    Parameters
+    ----------
+    frame
+        A row per labeled item.
+    label
+        Column of the truth, 1 or 0.
+    predicted, score, threshold
+        Column of the predicted class, 1 or 0; of the score; and the score from which on an item
+        is flagged, in place of ``predicted``. Curves need the score.
+    random
+        The labels are a plain random sample.
+    weight
+        Column of how many items each row stands for, up to one factor; or these values.
+    stratum, sizes
+        Column of the stratum (the predicted class if not given), and the items of each in the
+        population, such as ``{"flagged": 1600, "passed": 48400}``.
+    prevalence
+        Of the population to hold for; the labels were drawn by actual class, or at random where
+        another share was positive.
+    flagged_rate
+        Share of all items that is flagged: what a plain random sample is checked against.
+    level
+        Posterior probability inside each interval, for each metric by itself.
+
+    Returns
+    -------
+    Evaluation
+        ``metrics``, ``estimates``, ``table()``, ``reference``, ``p3_svg()``, ``curves_svg()``;
+        printed, the main figures.
+
+    Raises
+    ------
+    InputRefused
+        If a value cannot be used, with what to do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labeled = pd.DataFrame({
+    ...     "predicted": [1] * 160 + [0] * 4840,
+    ...     "label": [1] * 138 + [0] * 22 + [1] * 108 + [0] * 4732,
+    ... })
+    >>> found = evaluate(labeled, predicted="predicted", sizes={"flagged": 1600, "passed": 48400})
+    >>> print({end: round(found.estimate("recall")[end], 3) for end in ("point", "low", "high")})
+    {'point': 0.561, 'low': 0.512, 'high': 0.609}
+    """
+    from monitor import api  # noqa: PLC0415
+
+    return api.evaluate(
+        frame,
+        label=label,
+        predicted=predicted,
+        score=score,
+        threshold=threshold,
+        random=random,
+        weight=weight,
+        stratum=stratum,
+        sizes=sizes,
+        prevalence=prevalence,
+        flagged_rate=flagged_rate,
         level=level,
     )
 

@@ -1,4 +1,4 @@
-"""What `monitor.estimate`, `monitor.plan` and `monitor.history` do, and commands of these names.
+"""What `monitor.estimate`, `evaluate`, `plan` and `history` do, and commands of these names.
 
 Each loads what it needs when it is called: an estimate needs neither the config nor a database.
 """
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from monitor.config.model import Config
+    from monitor.evaluation.result import Evaluation
     from monitor.rounds.forecast.plan_window import PlanForecast
 
 MARGIN = 0.05
@@ -32,6 +33,18 @@ def estimate(**matrix: Any) -> dict[str, list[dict[str, Any]]]:
     except ValueError as error:
         raise InputRefused(str(error)) from error
     return {"estimates": [worded(estimate) for estimate in estimates]}
+
+
+def evaluate(frame: pd.DataFrame, **given: Any) -> Evaluation:
+    """Evaluate labeled items (`monitor.evaluate`), and warn where their balance looks chosen."""
+    import warnings
+
+    from monitor.evaluation.frame import evaluate_frame
+
+    found = evaluate_frame(frame, **given)
+    for warning in found.warnings:
+        warnings.warn(warning, stacklevel=3)  # where the caller stands
+    return found
 
 
 def history(monitor: str, config: Path | str) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from monitor.labeling.page import PageLabeler
 from monitor.rounds.context import MonitorContext, ReferenceItems
 from monitor.storage import effect_admin
 from monitor.storage.database import Database
+from monitor.tracking.aliases import MlflowAliases
 from monitor.tracking.links import round_link
 from monitor.tracking.mlflow import MlflowHandler
 from monitor.tracking.shown import MlflowRuns
@@ -102,10 +103,13 @@ def build(
     """
     database = database or Database(config.store_url)
     link = _link(config, database)
+    aliases = MlflowAliases(config.mlflow, config.folder)
     return Application(
         config=config,
         database=database,
-        monitors=tuple(_context(config, monitor, database, clock) for monitor in config.monitors),
+        monitors=tuple(
+            _context(config, monitor, database, clock, aliases) for monitor in config.monitors
+        ),
         handlers=_handlers(config, clock, link),
         clock=clock,
         link=link,
@@ -150,7 +154,11 @@ def _mlflow_page(config: Config, database: Database, monitor: str, key: str) -> 
 
 
 def _context(
-    config: Config, monitor: MonitorConfig, database: Database, clock: Clock
+    config: Config,
+    monitor: MonitorConfig,
+    database: Database,
+    clock: Clock,
+    aliases: MlflowAliases,
 ) -> MonitorContext:
     make = partial(_made_labeler, config, monitor.name, clock, database)
     labeler = _labeler(monitor.labeling, make)
@@ -162,6 +170,7 @@ def _context(
         clock=clock,
         reference=_reference(config, monitor),
         runs=MlflowRuns(config.mlflow, config.folder),
+        aliases=aliases,
         labelers=partial(_labelers, monitor.labeling, labeler, make),
     )
 

@@ -28,7 +28,7 @@ def place(tmp_path, monkeypatch):
 
 
 def test_the_package_exports_these_names():
-    assert monitor.__all__ == ["estimate", "history", "plan"]
+    assert monitor.__all__ == ["estimate", "evaluate", "history", "plan"]
 
 
 def test_an_estimate_is_what_the_command_prints(tmp_path):

@@ -27,6 +27,7 @@ TOGETHER = {
     "tests/labeling/test_mlflow_review.py": "mlflow",
     "tests/labeling/test_mlflow_rounds.py": "mlflow",
     "tests/tracking/": "mlflow",
+    "tests/evaluation/test_evaluator.py": "evaluator",
 }
 """Where tests share what takes seconds to make: each of these runs in one process."""
 

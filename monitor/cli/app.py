@@ -18,6 +18,8 @@ from monitor.cli.commands import (
     labeling,
     labels,
     plan,
+    reports,
+    restate,
     results,
     runs,
     setup,
@@ -29,7 +31,17 @@ from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 SECTIONS = {
     "Get started": ("demo", "init", "plan", "check"),
     "Run what is due": ("run-once", "backfill", "serve", "label"),
-    "Results and labels": ("status", "rounds", "show", "compare", "labels", "alerts", "effects"),
+    "Results and labels": (
+        "status",
+        "rounds",
+        "show",
+        "report",
+        "compare",
+        "labels",
+        "alerts",
+        "restate",
+        "effects",
+    ),
     "Other": ("simulate", "estimate", "users", "backup", "forget", "db"),
 }
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -97,9 +109,11 @@ setup.add_to(app)
 runs.add_to(app)
 labeling.add_to(app)
 results.add_to(app)
+reports.add_to(app)
 effects.add_to(app)
 compare.add_to(app)
 labels.add_to(app)
+restate.add_to(app)
 estimates.add_to(app)
 plan.add_to(app)
 simulate.add_to(app)

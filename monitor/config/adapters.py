@@ -26,6 +26,7 @@ from monitor.labeling.label_studio.settings import LabelStudioSettings
 from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.lake.settings import LakeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema
 
-    from monitor.domain.ports import Labeler
+    from monitor.domain.ports import Labeler, Source
 
 AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter)
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -217,11 +218,20 @@ def _label_studio_labeler(settings: Any, _folder: Any, _clock: Any, database: An
     return LabelStudioLabeler(settings, store)
 
 
+def _lake_source(*made_of: Any) -> Source:
+    from monitor.sources.lake.source import LakeSource  # noqa: PLC0415  few configs have one
+
+    return LakeSource(*made_of)
+
+
 SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     group="pr_monitor.sources",
     wanted=SourceAdapter,
     base=SourceSettings,
-    built_in={"duckdb": SourceAdapter(DuckdbSettings, DuckdbSource)},
+    built_in={
+        "duckdb": SourceAdapter(DuckdbSettings, DuckdbSource),
+        "lake": SourceAdapter(LakeSettings, _lake_source),
+    },
     default="duckdb",
 )
 LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(

@@ -113,7 +113,8 @@ class MonitorConfig(Settings):
     """One classifier to watch.
 
     ``name`` is its name everywhere: commands, tags, experiments. ``model`` (such as
-    ``models:/mail-travel/7``) is linked and tagged in MLflow. ``bad_rows_max`` is the share of
+    ``models:/mail-travel/7``, or ``models:/mail-travel@champion`` to follow an alias) is linked and
+    tagged in MLflow. ``bad_rows_max`` is the share of
     unusable rows above which no round is drawn: few are noise, many are a fault upstream.
     ``hooks`` are names from the section ``hooks``.
     """
@@ -181,6 +182,7 @@ class MonitorConfig(Settings):
             round=RoundSettings(
                 model=self.model,
                 threshold=self.source.threshold,
+                challenger=self.source.challenged_by,
                 schedule=self.schedule,
                 sample=sample,
                 pooling=self.pooling,

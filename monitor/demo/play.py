@@ -173,7 +173,7 @@ def _counter(whole: int, show: Callable[[str], None]) -> Callable[[], None]:
 
 def draw(folder: Path, newest: RoundReport | None) -> Path:
     """Draw the newest round's figure into a file."""
-    from monitor.tracking.figures import timeline_svg  # noqa: PLC0415  with pydantic: half a second
+    from monitor.report.figures import timeline_svg  # noqa: PLC0415  with pydantic: half a second
 
     path = folder / FIGURE
     if newest is not None:

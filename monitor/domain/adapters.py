@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from monitor.domain.challenger import Challenger
     from monitor.domain.ports import Labeler, Source
     from monitor.domain.settings import Labeling
 
@@ -58,6 +59,11 @@ class SourceSettings(Settings):
     def shows_texts_only(self) -> bool:
         """Whether people see texts of an item and nothing of another kind."""
         return True
+
+    @property
+    def challenged_by(self) -> Challenger | None:
+        """Another classifier whose decisions its frames have (`Frame.challenged`); None if not."""
+        return None
 
     @property
     def item_format(self) -> ItemFormat:

@@ -11,7 +11,9 @@
     ├── TryLater             exit 75   something outside is down; running again is safe
     │   ├── StoreUnavailable
     │   ├── SourceUnavailable
+    │   │   └── SnapshotGone           what a round was counted in is kept no longer
     │   ├── LabelsUnavailable
+    │   ├── RegistryUnavailable        MLflow did not tell which version an alias names
     │   └── DeliveryFailed             MLflow or a hook did not take an effect
     ├── RoundMoved           exit 75   another worker was faster
     └── StoppedByBug         exit 1    a step met a fault of this program
@@ -100,8 +102,16 @@ class SourceUnavailable(TryLater):
     """The predictions cannot be reached now."""
 
 
+class SnapshotGone(SourceUnavailable):
+    """A state of the predictions that was read before is kept no longer."""
+
+
 class LabelsUnavailable(TryLater):
     """Where people label cannot be reached now."""
+
+
+class RegistryUnavailable(TryLater):
+    """MLflow did not tell which version of a model an alias names; no round waits for it."""
 
 
 class DeliveryFailed(TryLater):

@@ -86,12 +86,38 @@ def _bands(name: str, edges: Sequence[float], *, unscored: bool) -> list[Stratum
 class Candidate:
     """A prediction that may be drawn; candidates come in the random order of the draw.
 
-    ``segments`` are its values of the frame's segment columns.
+    ``segments`` are its values of the frame's segment columns, ``challenged`` whether the
+    challenger flags it; None where it made no decision, or there is no challenger.
     """
 
     id: str
     score: float | None
     segments: tuple[str, ...] = ()
+    challenged: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """How many items a challenger flags, on how many it made no decision, and its scores' range.
+
+    ``low`` and ``high`` are None where it has no scores.
+    """
+
+    flagged: int
+    undecided: int
+    low: float | None = None
+    high: float | None = None
+
+    def __add__(self, other: Decisions) -> Decisions:
+        """Put the items of both together."""
+        lows = [low for low in (self.low, other.low) if low is not None]
+        highs = [high for high in (self.high, other.high) if high is not None]
+        return Decisions(
+            self.flagged + other.flagged,
+            self.undecided + other.undecided,
+            min(lows, default=None),
+            max(highs, default=None),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +125,14 @@ class StratumFrame:
     """A stratum as counted: its size and its first candidates in random order, no id twice.
 
     ``segments`` holds the size of each value, for each of the frame's segment columns; they add
-    up to ``size``.
+    up to ``size``. ``challenged`` is what the challenger decided on its items.
     """
 
     stratum: Stratum
     size: int
     candidates: tuple[Candidate, ...]
     segments: tuple[Mapping[str, int], ...] = ()
+    challenged: Decisions | None = None
 
 
 class BadRow(StrEnum):
@@ -149,6 +176,11 @@ class Frame:
         Predicted values that are neither positive nor negative, of how many bad rows each.
     newest
         Time of the newest row inside the window, good or bad; None where there is none.
+    snapshot
+        The state of the source that was read, where it can be read again
+        (`monitor.domain.ports.Snapshots`).
+    challenger_fault
+        Why the challenger's decisions could not be read; None where they were, or there is none.
     """
 
     window: Window
@@ -160,6 +192,14 @@ class Frame:
     segment_columns: tuple[str, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
     newest: datetime | None = None
+    snapshot: str | None = field(default=None, compare=False)  # the same rows may be in several
+    challenger_fault: str | None = None
+
+    @property
+    def challenged(self) -> Decisions | None:
+        """What the challenger decided on all items; None where that was not read."""
+        parts = [part.challenged for part in self.strata if part.challenged is not None]
+        return sum(parts[1:], parts[0]) if parts else None
 
     @property
     def flagged_size(self) -> int:
@@ -174,7 +214,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A prediction drawn into a round; score, predicted class and segments are frozen here."""
+    """A prediction drawn into a round; score, decisions and segments are frozen here."""
 
     id: str
     stratum: str
@@ -182,6 +222,7 @@ class Item:
     score: float | None
     predicted: bool
     segments: Mapping[str, str] = field(default_factory=dict)
+    challenged: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,42 @@ class Rescannable(Protocol):
         """
 
 
+@runtime_checkable
+class Snapshots(Protocol):
+    """A source of which an older state can be read for as long as it is kept."""
+
+    def at(self, snapshot: str) -> Source:
+        """Return the source as it was when a frame with this ``snapshot`` was read.
+
+        Reading it raises `SnapshotGone` once it is not kept any more.
+        """
+
+
+def as_counted(source: Source, snapshot: str | None) -> Source:
+    """Return the state of a source that a frame was read from, or the source where it has none."""
+    if snapshot is None or not isinstance(source, Snapshots):
+        return source
+    return source.at(snapshot)
+
+
+class Aliases(Protocol):
+    """Where registered models are.
+
+    ``is_cheap`` says that a look takes one request, so that there may be one at every pass.
+    """
+
+    is_cheap: bool
+
+    def version_of(self, model: str) -> str | None:
+        """Look up which version a URI such as ``models:/mail@champion`` names; None: it names none.
+
+        Raises
+        ------
+        TryLater
+            If there is no answer, or not to us.
+        """
+
+
 class Labeler(Protocol):
     """Where labels come from. Every call is safe to repeat.
 

@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
+from monitor.domain.challenger_rows import ChallengerRow
+from monitor.domain.curve_rows import CurvesRow, DensityRow, PrevalenceRow
+from monitor.domain.next_round import NextRoundRow
 from monitor.domain.payload import Report
 
 
@@ -273,6 +275,23 @@ class CauseRow(Report):
         return self.change[1] <= 0 <= self.change[2]
 
 
+class RestatedRow(Report):
+    """A version that a person asked for, after the time for late labels was over.
+
+    ``rounds`` are the numbers of those that were restated, and ``own`` is whether this is one of
+    them; else it only pools one. ``before`` are precision and recall of version ``replaces``.
+    """
+
+    version: int
+    replaces: int
+    at: datetime
+    by: str
+    reason: str
+    rounds: list[int]
+    own: bool
+    before: list[EstimateRow]
+
+
 class TimelinePoint(Report):
     """One earlier or present round, for the figure: (point, low, high) per metric and basis."""
 
@@ -283,6 +302,7 @@ class TimelinePoint(Report):
     recall_round: tuple[float, float, float] | None = None
     recall_pooled: tuple[float, float, float] | None = None
     alert: bool = False
+    restated: bool = False
 
 
 class RoundReport(Report):
@@ -290,7 +310,13 @@ class RoundReport(Report):
 
     ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
     and in quiet times; None where its way of pooling was not measured. ``strata`` are the score
-    bands; ``cells`` what labels were drawn from, empty where that is the bands.
+    bands; ``cells`` what labels were drawn from, empty where that is the bands. ``snapshot`` is the
+    state of the source that it was drawn from, where that can be read again. ``restated``
+    are the restatements up to this version, the oldest first, and ``program`` is the release that
+    computed it; None in reports of releases that did not say. ``registered`` is
+    the version that the alias in ``model`` named for the window; None where there is no alias, or
+    no single version. ``densities`` and
+    ``next_round`` are missing in older reports.
     """
 
     store_id: str
@@ -329,9 +355,21 @@ class RoundReport(Report):
     agreement: AgreementRow | None = None
     answers: AnswersRow | None = None
     cause: CauseRow | None = None
+    challenger: ChallengerRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
+    snapshot: str | None = None
+    restated: list[RestatedRow] = Field(default_factory=list)
+    program: str | None = None
+    registered: str | None = None
+    densities: list[DensityRow] = Field(default_factory=list)
+    next_round: NextRoundRow | None = None
+
+    @property
+    def watched(self) -> str | None:
+        """Name the version that the predictions are of: what the alias named, else the model."""
+        return self.registered or self.model
 
     def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
         """Find one estimate."""

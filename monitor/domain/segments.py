@@ -7,13 +7,15 @@ called, and that values show as they are, is decided here for all of them.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import Candidate, StratumFrame
 from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from monitor.domain.model import Candidate, StratumFrame
 
 MOST_VALUES = 20
 """Values of a segment column that are shown separately in a window, the largest ones."""
@@ -95,11 +97,10 @@ def with_segments(
 def _with_kept(
     part: StratumFrame, sizes: Sequence[Mapping[str, int]], kept: Sequence[frozenset[str]]
 ) -> StratumFrame:
-    return StratumFrame(
-        part.stratum,
-        part.size,
-        tuple(_named(candidate, kept) for candidate in part.candidates),
-        tuple(folded(values, keep) for values, keep in zip(sizes, kept, strict=True)),
+    return replace(
+        part,
+        candidates=tuple(_named(candidate, kept) for candidate in part.candidates),
+        segments=tuple(folded(values, keep) for values, keep in zip(sizes, kept, strict=True)),
     )
 
 
@@ -116,4 +117,4 @@ def _named(candidate: Candidate, kept: Sequence[frozenset[str]]) -> Candidate:
         return candidate
     values = zip(map(visible, candidate.segments), kept, strict=True)
     named = tuple(value if value in keep else OTHER for value, keep in values)
-    return Candidate(candidate.id, candidate.score, named)
+    return replace(candidate, segments=named)

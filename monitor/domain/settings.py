@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from monitor.domain.challenger import Challenger
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 
@@ -283,13 +284,14 @@ class RoundSettings(Settings):
     ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips
     are), because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are
     the labels of each stratum where a round is done again whose plan is known, and ``first_wave``
-    those of its first wave, where it had two. ``labeling`` is what
-    the labeler's kind has alone (`Labeling.own`), so that a round is read from where its tasks
-    went; None in rounds of older versions.
+    those of its first wave, where it had two, and ``snapshot`` the state of its source that it was
+    drawn from. ``labeling`` is what the labeler's kind has alone (`Labeling.own`), so that a round
+    is read from where its tasks went; None in rounds of older versions.
     """
 
     model: str | None = None
     threshold: float | None = None
+    challenger: Challenger | None = None
     schedule: Schedule
     sample: Sample = Sample()
     pooling: Pooling = Pooling()
@@ -308,6 +310,7 @@ class RoundSettings(Settings):
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
     planned: dict[str, int] | None = None
     first_wave: dict[str, int] | None = None
+    snapshot: str | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
+LONGEST = 2000
+"""Characters of one text; chat services cut or refuse longer ones."""
+
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _STEERING = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -54,3 +57,16 @@ def escaped(char: str) -> str:
     r"""Write a character as its code, such as ``\x1b``."""
     code = ord(char)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"  # noqa: PLR2004
+
+
+def clean(text: str, longest: int = LONGEST) -> str:
+    r"""Return a text on one line, with characters that do not show made visible.
+
+    Examples
+    --------
+    >>> print(clean("a\nb\x1b[31m \u202egnp.exe"))
+    a b\x1b[31m \u202egnp.exe
+    """
+    line = " ".join(text.split())
+    safe = "".join(char if shows(char) else escaped(char) for char in line)
+    return safe if len(safe) <= longest else f"{safe[: longest - 3]}..."

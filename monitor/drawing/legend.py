@@ -19,7 +19,8 @@ _LINE_HEIGHT = 1.35  # font sizes
 class Key(NamedTuple):
     """An entry: how it looks, from left to right, and its words.
 
-    ``look`` is one of ``line``, ``band``, ``interval``, ``point`` and ``alert``.
+    ``look`` is one of ``line``, ``band``, ``bar``, ``interval``, ``point``, ``alert`` and
+    ``restated``.
     """
 
     look: str
@@ -59,6 +60,14 @@ def alert_mark(at: Place, size: float, colour: str) -> str:
     return polygon(corners, colour, "black", 0.5)
 
 
+def restated_mark(at: Place, size: float, colour: str) -> str:
+    """Draw a diamond, as wide as asked, its middle at a place."""
+    x, y = at
+    half = size / 2
+    corners = [(x - half, y), (x, y - half), (x + half, y), (x, y + half)]
+    return polygon(corners, colour, "black", 0.5)
+
+
 def _entry(key: Key, at: Place, size: float) -> list[str]:
     x, y = at
     return [*_swatch(key, (x, y - 0.33 * size)), words_at((x + _WIDTH + _GAP, y), key.label, size)]
@@ -73,7 +82,9 @@ def _swatch(key: Key, at: Place) -> list[str]:
     return {
         "line": [line(at, end, key.colour, 1.6, key.dash)],
         "band": [area(corners, key.colour, BAND), line(at, end, key.colour, 1.8)],
+        "bar": [area(corners, key.colour, 1)],
         "interval": [upright, circle(middle, 2, "white", key.colour)],
         "point": [upright, circle(middle, 2.5, key.colour, "black")],
         "alert": [alert_mark(middle, 7, key.colour)],
+        "restated": [restated_mark(middle, 7, key.colour)],
     }[key.look]

@@ -158,19 +158,25 @@ def _literal(text: str) -> str:
 class OpenTable:
     """An open connection and the relation in it.
 
-    ``types`` maps every column to its DuckDB type; CSV columns are all text, so that an id
-    ``00123`` stays what it is.
+    Parameters
+    ----------
+    place
+        Where it is, for people.
+    types
+        The DuckDB type of every column; CSV columns are all text, so that an id ``00123`` stays
+        what it is.
+    is_text
+        Whether columns have no types of their own.
+    refused
+        The error to raise when it cannot be used.
     """
 
-    files: DataFiles
+    place: str
     connection: duckdb.DuckDBPyConnection
     relation: str
     types: Mapping[str, str]
-
-    @property
-    def is_text(self) -> bool:
-        """Whether columns have no types of their own."""
-        return self.files.kind == "csv"
+    is_text: bool = False
+    refused: type[InputRefused] = SourceRefused
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Run a query with bound values and return all of its rows."""
@@ -181,9 +187,9 @@ class OpenTable:
         if column in self.types:
             return self.types[column]
         message = (
-            f"{self.files} has no column {column!r} ({setting}); {_there_are(self.types, column)}"
+            f"{self.place} has no column {column!r} ({setting}); {there_are(self.types, column)}"
         )
-        raise self.files.refused(message)
+        raise self.refused(message)
 
     def refuse_type(self, column: str, setting: str, wanted: str) -> InputRefused:
         """Build the error for a column of the wrong type, with its first value."""
@@ -193,10 +199,10 @@ class OpenTable:
         )
         example = f" (first value {first[0][0]!r})" if first else ""
         message = (
-            f"{self.files}: column {column!r} ({setting}) is {self.types[column]}{example}; "
+            f"{self.place}: column {column!r} ({setting}) is {self.types[column]}{example}; "
             f"wanted {wanted}"
         )
-        return self.files.refused(message)
+        return self.refused(message)
 
     def id_text(self, column: str, setting: str) -> str:
         """Write an id as text in SQL; refuse types that have no one text form."""
@@ -223,7 +229,7 @@ class OpenTable:
         return f"{quoted(column)} in (select try_cast(unnest(${name}::varchar[]) as {kind}))"
 
 
-def _there_are(columns: Collection[str], wanted: str) -> str:
+def there_are(columns: Collection[str], wanted: str) -> str:
     """Name the columns there are, or of many the first, and the one that comes closest."""
     folded = {name.lower(): name for name in columns}
     close = difflib.get_close_matches(wanted.lower(), folded, n=1, cutoff=0.6)
@@ -248,7 +254,9 @@ def opened(files: DataFiles) -> Iterator[OpenTable]:
         with session(alone=files.kind == "duckdb") as connection:
             relation = _relation(connection, files, paths)
             described = connection.execute(f"describe select * from {relation}").fetchall()  # noqa: S608
-            yield OpenTable(files, connection, relation, {row[0]: row[1] for row in described})
+            types = {row[0]: row[1] for row in described}
+            is_text = files.kind == "csv"
+            yield OpenTable(str(files), connection, relation, types, is_text, files.refused)
     except duckdb.Error as error:
         raise _as_ours(error, files) from error
 
@@ -352,8 +360,9 @@ def describe(
         check_table(kind_of(paths), table)
     except ValueError as error:
         raise SourceRefused(str(error)) from error
-    with opened(DataFiles(paths, folder, table)) as data:
-        listed = ", ".join(_literal(glob.escape(path)) for path in data.files.found())
+    files = DataFiles(paths, folder, table)
+    with opened(files) as data:
+        listed = ", ".join(_literal(glob.escape(path)) for path in files.found())
         guessed = f"read_csv([{listed}], header = true, union_by_name = true)"
         relation = guessed if data.is_text else data.relation
         types = data.rows(f"describe select * from {relation}")  # noqa: S608

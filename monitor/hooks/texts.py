@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from monitor.domain.visible import escaped, shows
+from monitor.domain.visible import LONGEST, clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from monitor.domain.report import Notice
 
-LONGEST = 2000
-"""Characters of one text; chat services cut or refuse longer ones."""
+__all__ = ["BREAK", "LONGEST", "body", "clean", "disarmed", "title"]
 
 BREAK = "\u200b"
 """A zero-width space: taken out by no service, and no part of any name or markup."""
@@ -33,19 +32,6 @@ _STATES = {
     "delivery.recovered": "delivered again",
     "test": "TEST",
 }
-
-
-def clean(text: str, longest: int = LONGEST) -> str:
-    r"""Return a text on one line, with characters that do not show made visible.
-
-    Examples
-    --------
-    >>> print(clean("a\nb\x1b[31m \u202egnp.exe"))
-    a b\x1b[31m \u202egnp.exe
-    """
-    line = " ".join(text.split())
-    safe = "".join(char if shows(char) else escaped(char) for char in line)
-    return safe if len(safe) <= longest else f"{safe[: longest - 3]}..."
 
 
 def disarmed(text: str) -> str:

@@ -6,20 +6,16 @@ MLflow's client is not used: importing it costs 100 MB in a process that otherwi
 
 from __future__ import annotations
 
-import configparser
 import json
-import os
-import ssl
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
+from monitor.domain.mlflow_login import http_client
 from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-CONNECT_SECONDS = 3
 MOST_BYTES = 64_000_000
 """Of one answer; that of 300 traces has less than one of it."""
 
@@ -72,15 +67,7 @@ class MlflowRest:
     @contextmanager
     def open(self) -> Iterator[Calls]:
         """Keep one connection for several requests."""
-        import httpx  # noqa: PLC0415  0.1 s, needed only where MLflow is asked
-
-        seconds = self.timeout.total_seconds()
-        with httpx.Client(
-            auth=_basic(),
-            headers={} if _basic() else _bearer(),
-            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
-            verify=_trust(*map(os.environ.get, _TRUST)),
-        ) as client:
+        with http_client(self.timeout.total_seconds()) as client:
             yield Calls(client, self)
 
 
@@ -183,47 +170,3 @@ def _as_json(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return answer if isinstance(answer, dict) else None
-
-
-_TRUST = (
-    "MLFLOW_TRACKING_INSECURE_TLS",
-    "MLFLOW_TRACKING_SERVER_CERT_PATH",
-    "MLFLOW_TRACKING_CLIENT_CERT_PATH",
-)
-
-
-@cache
-def _trust(insecure: str | None, authority: str | None, own: str | None) -> ssl.SSLContext:
-    """Make of MLflow's variables what certificates are checked by; loading them takes a while."""
-    import httpx  # noqa: PLC0415
-
-    context = ssl.create_default_context(cafile=authority) if authority else None
-    if context is None:
-        context = httpx.create_ssl_context(verify=(insecure or "").lower() not in {"true", "1"})
-    if own:
-        context.load_cert_chain(own)
-    return context
-
-
-def _basic() -> tuple[str, str] | None:
-    """User and password as MLflow's client takes them: of the environment, else of its file."""
-    kept = _kept_credentials()
-    pair = [
-        os.environ.get(f"MLFLOW_TRACKING_{name}") or kept.get(f"mlflow_tracking_{name.lower()}", "")
-        for name in ("USERNAME", "PASSWORD")
-    ]
-    return (pair[0], pair[1]) if all(pair) else None
-
-
-def _kept_credentials() -> Mapping[str, str]:
-    parser = configparser.ConfigParser(interpolation=None)
-    try:
-        parser.read(Path("~/.mlflow/credentials").expanduser(), encoding="utf-8")
-    except (configparser.Error, UnicodeDecodeError, OSError, RuntimeError):
-        return {}
-    return dict(parser["mlflow"]) if "mlflow" in parser else {}
-
-
-def _bearer() -> dict[str, str]:
-    token = os.environ.get("MLFLOW_TRACKING_TOKEN")
-    return {"authorization": f"Bearer {token}"} if token else {}

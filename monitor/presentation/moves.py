@@ -141,6 +141,15 @@ def corrected_reason(version: int) -> str:
     return f"labels changed: version {version}"
 
 
+def restated_reason(version: int, by: str, why: str) -> str:
+    """Say why a round has a version that a person asked for.
+
+    >>> restated_reason(2, "ana", "the truth file was wrong in May.")
+    'restated by ana, the truth file was wrong in May: version 2'
+    """
+    return f"restated by {by}, {why.strip().rstrip('.')}: version {version}"
+
+
 def overtaken_reason(version: int) -> str:
     """Say why a round of a restored store has a version above those that MLflow shows."""
     return f"MLflow showed a later version: version {version}"

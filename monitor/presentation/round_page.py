@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import EvidenceState
-from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow
+from monitor.domain.challenger_rows import ChallengerRow
+from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, RestatedRow
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import (
     BASES,
@@ -16,6 +17,7 @@ from monitor.presentation.estimates import (
 from monitor.presentation.evidence import evidence_sentence
 from monitor.presentation.moves import stopped_text, waves_sentence
 from monitor.presentation.numbers import interval_text, minute_text
+from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.rows import BANDS_OF_CELLS, agreement_sentence, answers_sentence
 
 if TYPE_CHECKING:
@@ -46,17 +48,35 @@ def no_version_text(monitor: str, number: int, asked: int, newest: int) -> str:
     return f"round {number} of {monitor} has no version {asked}; {there}"
 
 
+def no_report_text(monitor: str, number: int, state: str) -> str:
+    """Say that a round has no report yet."""
+    return f"round {number} of {monitor} has no report yet: it is {state}"
+
+
+def no_reports_text(monitor: str) -> str:
+    """Say that no round of a monitor has a report yet."""
+    return f"no round of {monitor} has a report yet: none has closed"
+
+
 def remarks_text(
-    version: int, *, partial: bool = False, stopped: tuple[int, int] | None = None
+    version: int,
+    *,
+    partial: bool = False,
+    stopped: tuple[int, int] | None = None,
+    restated: bool = False,
 ) -> str:
     """Say in a list of rounds what is special about the estimates of one.
 
-    ``stopped`` has the labels that it kept and those of its plan, if it ended early.
+    ``restated`` is whether a person asked for a version. ``stopped`` has the labels that it kept
+    and those of its plan, if it ended early.
 
     >>> remarks_text(1), remarks_text(2, partial=True)
     ('', 'version 2, partial')
+    >>> remarks_text(2, restated=True)
+    'version 2, restated'
     """
-    remarks = [f"version {version}"] * (version > 1) + ["partial"] * partial
+    remarks = [f"version {version}"] * (version > 1) + ["restated"] * restated
+    remarks += ["partial"] * partial
     return ", ".join(remarks if stopped is None else [*remarks, stopped_text(*stopped)])
 
 
@@ -66,8 +86,14 @@ def head_lines(page: dict[str, Any]) -> Iterator[str]:
     due, (start, end) = minute_text(page["slot"]), page["window"]
     yield f"{page['monitor']}, round {page['round']}: {page['state']}{partial}, due {due} UTC"
     yield f"window {minute_text(start)} to {minute_text(end)} UTC"
+    if page["snapshot"]:
+        yield f"drawn from snapshot {page['snapshot']} of the predictions"
     if page["version"]:
-        yield f"version {page['version']} of {page['latest_version']}"
+        by = f", computed by {page['program']}" if page["program"] else ""
+        yield f"version {page['version']} of {page['latest_version']}{by}"
+    yield from (restated_text(RestatedRow(**row)) for row in page["restated"])
+    if page["restated_since"]:
+        yield restated_since_text(page["version"], page["latest_version"])
     if page["reason"]:
         yield f"reason: {page['reason']}"
     for reason, count in page["bad_rows"].items():
@@ -151,16 +177,26 @@ def people_lines(page: dict[str, Any]) -> Iterator[str]:
 
 def cause_lines(page: dict[str, Any]) -> list[str]:
     """Say why precision is not what it was, where that was asked."""
+    sentence = cause_text(page)
+    return [] if sentence is None else [f"against earlier rounds: {sentence}"]
+
+
+def cause_text(page: dict[str, Any]) -> str | None:
+    """Give the sentence alone; None where that was not asked."""
     if page["cause"] is None:
-        return []
+        return None
     cause = CauseRow(**page["cause"])
     is_low = any(
         (row["metric"], row["side"]) == ("precision", "at_least")
         and (row["fires"] or row["state"] == EvidenceState.ALERT_OPEN)
         for row in page["evidence"]
     )
-    sentence = cause_beside_alert(cause) if is_low else cause.sentence
-    return [f"against earlier rounds: {sentence}"]
+    return cause_beside_alert(cause) if is_low else cause.sentence
+
+
+def challenger_of(page: dict[str, Any]) -> ChallengerRow | None:
+    """Take what a round says of its challenger; None without one."""
+    return None if page["challenger"] is None else ChallengerRow(**page["challenger"])
 
 
 def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import percent_text, range_text, span_text
+from monitor.presentation.numbers import minute_text, percent_text, range_text, span_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.domain.next_round import NextRoundRow
     from monitor.domain.report import AgreementRow, AnswersRow, SegmentRow
 
 
@@ -21,6 +24,18 @@ BANDS_OF_CELLS = (
 """Goes under counts by band, which would otherwise be read as those of plain samples."""
 
 
+def score_range_text(low: float | None, high: float | None) -> str:
+    """Say which scores a stratum holds.
+
+    >>> score_range_text(0.5, 0.7), score_range_text(None, 0.1), score_range_text(None, None)
+    ('0.5 to 0.7', '… to 0.1', 'all')
+    """
+    if low is None and high is None:
+        return "all"
+    ends = ("…" if end is None else f"{end:.3g}" for end in (low, high))
+    return " to ".join(ends)
+
+
 def needs_text(row: SegmentRow) -> str | None:
     """Say how many labels a segment's margin still needs; None where that means nothing."""
     if row.margin is None or row.more_segment is None:
@@ -30,6 +45,28 @@ def needs_text(row: SegmentRow) -> str | None:
         return f"{asked}: reached"
     more = "out of reach" if row.more_round is None else f"{row.more_round} more"
     return f"{asked}: {more}, or {row.more_segment} of its own"
+
+
+def next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float]) -> list[str]:
+    """Say when the next round is due and how many labels it asks for.
+
+    ``reached`` are the half-widths of this round, by metric.
+    """
+    if row is None:
+        return []
+    due = f"It is due {minute_text(row.slot)} UTC"
+    waits = f"waits {span_text(timedelta(hours=row.hours))} for them"
+    if not row.margins:
+        return [f"{due}, asks for {row.max_labels:,} labels, and {waits}"]
+    margins = " and ".join(f"{metric} ±{half:g}" for metric, half in row.margins.items())
+    found = " and ".join(
+        f"{metric} ±{reached[metric]:.3f}" for metric in row.margins if metric in reached
+    )
+    return [
+        f"{due}, asks for as many labels as {margins} need, {row.max_labels:,} at most, and "
+        f"{waits}",
+        *([f"This round reached {found}"] if found else []),
+    ]
 
 
 def answers_sentence(row: AnswersRow) -> str | None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
 
+    from monitor.domain.registered import AliasLook
+
 
 class OpenRound(Protocol):
     """A round that has not ended."""
@@ -160,6 +162,12 @@ def ahead_line(rounds: int, last: int, due: datetime) -> str:
 def untagged_line(why: str) -> str:
     """Say why the registered model does not carry the tags of the last round."""
     return f"the model is not tagged: {why}"
+
+
+def last_named_line(model: str, look: AliasLook) -> str:
+    """Say which version an alias named when it was last looked at."""
+    version = "no version" if look.version is None else f"version {look.version}"
+    return f"{model} named {version} at the last look, {minute_text(look.last_at)} UTC"
 
 
 def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from monitor.domain.model import Frame, Window
+    from monitor.domain.registered import NamedVersions
 
 
 class UsualRate(Protocol):
@@ -173,3 +174,36 @@ def late_rows_sentence(number: int, late: int) -> str:
 def many_late_rows_sentence(number: int, rows: int, late: int) -> str:
     """Say so where these are many, against the ``rows`` that were there."""
     return f"{late_rows_sentence(number, late)}, to {rows} that it saw (is schedule.lag too short?)"
+
+
+def alias_moved_sentence(alias: str, named: NamedVersions) -> str:
+    """Say that a window is of several versions of a model, and what would part them."""
+    times = ", then ".join(
+        f"from version {move.before} to {move.now} between {minute_text(move.after)} and "
+        f"{minute_text(move.by)} UTC"
+        for move in named.moves
+    )
+    return (
+        f"the alias {alias} moved {times}, so the predictions may be of both versions; the round "
+        "is estimated by itself and pooled with neither (a column for source.model_version would "
+        "tell them apart)"
+    )
+
+
+def alias_unknown_sentence(alias: str, named: NamedVersions, why_not: str | None) -> str:
+    """Say that nobody knows whether the alias still named the version that it named last."""
+    if named.last_look is None or not named.versions:
+        taken = "and never was, so no version is known"
+    else:
+        taken = (
+            f"since {minute_text(named.last_look)} UTC, so the round is taken to be of version "
+            f"{named.versions[-1]}, which it named then"
+        )
+    because = f": {why_not}" if why_not else ""
+    return f"the alias {alias} could not be looked up {taken}{because}"
+
+
+def alias_gone_sentence(alias: str, named: NamedVersions) -> str:
+    """Say that the alias names no version any more."""
+    last = f"; version {named.versions[-1]} counts, which it named last" if named.versions else ""
+    return f"the alias {alias} names no version{last}: set it again, or name a version in `model`"

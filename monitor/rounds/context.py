@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.domain.ports import Clock, Labeler, RoundRuns, Source
+    from monitor.domain.ports import Aliases, Clock, Labeler, RoundRuns, Source
     from monitor.domain.settings import MonitorSettings, RoundSettings
     from monitor.storage.database import Database
 
@@ -34,7 +34,8 @@ class MonitorContext:
     ``reference`` reads labeled items from before launch where the config names a file of them.
     ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
     ``labeler`` is that of every round. ``tries`` remembers looks in vain. ``runs`` shows the
-    rounds that MLflow has, should the store have forgotten some.
+    rounds that MLflow has, should the store have forgotten some;
+    ``aliases`` looks up which version of a model an alias names.
     """
 
     settings: MonitorSettings
@@ -46,6 +47,7 @@ class MonitorContext:
     labelers: Callable[[RoundSettings], tuple[Labeler, ...]] | None = None
     tries: Tries = field(default_factory=Tries)
     runs: RoundRuns | None = None
+    aliases: Aliases | None = None
 
     def labelers_of(self, settings: RoundSettings) -> tuple[Labeler, ...]:
         """Labelers of a round: the one it was opened with, and others its answers may come by."""

@@ -9,6 +9,7 @@ from monitor.domain.state import RoundState
 from monitor.rounds.opening.setting_changes import read_changes
 from monitor.rounds.status import shown_estimates
 from monitor.storage import round_store
+from monitor.storage.restatement_store import read_restated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A round, its estimates, and what it is the first of."""
+    """A round, its estimates, what it is the first of, and whether it was restated."""
 
     round: Round
     estimates: Sequence[EstimateRow]
     changes: Sequence[Change]
+    restated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,14 @@ def listed(
     everything = round_store.find_rounds(connection, monitor)
     shown = [round_ for round_ in everything if skipped or round_.state is not RoundState.SKIPPED]
     changes = read_changes(connection, shown)
+    own = {version.round_id for version in read_restated(connection) if version.own}
     hidden = len(everything) - len(shown)
     rows = [
         Row(
             round_,
             shown_estimates(connection, round_) if round_.estimated_version else [],
             changes.get(round_.id, []),
+            round_.id in own,
         )
         for round_ in (shown if last is None else _newest(shown, last))
     ]

@@ -1,4 +1,4 @@
-"""Closing and correcting: counts, estimates, evidence, alert moves and effects in one go.
+"""Closing, correcting, restating: counts, estimates, evidence, alert moves and effects in one go.
 
 A batch is computed from one state of the store and written only if the history is still in it.
 """
@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.state import RoundState
-from monitor.presentation.moves import corrected_reason, overtaken_reason
-from monitor.rounds.estimation.alerts import after_moves, correct_evidence, freeze_evidence
+from monitor.presentation.moves import corrected_reason, overtaken_reason, restated_reason
+from monitor.rounds.estimation.alerts import (
+    after_moves,
+    correct_evidence,
+    freeze_evidence,
+    read_kept,
+)
 from monitor.rounds.estimation.anomalies import round_news
 from monitor.rounds.estimation.batch import BatchEvidence, Earlier, HistoryBatch, Member
 from monitor.rounds.estimation.curves import with_pictures
@@ -20,21 +25,23 @@ from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.rounds.estimation.own_rows import with_stored_own_rows
 from monitor.rounds.estimation.recovery import recovery_rows
+from monitor.rounds.estimation.restated import is_as_estimated, read_stored, read_unrestated
 from monitor.rounds.estimation.score_order import inverted_order
-from monitor.rounds.estimation.supplements import is_as_stored, read_supplements, write_supplements
+from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.estimation.versions import set_versions, write_readings, write_versions
 from monitor.rounds.reporting.concerns import INVERTED, note, note_disputes
 from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
 from monitor.storage import (
     alert_store,
     estimate_store,
-    evidence_store,
     frame_store,
     round_claims,
     round_moves,
     round_store,
 )
-from monitor.storage.past_store import read_past, write_packed
+from monitor.storage.past_store import read_past
+from monitor.storage.restatement_store import read_restated
 from monitor.storage.round_labels import read_all_labels
 
 if TYPE_CHECKING:
@@ -42,14 +49,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import Reading
     from monitor.domain.settings import Pooling
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.estimation.batch import Estimates, Side
+    from monitor.rounds.estimation.batch import Estimates
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.history import HistoryState
-    from monitor.rounds.estimation.supplements import Supplements
-    from monitor.rounds.estimation.tally import Counted
+    from monitor.rounds.estimation.restated import RestatedRound, Restatement
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.past_store import PastRound
     from monitor.storage.round_claims import Claim
@@ -90,8 +95,8 @@ def close(
         round_moves.move(connection, claim, before, after, reason=reason, now=now, **end)
         closed = replace(due.round, state=after, reason=None, **end)
         batch = batch.with_due(closed)
-        _write_versions(connection, batch, estimates, supplements)
-        _set_versions(connection, later)
+        write_versions(connection, batch, estimates, supplements)
+        set_versions(connection, later)
         if disputes:  # none can stand from before the closing
             note_disputes(connection, closed, disputes, now)
         alerts = alert_store.find_alerts(connection, monitor=closed.monitor)
@@ -99,10 +104,12 @@ def close(
         readings, moves = freeze_evidence(connection, closed, estimate, alerts, now)
         alerts = after_moves(alerts, moves)
         # Stored before the rounds after it are corrected: an alert that it fires is read there.
-        _write_readings(connection, [due], {closed.id: readings})
-        corrected, revised = correct_evidence(connection, later, estimates, alerts, now)
+        write_readings(connection, [due], {closed.id: readings})
+        corrected, revised = correct_evidence(
+            connection, later, estimates, alerts, now, restated=batch.unrestated
+        )
         alerts = after_moves(alerts, revised)
-        _write_readings(connection, later, corrected)
+        write_readings(connection, later, corrected)
         readings_by_round = {closed.id: readings} | corrected
         recoveries = recovery_rows(connection, batch, estimates, alerts)
         evidence = BatchEvidence(readings_by_round, (*moves, *revised), tuple(alerts), recoveries)
@@ -139,15 +146,55 @@ def correct(
         reason = overtaken_reason(version) if above else corrected_reason(version)
         round_moves.note_event(connection, round_, reason, now)
         note_disputes(connection, round_, disputes, now)
-        _write_versions(connection, batch, estimates, supplements)
-        _set_versions(connection, batch.affected)
+        write_versions(connection, batch, estimates, supplements)
+        set_versions(connection, batch.affected)
         alerts = alert_store.find_alerts(connection, monitor=round_.monitor)
-        readings, moves = correct_evidence(connection, batch.affected, estimates, alerts, now)
-        _write_readings(connection, batch.affected, readings)
+        readings, moves = correct_evidence(
+            connection, batch.affected, estimates, alerts, now, restated=batch.unrestated
+        )
+        write_readings(connection, batch.affected, readings)
         alerts = after_moves(alerts, moves)
         recoveries = recovery_rows(connection, batch, estimates, alerts)
         evidence = BatchEvidence(readings, tuple(moves), tuple(alerts), recoveries)
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
+
+
+def restate(
+    context: MonitorContext, asked: Restatement, claim: Claim, *, dry_run: bool = False
+) -> list[RestatedRound]:
+    """Give old rounds of a history, and those that pool one, a new version by today's labels.
+
+    Evidence and alerts stay as they are, whatever the labels say now. Returns the rounds with
+    their new versions; none where every number comes out as it was. ``dry_run`` writes nothing.
+    """
+    batch = _read_batch(context, asked.rounds[0], restating=asked)
+    asked.refuse_unlabeled(batch)
+    estimates = with_pictures(batch, _shown(context, batch))
+    with context.database.read() as connection:
+        stored = read_stored(connection, batch)
+    if not asked.news and is_as_estimated(stored, estimates):
+        return []
+    outcome = asked.outcome(batch, stored, estimates)
+    if dry_run:
+        return outcome
+    supplements = read_supplements(context.database, batch)
+    now = context.clock()
+    due = batch.affected[0]
+    with context.database.write() as connection:
+        round_claims.hold(connection, claim)
+        write_versions(connection, batch, estimates, supplements)
+        asked.write(connection, batch, now)
+        write_readings(
+            connection, batch.affected, readings := read_kept(connection, batch.affected)
+        )
+        asked.set_versions(connection, batch)
+        alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
+        recoveries = recovery_rows(connection, batch, estimates, alerts)
+        evidence = BatchEvidence(readings, alerts=tuple(alerts), recoveries=recoveries)
+        batch = replace(batch, restated=read_restated(connection, monitor_id=due.round.monitor_id))
+        reason = restated_reason(due.version, asked.by, asked.why)
+        enqueue(connection, batch, estimates, evidence, supplements, reason, now)
+    return outcome
 
 
 def abandon(context: MonitorContext, round_: Round, claim: Claim, reason: str) -> None:
@@ -172,6 +219,7 @@ def _read_batch(
     above: Mapping[int, int] | None = None,
     *,
     known: RoundLabels | None = None,
+    restating: Restatement | None = None,
 ) -> HistoryBatch:
     if this_round.history_id is None:
         message = f"round {this_round.id} was not drawn, so it has no history to publish into"
@@ -184,6 +232,11 @@ def _read_batch(
         stored = estimate_store.read_counts(connection, [round_.id for round_ in rounds])
         changed = _read_changed(connection, past)
         labels = _read_labels(connection, [*changed, *rounds], rounds[0], known)
+        restated = read_restated(connection, monitor_id=this_round.monitor_id)
+        unrestated = read_unrestated(connection, restated)
+    if restating is not None:
+        rounds = [restating.asked_for(round_) for round_ in rounds]
+        labels = restating.with_news(labels)
     return HistoryBatch(
         store_id=store_id,
         history=history,
@@ -196,6 +249,8 @@ def _read_batch(
         labels=labels,
         past=tuple(past),
         stored=Tally(stored[this_round.id]) if this_round.id in stored else None,
+        restated=restated,
+        unrestated=unrestated,
     )
 
 
@@ -266,7 +321,10 @@ def _estimated(batch: HistoryBatch) -> Estimates:
     known = _known(batch)
     return {
         member.round.id: _estimate(
-            batch, member, batch.before(place), known[member.round.settings.pooling][place]
+            batch,
+            member,
+            place,
+            known[member.round.settings.pooling][place],
         )
         for place, member in enumerate(batch.affected)
     }
@@ -286,63 +344,19 @@ def _known(batch: HistoryBatch) -> dict[Pooling, list[HistoryState]]:
 
 
 def _estimate(
-    batch: HistoryBatch, member: Member, earlier: list[Counted], known: HistoryState
+    batch: HistoryBatch, member: Member, place: int, known: HistoryState
 ) -> RoundEstimate:
+    earlier = batch.before(place)
     settings, seed = member.round.settings, member.round.sobol_seed
     estimate = estimate_round(
         member.tally,
         earlier,
         known,
         evidence=batch.evidence[member.round.id],
+        evidence_earlier=batch.before_restated(place),
         reference=batch.history.reference,
         settings=settings,
         seed=seed,
     )
     news = round_news(member.tally, earlier, known, settings, seed=seed)
     return replace(estimate, notices=news.notices, distances=news.distances)
-
-
-def _write_versions(
-    connection: Connection,
-    batch: HistoryBatch,
-    estimates: Estimates,
-    supplements: Mapping[int, Supplements],
-) -> None:
-    # First of all writes: whoever computed from an older state of the history stops here.
-    estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
-    members = {(member.round.id, member.version): member for member in batch.affected}
-    of_version = {key: estimates[key[0]] for key in members}
-    tallies = {key: member.tally.strata for key, member in members.items()}
-    estimate_store.write_counts(connection, tallies)
-    write_packed(connection, batch.past, tallies)
-    estimate_store.write_estimates(
-        connection, {key: estimate.rows for key, estimate in of_version.items()}
-    )
-    estimate_store.write_posteriors(
-        connection, {key: estimate.pooled for key, estimate in of_version.items()}
-    )
-    for round_id, version in members:
-        write_supplements(connection, round_id, version, supplements[round_id])
-
-
-def _set_versions(connection: Connection, members: Sequence[Member]) -> None:
-    for member in members:
-        estimate_store.set_version(
-            connection,
-            member.round.id,
-            member.version,
-            estimated_revision=member.round.label_revision,
-        )
-
-
-def _write_readings(
-    connection: Connection,
-    members: Sequence[Member],
-    readings: Mapping[int, Mapping[Side, Reading]],
-) -> None:
-    rows = [
-        (member.round.id, member.version, side, reading)
-        for member in members
-        for side, reading in readings[member.round.id].items()
-    ]
-    evidence_store.write_readings(connection, rows)

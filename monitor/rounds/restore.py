@@ -172,7 +172,7 @@ def _reports(
 
 
 def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> RoundSettings:
-    """Give a round the plan that it was drawn by; none where it was never drawn.
+    """Give a round the plan that it was drawn by, and from what; none where it was never drawn.
 
     Labels that came late, or rounds that closed in another order, would make another one.
     """
@@ -183,7 +183,13 @@ def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> Ro
         for row in strata
         if row.get("first_wave") is not None
     }
-    return settings.model_copy(update={"planned": planned or None, "first_wave": first or None})
+    return settings.model_copy(
+        update={
+            "planned": planned or None,
+            "first_wave": first or None,
+            "snapshot": None if report is None else report.get("snapshot"),
+        }
+    )
 
 
 def _newest_estimate(shown: Sequence[ShownRun]) -> datetime | None:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
-from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate
+from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate, RoundReport
+from monitor.domain.state import RoundState
 from monitor.presentation.estimates import caution_text
-from monitor.presentation.round_page import OWN, no_round_text, no_version_text
+from monitor.presentation.round_page import (
+    OWN,
+    no_report_text,
+    no_reports_text,
+    no_round_text,
+    no_version_text,
+)
 from monitor.rounds.estimation.answer_times import answers_row
+from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.rounds.reporting.strata import band_rows
 from monitor.storage import (
     copy_store,
@@ -49,6 +57,7 @@ def read_page(
     agreement = copy_store.read_agreement(connection, round_.id, version)
     estimates = estimate_store.read_estimates(connection, round_.id, version)
     report = report_store.read_report(connection, round_.id, version)
+    restated = read_restated_rows(connection, {round_.id}).get(round_.id, [])
     return {
         "monitor": monitor,
         "round": round_.number,
@@ -58,8 +67,12 @@ def read_page(
         "reason": round_.reason,
         "version": version,
         "latest_version": round_.estimated_version,
+        "restated": [row.model_dump() for row in restated if row.version <= version],
+        "restated_since": [row.version for row in restated if row.version > version],
+        "program": report.get("program"),
         "partial": round_.partial,
         "second_wave_at": round_.second_wave_at,
+        "snapshot": round_.snapshot,
         "strata": strata,
         "cells": report.get("cells", []),
         "estimates": [row.model_dump() for row in estimates],
@@ -72,12 +85,47 @@ def read_page(
             connection, round_.id, version, is_compared=_is_compared(connection, round_)
         ),
         "cause": report.get("cause"),
+        "challenger": report.get("challenger"),
         "notices": report.get("notices", []),
         "bad_rows": _issues(issues, are_bad=True),
         "notes": _issues(issues, are_bad=False),
         "events": round_moves.read_events(connection, round_.id),
         "settings": round_.settings.model_dump(mode="json"),
     }
+
+
+def read_report(
+    connection: Connection, monitor: str, number: int | None, version: int | None
+) -> RoundReport:
+    """Read the stored report of a round, the newest one that has a report unless one is named.
+
+    Raises
+    ------
+    InputRefused
+        If there is no such round, or it has no such version, or no report yet.
+    """
+    round_ = (
+        _newest_done(connection, monitor)
+        if number is None
+        else find_round(connection, monitor, number)
+    )
+    wanted = _version(round_, version)
+    if version is None and round_.state is RoundState.ABANDONED:
+        wanted = report_store.newest_version(connection, round_.id)
+    payload = report_store.read_report(connection, round_.id, wanted)
+    if not payload:
+        raise InputRefused(no_report_text(monitor, round_.number, round_.state))
+    return RoundReport.model_validate(payload)
+
+
+def _newest_done(connection: Connection, monitor: str) -> Round:
+    done = round_store.find_rounds(connection, monitor, states=_DONE)
+    if not done:
+        raise InputRefused(no_reports_text(monitor))
+    return done[-1]
+
+
+_DONE = (RoundState.CLOSED, RoundState.ABANDONED)
 
 
 def find_round(connection: Connection, monitor: str, number: int) -> Round:

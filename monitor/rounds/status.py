@@ -14,6 +14,7 @@ from monitor.domain.slots import newest_slot, slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.attention import attention_text
 from monitor.presentation.delivery import dead_line
+from monitor.presentation.restatements import restated_text
 from monitor.presentation.status import (
     ahead_line,
     no_estimate_line,
@@ -37,6 +38,7 @@ from monitor.rounds.open_rounds import (
     second_wave_lines,
 )
 from monitor.rounds.reporting.report import SHOWN
+from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.storage import (
     alert_store,
     attention_store,
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention
-    from monitor.domain.report import Notice, RecoveryRow
+    from monitor.domain.report import Notice, RecoveryRow, RestatedRow
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.alert_store import Alert
     from monitor.storage.database import Database
@@ -132,6 +134,7 @@ class _Read:
     labels: Mapping[str, list[LabelNotes]]
     doubts: Mapping[int, str]
     learning: set[int]
+    restated: Mapping[int, list[RestatedRow]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,7 @@ class _OneMonitor:
     issues: Mapping[str, tuple[int, bool]]
     notices: list[dict[str, Any]]
     doubt: str | None
+    restated: list[RestatedRow]
     only_learns: bool
     """Whether the last round watched no limit, though it has some; also before there is one."""
 
@@ -188,6 +192,7 @@ class _OneMonitor:
             issues=read.issues.get(newest, {}),
             notices=read.notices.get(last, []),
             doubt=read.doubts.get(newest),
+            restated=read.restated.get(last, []),
             only_learns=last == NO_ROUND or last in read.learning,
         )
 
@@ -223,6 +228,7 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
         labels=label_notes.notes_of_open_rounds(connection, monitor),
         doubts=restored_store.read_doubts(connection, newest),
         learning=many_rounds.learning_rounds(connection, closed),
+        restated=read_restated_rows(connection, closed),
     )
 
 
@@ -371,12 +377,13 @@ def _of_newest(one: _OneMonitor) -> list[str]:
 
 
 def _of_last(one: _OneMonitor) -> list[str]:
-    """Say what the last closed round could not watch, and what was unusual about it."""
+    """Say what the last closed round could not watch, that it was restated, and what was odd."""
     if one.last is None:
         return []
     number, watches = one.last.number, one.settings.round.limits.bounds
     unwatched = [unwatched_line(number)] if one.only_learns and watches else []
-    return [*unwatched, *(round_line(number, row["sentence"]) for row in one.notices)]
+    sentences = [*map(restated_text, one.restated[-1:]), *(row["sentence"] for row in one.notices)]
+    return [*unwatched, *(round_line(number, sentence) for sentence in sentences)]
 
 
 def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:

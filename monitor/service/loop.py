@@ -16,6 +16,7 @@ import structlog
 
 from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
 from monitor.domain.sinks import MLFLOW
+from monitor.rounds.aliases import look_at_aliases
 from monitor.rounds.claims import let_claims_run_out
 from monitor.rounds.delivery.dead_letters import mark_orphans_dead
 from monitor.rounds.delivery.deliver import Delivered, deliver
@@ -125,6 +126,7 @@ def one_pass(
         Called with each monitor before it is looked at; the others stay as they are.
     """
     idle = idle or Idle(application.database, application.clock)
+    look_at_aliases(monitors)
     others, left = last_ones(idle.needed(monitors))
     errors = _look_at(idle, others, before_look)
     tidy(application)
@@ -251,8 +253,9 @@ class Work:
         )
 
     def mlflow(self) -> None:
-        """Deliver MLflow's effects."""
+        """Look at what aliases in MLflow name, and deliver its effects."""
         pulse = self.running.pulse
+        look_at_aliases(self.running.application.monitors)
         self._mlflow.deliver(self.running.application, lambda: pulse.beat("mlflow"))
 
     def stop(self) -> None:

@@ -7,18 +7,19 @@ from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import BadRow, Candidate
+from monitor.domain.model import BadRow, Candidate, Decisions
 from monitor.sources import frames
 from monitor.sources.bounds import LOOKED_AT, WORTH, guessed, too_low
 from monitor.sources.cuts import Cuts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.sources.duckdb_query import Bound, Query
 
+_MOST_UNKNOWN = 20  # values
 _MOST_CANDIDATES = 999_999  # min(x, n) takes fewer than a million
 
 
@@ -76,6 +77,14 @@ def draw_again(
     ]
 
 
+def unknown_values(query: Query, window: Window, groups: Sequence[frames.Group]) -> dict[str, int]:
+    """Read the values that the config does not name; a query that few windows need."""
+    if not frames.rows_in(groups, frames.PREDICTED_UNKNOWN):
+        return {}
+    sql, parameters = query.unknown(window, _MOST_UNKNOWN)
+    return {text: int(rows) for text, rows in query.table.rows(sql, parameters)}
+
+
 def _can_be_cut(before: Frame, counted: Sequence[frames.Group]) -> bool:
     """Whether the candidates of a frame are those of its rows, one each, and all rows are there.
 
@@ -119,15 +128,26 @@ def _groups(query: Query, scan: Bound) -> list[frames.Group]:
 
 
 def _group(row: tuple[Any, ...]) -> frames.Group:
-    bucket, version, rows, newest, drawn, example, *values = row
+    bucket, version, rows, newest, drawn, example, challenged, *values = row
     candidates = tuple(_candidates(**drawn)) if drawn and drawn["id"] else ()
     return frames.Group(
-        bucket, version, rows, newest, candidates, example, tuple(value or {} for value in values)
+        bucket,
+        version,
+        rows,
+        newest,
+        candidates,
+        example,
+        tuple(value or {} for value in values),
+        challenged and Decisions(**challenged),
     )
 
 
 def _candidates(
-    *, id: list[str], score: list[float | None], **segments: list[str]
+    *,
+    id: list[str],
+    score: list[float | None],
+    challenged: Iterable[bool | None] = repeat(None),
+    **segments: list[str],
 ) -> Iterator[Candidate]:
     values = zip(*segments.values(), strict=True) if segments else repeat(())
-    return map(Candidate, id, score, values)
+    return map(Candidate, id, score, values, challenged)

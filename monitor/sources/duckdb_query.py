@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.segments import NO_VALUE
 from monitor.files.relations import NUMBERS, TEXTS, TIMES, quoted, sql_text
 from monitor.sources import frames
+from monitor.sources.challenger_columns import ChallengerColumns, class_text
 from monitor.sources.cuts import Cuts
 from monitor.sources.shown_columns import read_as
 
@@ -44,6 +46,7 @@ class Query:
     threshold: float | None
     positive: Sequence[str]
     negative: Sequence[str]
+    challenger: ChallengerColumns
 
     def check(self) -> None:
         """Refuse a missing column or one of a type that cannot serve."""
@@ -106,7 +109,9 @@ class Query:
         """
         values: dict[str, Any] = {"seed": f"{seed}|"}
         drawn = ", ".join(["'h': h", "'id': id", "'score': score"])
-        drawn += "".join(f", '{name}': {name}" for name in self._segments)
+        drawn += "".join(
+            f", '{name}': {name}" for name in [*self.challenger.names, *self._segments]
+        )
         first = f"min({{{drawn}}}, {at_most}) filter (where bucket >= 0 and h < bound)"
         chosen = f"where bucket in ({', '.join(map(str, only))})" if only else ""
         sql = f"""
@@ -141,13 +146,14 @@ class Query:
             count(*),
             epoch_us(max(t) filter (where t >= $start and t < $end)),
             {first} as drawn,
-            {self._example}
+            {self._example},
+            {self.challenger.counted}
             {by_value}"""
 
     @property
     def _in_columns(self) -> str:
         """Turn the items drawn into lists, each of one thing: Python holds them in a third."""
-        kept = ["id", "score", *self._segments]
+        kept = ["id", "score", *self.challenger.names, *self._segments]
         return "{" + ", ".join(f"'{name}': [each.{name} for each in drawn]" for name in kept) + "}"
 
     @property
@@ -246,6 +252,7 @@ class Query:
             "predicted_text": self._predicted,
             "version": f"nullif({sql_text(self._column('model_version'))}, '')",
         }
+        parts |= self.challenger.parts(partial(self._is_positive, values), values)
         for place, column in enumerate(self.columns["segments"]):
             text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
             parts[f"segment_{place}"] = f"coalesce(left({text}, {_LONGEST_VALUE}), '{NO_VALUE}')"
@@ -304,8 +311,10 @@ class Query:
         if self.threshold is not None:
             values["threshold"] = self.threshold
             return f"try_cast({self._column('score')} as double) >= $threshold"
+        return self._is_positive(values, self._predicted)
+
+    def _is_positive(self, values: dict[str, Any], text: str) -> str:
         values["positive"], values["negative"] = list(self.positive), list(self.negative)
-        text = self._predicted
         return (
             f"case when list_contains($positive::varchar[], {text}) then true "
             f"when list_contains($negative::varchar[], {text}) then false end"
@@ -315,7 +324,7 @@ class Query:
     def _predicted(self) -> str:
         if self.threshold is not None:
             return "cast(null as varchar)"
-        return f"nullif(nullif(trim(cast({self._column('predicted')} as varchar)), ''), 'nan')"
+        return class_text(self._column("predicted"))
 
     def _where(self, values: dict[str, Any]) -> list[str]:
         conditions = []

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import BadRow, Candidate, Frame, StratumFrame
+from monitor.domain.model import BadRow, Candidate, Decisions, Frame, StratumFrame
 from monitor.domain.segments import scaled, with_segments
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ _NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
 class Group:
     """Rows of one bucket and model version: how many, the newest time, the first candidates.
 
-    ``segments`` counts the rows by the values of each segment column.
+    ``segments`` counts the rows by the values of each segment column, ``challenged`` by what the
+    challenger decided.
     """
 
     bucket: int
@@ -67,6 +68,7 @@ class Group:
     candidates: tuple[Candidate, ...] = ()
     example: str | None = None
     segments: tuple[Mapping[str, int], ...] = ()
+    challenged: Decisions | None = None
 
 
 def in_window(groups: Iterable[Group]) -> list[Group]:
@@ -101,6 +103,7 @@ def assemble(
     at_most: int,
     segment_columns: tuple[str, ...] = (),
     unknown: Mapping[str, int] | None = None,
+    challenger_fault: str | None = None,
 ) -> Frame:
     """Make the frame.
 
@@ -124,6 +127,7 @@ def assemble(
         model_version=newest,
         unknown=unknown or {},
         newest=_newest_time(here),
+        challenger_fault=challenger_fault,
     )
 
 
@@ -188,8 +192,28 @@ def _stratum_frame(
     kept = _unseen(drawn, seen)
     repeated = round(rows * (len(drawn) - len(kept)) / len(drawn)) if drawn else 0
     counted = [group.segments for group in groups]
-    sizes = _by_value(kept if rows == len(drawn) else None, counted, rows - repeated)
-    return StratumFrame(stratum, rows - repeated, tuple(kept[:at_most]), sizes)
+    everything = kept if rows == len(drawn) else None
+    sizes = _by_value(everything, counted, rows - repeated)
+    decided = _decided(everything, [group.challenged for group in groups], rows - repeated, rows)
+    return StratumFrame(stratum, rows - repeated, tuple(kept[:at_most]), sizes, decided)
+
+
+def _decided(
+    everything: Sequence[Candidate] | None,
+    counted: Sequence[Decisions | None],
+    size: int,
+    rows: int,
+) -> Decisions | None:
+    """Count what the challenger decided: exactly, but where ids come twice among many items."""
+    known = [each for each in counted if each is not None]
+    if not known:
+        return None
+    total = sum(known[1:], known[0])
+    if everything is not None:
+        decided = [candidate.challenged for candidate in everything]
+        return replace(total, flagged=decided.count(True), undecided=decided.count(None))
+    flagged, undecided = (round(n * size / rows) for n in (total.flagged, total.undecided))
+    return replace(total, flagged=flagged, undecided=min(undecided, size - flagged))
 
 
 def _unseen(candidates: Sequence[Candidate], seen: set[str]) -> list[Candidate]:

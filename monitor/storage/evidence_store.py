@@ -111,6 +111,18 @@ def frozen_readings_of(
     return readings
 
 
+def readings_at(
+    connection: Connection, versions: Mapping[int, int]
+) -> dict[int, dict[tuple[str, str], Reading]]:
+    """Read the readings of one version each of some rounds, by round."""
+    query = select(evidence).where(evidence.c.round_id.in_(versions))
+    readings: dict[int, dict[tuple[str, str], Reading]] = {}
+    for row in connection.execute(query):
+        if row.version == versions[row.round_id]:
+            readings.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
+    return readings
+
+
 def chain_log_e(
     connection: Connection, monitor_id: int, metric: str, side: str, chain: int, up_to: int
 ) -> Mapping[int, tuple[float, ...]]:

@@ -194,6 +194,7 @@ def add_items(
                 "score": item.score,
                 "predicted": item.predicted,
                 "segments": dict(item.segments) or None,
+                "challenged": item.challenged,
             }
             for item in rows
         ],

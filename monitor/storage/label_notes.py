@@ -9,10 +9,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select, true
+from sqlalchemy import delete, insert, select, true
 
 from monitor.domain.state import RoundState
-from monitor.storage.label_store import write_cursor
 from monitor.storage.tables import labeler_cursors, monitors, rounds
 
 if TYPE_CHECKING:
@@ -116,3 +115,12 @@ def _notes(text: str | None) -> LabelNotes:
         )
     except (ValueError, TypeError, AttributeError):
         return LabelNotes()
+
+
+def write_cursor(connection: Connection, monitor_id: int, labeler: str, cursor: str) -> None:
+    """Record how far a labeler's events have been taken."""
+    where = (labeler_cursors.c.monitor_id == monitor_id) & (labeler_cursors.c.labeler == labeler)
+    connection.execute(delete(labeler_cursors).where(where))
+    connection.execute(
+        insert(labeler_cursors).values(monitor_id=monitor_id, labeler=labeler, cursor=cursor)
+    )

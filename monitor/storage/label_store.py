@@ -17,7 +17,6 @@ from monitor.storage.database import listed
 from monitor.storage.tables import (
     items,
     label_events,
-    labeler_cursors,
     payloads,
     reserve,
     rounds,
@@ -111,15 +110,6 @@ def mark_sent(connection: Connection, keys: Sequence[str], now: datetime) -> Non
     )
 
 
-def write_cursor(connection: Connection, monitor_id: int, labeler: str, cursor: str) -> None:
-    """Record how far a labeler's events have been taken."""
-    where = (labeler_cursors.c.monitor_id == monitor_id) & (labeler_cursors.c.labeler == labeler)
-    connection.execute(delete(labeler_cursors).where(where))
-    connection.execute(
-        insert(labeler_cursors).values(monitor_id=monitor_id, labeler=labeler, cursor=cursor)
-    )
-
-
 def add_events(
     connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
 ) -> int:
@@ -135,9 +125,13 @@ def add_by_round(
     connection: Connection, labeler: str, events: Iterable[LabelEvent], now: datetime
 ) -> Counter[int]:
     """Store events as `add_events` does; returns how many of each round were new."""
-    rows = _new_rows(connection, labeler, list(events), now)
+    return insert_rows(connection, new_rows(connection, labeler, list(events), now))
+
+
+def insert_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> Counter[int]:
+    """Store the rows of `new_rows`; returns how many each round has."""
     if rows:
-        connection.execute(insert(label_events), rows)
+        connection.execute(insert(label_events), list(rows))
     added = Counter(row["round_id"] for row in rows)
     for round_id in sorted(added):  # in this order, so that two workers cannot lock crosswise
         connection.execute(
@@ -148,7 +142,7 @@ def add_by_round(
     return added
 
 
-def _new_rows(
+def new_rows(
     connection: Connection, labeler: str, events: Sequence[LabelEvent], now: datetime
 ) -> list[dict[str, Any]]:
     """Make the rows of those events that are not stored yet."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, func, select, update
 
 from monitor.domain.state import RoundState, check_move
+from monitor.storage.challenger_tables import challenger_sizes
 from monitor.storage.concern_store import forget_concerns
 from monitor.storage.round_moves import note_move
 from monitor.storage.stop_store import forget_plan
@@ -30,7 +31,16 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.storage.round_store import Round
 
-_OF_THE_DRAW = (round_issues, tasks, payloads, items, reserve, segment_sizes, strata)
+_OF_THE_DRAW = (
+    round_issues,
+    tasks,
+    payloads,
+    items,
+    reserve,
+    segment_sizes,
+    challenger_sizes,
+    strata,
+)
 """Tables that hold what was drawn; each before those that it refers to."""
 
 
@@ -64,6 +74,7 @@ def reopen_abandoned(
             opened_at=now,
             first_look_at=None,
             second_wave_at=None,
+            snapshot=None,
             deadline=None,
             closed_at=None,
             labels_until=None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from monitor.storage.tables import effects, reports, rounds
 
@@ -31,6 +31,12 @@ def read_report(connection: Connection, round_id: int, version: int) -> dict[str
         reports.c.round_id == round_id, reports.c.version == version
     )
     return dict(connection.execute(query).scalar() or {})
+
+
+def newest_version(connection: Connection, round_id: int) -> int:
+    """Find the newest version that has a report; 0 where none has."""
+    query = select(func.max(reports.c.version)).where(reports.c.round_id == round_id)
+    return connection.execute(query).scalar() or 0
 
 
 def read_of_latest(

@@ -34,7 +34,8 @@ Of = TypeVar("Of")
 class DrawnItem:
     """An item of a round's sample, with its values of the segment columns.
 
-    ``wave`` is 1, or 2 where it was handed out after answers to others.
+    ``wave`` is 1, or 2 where it was handed out after answers to others. ``challenged`` is whether
+    the challenger flags it; None where it made no decision.
     """
 
     id: str
@@ -42,6 +43,7 @@ class DrawnItem:
     score: float | None
     segments: Mapping[str, str]
     wave: int = 1
+    challenged: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,7 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
             items.c.stratum,
             items.c.score,
             items.c.segments,
+            items.c.challenged,
             case((items.c.order >= strata.c.first_wave, 2), else_=1).label("wave"),
         )
         .join(
@@ -223,7 +226,9 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
     )
     found: defaultdict[int, list[DrawnItem]] = defaultdict(list)
     for row in connection.execute(query):
-        item = DrawnItem(row.id, row.stratum, row.score, row.segments or {}, row.wave)
+        item = DrawnItem(
+            row.id, row.stratum, row.score, row.segments or {}, row.wave, row.challenged
+        )
         found[row.round_id].append(item)
     return found
 

@@ -135,10 +135,13 @@ def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
 
 
 def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, str]:
-    """Read why each of some rounds made its last move."""
+    """Read why each of some rounds made its last move; what else was noted of it is not for all."""
     query = (
         select(round_events.c.round_id, round_events.c.reason)
-        .where(round_events.c.round_id.in_(round_ids))
+        .where(
+            round_events.c.round_id.in_(round_ids),
+            round_events.c.before.is_distinct_from(round_events.c.after),
+        )
         .order_by(round_events.c.id)
     )
     return {row.round_id: str(row.reason) for row in connection.execute(query)}

@@ -72,6 +72,10 @@ class Round:
     """When its second wave goes out at the latest; None where none is to come."""
     stopped: Stopped | None = None
     """Where it ended once its margins held; None where it did not."""
+    snapshot: str | None = None
+    """The state of its source that it was drawn from, where that can be read again."""
+    registered: str | None = None
+    """Version that the model's alias named for its window; None where it has none, or several."""
 
     def is_late(self, now: datetime) -> bool:
         """Whether its time for labels is over."""
@@ -367,6 +371,8 @@ def _round(row: Row[Any]) -> Round:
         stopped=None
         if row.stopped_kept is None
         else Stopped(row.stopped_kept, row.stopped_planned),
+        snapshot=row.snapshot,
+        registered=row.registered,
     )
 
 

@@ -82,6 +82,8 @@ rounds = Table(
     Column("first_version", Integer, nullable=False, server_default=text("1")),
     Column("first_look_at", UtcDateTime),
     Column("second_wave_at", UtcDateTime),
+    Column("snapshot", Text),  # of the source, where its states can be read again
+    Column("registered", Text),  # the version that the model's alias named for the window
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
     Column("claimed_by", String(200)),
@@ -116,6 +118,7 @@ reserve = Table(
     Column("score", Float),
     Column("predicted", Boolean, nullable=False),
     Column("segments", JSON(none_as_null=True)),
+    Column("challenged", Boolean),  # whether the challenger flags it; nobody who labels sees it
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
     comment="Items of which wave 2 takes the first of each stratum; deleted then.",
 )
@@ -130,6 +133,7 @@ items = Table(
     Column("score", Float),
     Column("predicted", Boolean, nullable=False),
     Column("segments", JSON(none_as_null=True)),
+    Column("challenged", Boolean),  # whether the challenger flags it; nobody who labels sees it
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
 )
 

@@ -1,6 +1,15 @@
-"""The views: what a person with ``sqlite3`` or ``psql`` looks at first."""
+"""The views: what a person with ``sqlite3`` or ``psql`` looks at first, and what dashboards read.
+
+docs/sql.md explains each column. Views say what the store has, of each round by its newest version;
+they hold no rule of their own. Migrations make them, and a test says that these are the ones.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # A class with a stratum that holds items but no label has no scaled counts: NULL, never a guess.
 CONFUSION_MATRICES = """
@@ -73,15 +82,232 @@ with queues as (
     group by monitor_id, sink
 )
 select
-    m.name as monitor, e.sink, q.waiting, q.rounds, q.since, e.next_try, e.tries, e.last_error
+    m.name as monitor, e.sink, q.waiting, q.rounds, q.since, e.next_try, e.tries, e.last_error,
+    e.status = 'dead' as dead
 from queues q
 join effects e on e.id = q.head
 join monitors m on m.id = e.monitor_id
 """
 
-VIEWS = {
+# Evidence is NULL while an alert is open, and before there is anything to compare a round with.
+LATEST_EVIDENCE = """
+select
+    m.name as monitor, r.number as round, r.slot, e.version, e.metric, e.side, e."limit",
+    e.log_evidence, e.log_threshold, e.log_evidence / nullif(e.log_threshold, 0) as share
+from evidence e
+join rounds r on r.id = e.round_id and r.version = e.version
+join monitors m on m.id = r.monitor_id
+"""
+
+# An item is answered while the latest word of one of its annotators is an answer.
+WAITING_ROUNDS = """
+select
+    m.name as monitor, r.number as round, r.slot, r.state, r.opened_at as since, r.deadline,
+    r.second_wave_at,
+    (
+        select cast(
+            sum(case when r.second_wave_at is null then s.planned else s.first_wave end) as bigint
+        )
+        from strata s where s.round_id = r.id
+    ) as wanted,
+    (
+        select count(distinct e.item_id)
+        from label_events e
+        where e.round_id = r.id and e.kind = 'given'
+        and exists (
+            select 1 from tasks t where t.round_id = e.round_id and t.item_id = e.item_id
+        )
+        and not exists (
+            select 1 from label_events later
+            where later.round_id = e.round_id and later.item_id = e.item_id
+            and later.annotator = e.annotator and later.at > e.at
+        )
+    ) as answered,
+    r.reason
+from rounds r
+join monitors m on m.id = r.monitor_id
+where r.state in ('open', 'labeling')
+"""
+
+ROUND_RESULTS = """
+select
+    m.name as monitor, r.number as round, r.slot, r.window_start, r.window_end, r.state,
+    case when r.version >= r.first_version then r.version end as version, r.partial,
+    h.model_version, h.threshold,
+    case when r.state in ('closed', 'abandoned') then {status} end as status,
+    {points},
+    {limits},
+    (select cast(sum(s.size) as bigint) from strata s where s.round_id = r.id) as size,
+    (
+        select cast(sum(case when s.flagged then s.size else 0 end) as bigint)
+        from strata s where s.round_id = r.id
+    ) as flagged,
+    (
+        select cast(sum(case when s.flagged then s.size else 0 end) as double precision)
+            / nullif(sum(s.size), 0)
+        from strata s where s.round_id = r.id
+    ) as flagged_rate,
+    (select cast(sum(s.planned) as bigint) from strata s where s.round_id = r.id) as planned,
+    (
+        select cast(sum(c.labeled) as bigint)
+        from counts c where c.round_id = r.id and c.version = r.version
+    ) as labeled,
+    (
+        select cast(sum(c.declined) as bigint)
+        from counts c where c.round_id = r.id and c.version = r.version
+    ) as declined,
+    (
+        select cast(sum(s.planned - c.labeled - c.declined) as bigint)
+        from counts c
+        join strata s on s.round_id = c.round_id and s.stratum = c.stratum
+        where c.round_id = r.id and c.version = r.version
+    ) as unanswered,
+    r.opened_at, r.closed_at,
+    {hours},
+    (
+        select e.receipt
+        from effects e
+        where e.round_id = r.id and e.kind = 'round_run'
+        and substr(e.receipt, 1, 12) = 'experiments/'
+        order by e.id desc limit 1
+    ) as mlflow_run
+from rounds r
+join monitors m on m.id = r.monitor_id
+left join histories h on h.id = r.history_id
+{joins}
+"""
+
+# Rounds that lie ahead, which a wrong clock opened, are not the newest.
+MONITOR_STATUS = """
+with ends as (
+    select
+        m.id, m.name,
+        (
+            select r.id from rounds r
+            where r.monitor_id = m.id and r.slot <= current_timestamp
+            order by r.slot desc limit 1
+        ) as newest,
+        (
+            select r.id from rounds r
+            where r.monitor_id = m.id and r.slot <= current_timestamp
+            and r.state in ('closed', 'abandoned')
+            order by r.slot desc limit 1
+        ) as reported,
+        (
+            select r.id from rounds r
+            where r.monitor_id = m.id and r.slot <= current_timestamp and r.state = 'closed'
+            order by r.slot desc limit 1
+        ) as estimated
+    from monitors m
+)
+select
+    ends.name as monitor,
+    {status} as status,
+    (
+        select count(*) from alerts a where a.monitor_id = ends.id and a.state = 'firing'
+    ) as open_alerts,
+    (
+        select min(a.fired_at) from alerts a where a.monitor_id = ends.id and a.state = 'firing'
+    ) as alert_since,
+    r.number as reported_round, r.slot as reported_slot,
+    {sentence} as sentence,
+    c.number as estimated_round, c.slot as estimated_slot,
+    {points},
+    {limits},
+    newest.number as newest_round, newest.slot as newest_slot, newest.state as newest_state
+from ends
+left join rounds r on r.id = ends.reported
+left join rounds c on c.id = ends.estimated
+left join rounds newest on newest.id = ends.newest
+{joins}
+"""
+
+_LIMITED = ("precision", "recall")
+_ESTIMAND = {"round": "window", "pooled": "rate"}
+_SEPARATOR = ",\n    "
+_SHOWN = [(metric, basis) for metric in (*_LIMITED, "prevalence") for basis in _ESTIMAND]
+_HOURS = ("half_hours", "most_hours", "last_hours")
+
+# Each is joined by its whole key, so that a database leaves out those that nobody asks for.
+_ESTIMATE = """\
+left join estimates {metric}_{basis}
+    on {metric}_{basis}.round_id = {of}.id and {metric}_{basis}.version = {of}.version
+    and {metric}_{basis}.metric = '{metric}' and {metric}_{basis}.basis = '{basis}'
+    and {metric}_{basis}.estimand = '{estimand}'"""
+_EVIDENCE = """\
+left join evidence {metric}_watch
+    on {metric}_watch.round_id = {of}.id and {metric}_watch.version = {of}.version
+    and {metric}_watch.metric = '{metric}' and {metric}_watch.side = 'at_least'"""
+_POINT = """\
+{metric}_{basis}.point as {metric}_{basis}_point,
+    {metric}_{basis}.low as {metric}_{basis}_low,
+    {metric}_{basis}.high as {metric}_{basis}_high"""
+_LIMIT = """\
+{metric}_watch."limit" as {metric}_limit,
+    {metric}_watch.log_evidence / nullif({metric}_watch.log_threshold, 0) as {metric}_evidence"""
+_REPORTED = """\
+(
+        select {text}
+        from reports p where p.round_id = r.id order by p.version desc limit 1
+    )"""
+
+
+def _estimate_parts(of: str, shown: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Write what gives a query the estimates and lower limits of the round ``of``."""
+    estimates = [
+        _ESTIMATE.format(of=of, metric=metric, basis=basis, estimand=_ESTIMAND[basis])
+        for metric, basis in shown
+    ]
+    evidence = [_EVIDENCE.format(of=of, metric=metric) for metric in _LIMITED]
+    points = [_POINT.format(metric=metric, basis=basis) for metric, basis in shown]
+    return {
+        "points": _SEPARATOR.join(points),
+        "limits": _SEPARATOR.join(_LIMIT.format(metric=metric) for metric in _LIMITED),
+        "joins": "\n".join([*estimates, *evidence]),
+    }
+
+
+def _reported(dialect: str, *path: str) -> str:
+    """Write what takes a value out of the newest report of the round ``r``."""
+    if dialect == "sqlite":
+        return _REPORTED.format(text=f"json_extract(p.payload, '$.{'.'.join(path)}')")
+    return _REPORTED.format(text=f"p.payload #>> '{{{','.join(path)}}}'")
+
+
+def _round_results(dialect: str) -> str:
+    hours = [
+        f"case when r.state = 'closed' then "
+        f"cast({_reported(dialect, 'answers', name)} as double precision) end as {name}"
+        for name in _HOURS
+    ]
+    return ROUND_RESULTS.format(
+        status=_reported(dialect, "status"),
+        hours=_SEPARATOR.join(hours),
+        **_estimate_parts("r", _SHOWN),
+    )
+
+
+def _monitor_status(dialect: str) -> str:
+    return MONITOR_STATUS.format(
+        status=_reported(dialect, "status"),
+        sentence=_reported(dialect, "sentence"),
+        **_estimate_parts("c", [(metric, "pooled") for metric in _LIMITED]),
+    )
+
+
+_ALIKE = {
     "confusion_matrices": CONFUSION_MATRICES,
     "latest_estimates": LATEST_ESTIMATES,
+    "latest_evidence": LATEST_EVIDENCE,
     "open_alerts": OPEN_ALERTS,
     "waiting_effects": WAITING_EFFECTS,
+    "waiting_rounds": WAITING_ROUNDS,
 }
+_BY_DIALECT = {"monitor_status": _monitor_status, "round_results": _round_results}
+NAMES = (*_ALIKE, *_BY_DIALECT)
+"""All views; who may read dashboards may read these and nothing else."""
+
+
+def queries(dialect: str) -> dict[str, str]:
+    """Return the query of each view; ``sqlite`` and ``postgresql`` read JSON differently."""
+    return _ALIKE | {name: written(dialect) for name, written in _BY_DIALECT.items()}

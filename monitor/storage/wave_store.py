@@ -26,6 +26,7 @@ def write_reserve(connection: Connection, round_id: int, spare: Iterable[Item]) 
             "score": item.score,
             "predicted": item.predicted,
             "segments": dict(item.segments) or None,
+            "challenged": item.challenged,
         }
         for item in spare
     ]
@@ -35,15 +36,17 @@ def write_reserve(connection: Connection, round_id: int, spare: Iterable[Item]) 
 
 def read_reserve(connection: Connection, round_id: int) -> list[Item]:
     """Read the items that wave 2 may take, of each stratum in the order of the draw."""
-    columns = ("id", "stratum", "order", "score", "predicted", "segments")
+    columns = ("id", "stratum", "order", "score", "predicted", "segments", "challenged")
     query = (
         select(*(reserve.c[name] for name in columns))
         .where(reserve.c.round_id == round_id)
         .order_by(reserve.c.stratum, reserve.c.order)
     )
     return [
-        Item(name, stratum, order, score, predicted, segments or {})
-        for name, stratum, order, score, predicted, segments in connection.execute(query)
+        Item(name, stratum, order, score, predicted, segments or {}, challenged)
+        for name, stratum, order, score, predicted, segments, challenged in connection.execute(
+            query
+        )
     ]
 
 

@@ -12,11 +12,13 @@ adapter, and let pytest collect it::
             return MySource(write_somewhere(rows))
 """
 
+from monitor.testing.challenger_contract import ChallengerContract
 from monitor.testing.labeler_contract import LabelerContract
 from monitor.testing.memory import MemoryLabeler, MemorySource, draw_order
 from monitor.testing.source_contract import SourceContract, example_rows
 
 __all__ = [
+    "ChallengerContract",
     "LabelerContract",
     "MemoryLabeler",
     "MemorySource",

@@ -14,6 +14,7 @@ from monitor.domain.model import (
     BadRow,
     Candidate,
     Collected,
+    Decisions,
     Frame,
     LabelEvent,
     LabelKind,
@@ -54,6 +55,8 @@ class MemorySource:
         Names of the values that labelers see.
     segments
         Names of the values by which strata are counted too.
+    challenger
+        Name of the value, true, false or None, that a challenger decided.
 
     Attributes
     ----------
@@ -70,11 +73,13 @@ class MemorySource:
         threshold: float | None = None,
         show: Sequence[str] = (),
         segments: Sequence[str] = (),
+        challenger: str | None = None,
     ) -> None:
         self.rows = rows
         self.threshold = threshold
         self.shown = tuple(show)
         self.segments = tuple(segments)
+        self.challenger = challenger
         self.down = False
         self.scans = 0
 
@@ -115,7 +120,9 @@ class MemorySource:
             elif row["id"] in taken:
                 bad[BadRow.DUPLICATE] += 1
             else:
-                members[place].append(Candidate(row["id"], row.get("score"), self._values(row)))
+                members[place].append(
+                    Candidate(row["id"], row.get("score"), self._values(row), self._decision(row))
+                )
                 taken.add(row["id"])
         return members, bad
 
@@ -143,10 +150,17 @@ class MemorySource:
     def _values(self, row: Row) -> tuple[str, ...]:
         return tuple(str(row.get(name) or "").strip() or NO_VALUE for name in self.segments)
 
+    def _decision(self, row: Row) -> bool | None:
+        return None if self.challenger is None else row.get(self.challenger)
+
     def _part(self, stratum: Stratum, members: Sequence[Candidate], at_most: int) -> StratumFrame:
         columns = range(len(self.segments))
         sizes = tuple(dict(Counter(c.segments[column] for c in members)) for column in columns)
-        return StratumFrame(stratum, len(members), tuple(members[:at_most]), sizes)
+        decided = [candidate.challenged for candidate in members]
+        challenged = (
+            None if self.challenger is None else Decisions(decided.count(True), decided.count(None))
+        )
+        return StratumFrame(stratum, len(members), tuple(members[:at_most]), sizes, challenged)
 
     def _answer(self) -> None:
         if self.down:

@@ -6,12 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, EvidenceState
-from monitor.presentation.alerts import (
-    REMEDIES,
-    alert_cause,
-    end_alert_text,
-    recovery_sentence,
-)
+from monitor.presentation.alerts import alert_cause, recovery_sentence
+from monitor.presentation.challenger import ONE_LOOK
 from monitor.presentation.estimates import BASES as HEADS
 from monitor.presentation.estimates import pooled_intervals_text
 from monitor.presentation.evidence import LEARNS
@@ -21,21 +17,26 @@ from monitor.presentation.numbers import (
     interval_text,
     range_text,
 )
+from monitor.presentation.outcome import to_do_sentences, verdict_sentence
+from monitor.presentation.restatements import restated_text
 from monitor.presentation.rows import (
     BANDS_OF_CELLS,
     OWN_LABELS,
     agreement_sentence,
     answers_sentence,
+    score_range_text,
 )
 from monitor.presentation.sentences import capital
+from monitor.tracking.challenger import sentence_of, table_of
 from monitor.tracking.values import BASES, CORRECTED, best_point, minute, shown_metrics
 
 if TYPE_CHECKING:
-    from monitor.domain.report import AlertRow, EstimateRow, RoundReport, SegmentRow, StratumRow
+    from monitor.domain.report import AlertRow, EstimateRow, RoundReport, SegmentRow
 
 _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
+_MOST_RESTATED = 3
 _VERDICT = 64  # characters that a line has room for beside the links
 _GAP = "&emsp;"
 _LEFT_OUT = "\n\nThe description of the round has more."
@@ -47,28 +48,33 @@ _MARKUP = re.compile(
 )
 
 
-def describe(report: RoundReport, picture: str = "") -> str:
+def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
     """Write the whole description; the same report always gives the same text.
 
-    ``picture`` is Markdown too: it comes after what a person has to know or do.
+    ``picture`` is Markdown too: it comes after what a person has to know or do. So is ``model``,
+    which comes last.
     """
     parts = [
-        _cell(report.sentence),
-        *_to_do(report),
+        _cell(verdict_sentence(report)),
+        f"**What to do:** {_cell(' '.join(to_do_sentences(report)))}",
+        *_restated(report),
         *_alerts(report),
         *_concerns(report),
         *_notices(report),
         *_cause(report),
+        *_challenger(report),
         _facts(report),
         picture,
         *_learning(report),
         _estimates_table(report),
         *_missing(report),
         *_corrected(report),
+        *_challenger_table(report),
         *_agreement(report),
         *_proposal(report),
         *_segments(report),
         _strata_table(report),
+        model,
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -96,6 +102,11 @@ def verdict(report: RoundReport) -> str:
     since = f"ALERT since round {min(row.fired_in_round for row in firing)}."
     limits = [f"{_short(report, row.metric, row.limit)} (limit {row.limit:.3g})" for row in firing]
     return f"**{since}** {capital(_as_many(limits, _VERDICT - len(since) - 1))}"
+
+
+def sentence(report: RoundReport) -> str:
+    """Write the sentence of the round as Markdown."""
+    return _cell(report.sentence)
 
 
 def _as_many(parts: list[str], room: int) -> str:
@@ -133,10 +144,14 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def _to_do(report: RoundReport) -> list[str]:
-    firing = [row for row in report.alerts if row.state == AlertState.FIRING]
-    steps = [*REMEDIES, *map(end_alert_text, firing)] if firing else []
-    return [f"**What to do:** {_cell(' '.join(steps))}"] if steps else []
+def _restated(report: RoundReport) -> list[str]:
+    """Say of the last restatements who asked for them, and what stood there before."""
+    last = report.restated[-_MOST_RESTATED:]
+    earlier = len(report.restated) - len(last)
+    return [
+        *(f"**Version {row.version}:** {_cell(restated_text(row))}." for row in last),
+        *([f"{earlier} earlier restatements are in report.json."] if earlier else []),
+    ]
 
 
 def _alerts(report: RoundReport) -> list[str]:
@@ -175,6 +190,18 @@ def _cause(report: RoundReport) -> list[str]:
         causes.append(report.cause.sentence)
     told = " ".join(f"{capital(_cell(cause))}." for cause in dict.fromkeys(causes) if cause)
     return [f"**Against earlier rounds:** {told}"] if told else []
+
+
+def _challenger(report: RoundReport) -> list[str]:
+    sentence = sentence_of(report)
+    return [] if sentence is None else [f"**Compared:** {_cell(sentence)}."]
+
+
+def _challenger_table(report: RoundReport) -> list[str]:
+    found = table_of(report)
+    if found is None:
+        return []
+    return [f"Challenger, {found.title}: {ONE_LOOK}.", _table(found.head, found.rows)]
 
 
 def _learning(report: RoundReport) -> list[str]:
@@ -300,7 +327,7 @@ def _strata_table(report: RoundReport) -> str:
     rows = [
         [
             _cell(row.stratum),
-            _scores(row),
+            score_range_text(row.low, row.high),
             *(f"{value:,}" for value in (row.size, row.planned, row.labeled)),
             *(f"{value:,}" for value in (row.positive, row.declined)),
         ]
@@ -313,14 +340,6 @@ def _strata_table(report: RoundReport) -> str:
     if len(report.cells) > len(report.strata):
         parts.append(f"{capital(BANDS_OF_CELLS)}; counts.json has the cells.")
     return "\n\n".join(parts)
-
-
-def _scores(row: StratumRow) -> str:
-    if row.low is None and row.high is None:
-        return "all"
-    low = f"{row.low:.3g}" if row.low is not None else "…"
-    high = f"{row.high:.3g}" if row.high is not None else "…"
-    return f"{low} to {high}"
 
 
 def _facts(report: RoundReport) -> str:
@@ -341,5 +360,7 @@ def _facts(report: RoundReport) -> str:
         counted = ", ".join(f"{_cell(why)} {n:,}" for why, n in report.bad_rows.items())
         facts.append(f"rows left out: {counted}")
     if report.version > 1:
-        facts.append(f"version {report.version}: corrected by later labels")
+        newest = report.restated[-1].version if report.restated else None
+        why = "restated" if newest == report.version else "corrected by later labels"
+        facts.append(f"version {report.version}: {why}, earlier ones are in report-v*.json")
     return "; ".join(facts) + "."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlsplit
 
+from monitor.domain.registered import MODEL_URI
 from monitor.tracking.connection import shown
 
 CLASSIC = "workflowType=machine_learning"
@@ -16,6 +17,26 @@ def round_path(experiment_id: str, round_key: str) -> str:
     """Return where MLflow's pages list the run of a round, which may not be there yet."""
     search = quote(f"tags.`monitor.round_key` = '{round_key}'", safe="")
     return f"#/experiments/{experiment_id}/runs?{CLASSIC}&searchFilter={search}"
+
+
+def run_path(experiment_id: str, run_id: str) -> str:
+    """Return where MLflow's pages show a run."""
+    return f"#/experiments/{experiment_id}/runs/{run_id}?{CLASSIC}"
+
+
+def model_path(model: str) -> str | None:
+    """Return where MLflow's pages show a version of a registered model, or the model itself.
+
+    >>> model_path("models:/mail-travel/7")
+    '#/models/mail-travel/versions/7'
+    >>> model_path("models:/mail-travel@champion")
+    '#/models/mail-travel'
+    """
+    parts = MODEL_URI.fullmatch(model)
+    if parts is None:
+        return None
+    version = f"/versions/{parts['version']}" if parts["version"] else ""
+    return f"#/models/{quote(parts['name'], safe='')}{version}"
 
 
 def view_path(experiment_id: str, view: str, *, charts: bool) -> str:

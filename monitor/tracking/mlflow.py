@@ -27,9 +27,11 @@ from monitor.tracking.experiments import (
     has_room,
     write_note,
 )
-from monitor.tracking.links import round_path, view_path
-from monitor.tracking.models import model_version, tag_model_version
-from monitor.tracking.runs import NewRun, RunKey, find_or_create, settle
+from monitor.tracking.html_report import report_path
+from monitor.tracking.links import model_path, round_path, run_path, view_path
+from monitor.tracking.model_page import RoundLinks, write_model_page
+from monitor.tracking.models import model_version, watched_version
+from monitor.tracking.runs import NewRun, RunKey, find, find_or_create, settle
 from monitor.tracking.saved_views import (
     CHARTS,
     ROUNDS,
@@ -98,6 +100,9 @@ class MlflowHandler:
         path = sqlite_path(uri)
         self._files = path.parent / "mlartifacts" if path else None
         self._experiments: dict[str, Experiment] = {}
+        self._is_one = registry in {None, uri}  # else models are on another server than runs
+        self._pages, self._models = _pages(uri), _pages(registry or uri)
+        self._runs: dict[str, str] = {}  # of rounds written just now, by their keys
 
     def deliver(self, effect: Effect) -> str:
         """Do one effect and return where it shows.
@@ -120,11 +125,11 @@ class MlflowHandler:
                     return self._round_run(client, report, digest, effect.has_failed)
                 if effect.kind is EffectKind.FLEET_POINT:
                     return self._fleet_point(client, report, digest, effect.has_failed)
-                return tag_model_version(client, report)
+                return self._model_page(client, report)
         except DeliveryFailed as error:
             self._experiments.clear()  # one of them may be gone
             if effect.kind is EffectKind.MODEL_TAGS and not error.sink_down:
-                log.warning("model not tagged", model=report.model, reason=str(error))
+                log.warning("model not tagged", model=report.watched, reason=str(error))
                 return untagged(str(error))
             raise
 
@@ -171,9 +176,11 @@ class MlflowHandler:
         name = values.run_name(report)
 
         def write(run: Run) -> None:
-            write_round(client, run, report, digest, has_failed=has_failed)
+            model = self._model_link(report)
+            write_round(client, run, report, digest, model=model, has_failed=has_failed)
 
         receipt = _write_once(client, experiment.id, key, _new_run(name, report), write)
+        self._runs = {report.round_key: receipt.rpartition("/")[2]}  # its model's page comes next
         add_views(client, experiment, monitor_views())  # the figures come first
         return receipt
 
@@ -217,15 +224,50 @@ class MlflowHandler:
             f"[Rounds]({rounds})",
             f"[Charts]({_charts_path(fleet, report.monitor)})",
         )
-        first = " · ".join([verdict(report), *links])
-        rest = describe(report, timeline_picture(trend))
+        run = self._run_of(client, own, report)
+        page = [f"[Report]({report_path(own.id, run)})"] if run else []
+        first = " · ".join([verdict(report), *links, *page])
+        rest = describe(report, timeline_picture(trend.info.run_id))
         write_note(client, own, as_far_as_fits(f"{first}\n\n{rest}", MOST_CHARACTERS))
+
+    def _model_page(self, client: MlflowClient, report: RoundReport) -> str:
+        version = watched_version(client, report)
+        write_model_page(client, version, report, self._round_links(client, report))
+        return f"models:/{version.name}/{version.version}"
+
+    def _model_link(self, report: RoundReport) -> str:
+        """Link to the page of the model that a round is of; empty where it names none."""
+        path = report.watched and model_path(report.watched)
+        base = "" if self._is_one else self._models
+        return f"Model: [{report.watched}]({base}{path})." if path else ""
+
+    def _round_links(self, client: MlflowClient, report: RoundReport) -> RoundLinks:
+        own = self._experiment(client, f"{self._prefix}/{report.monitor}")
+        rounds = view_path(own.id, key_of(ROUNDS, monitor_views()), charts=False)
+        run = self._run_of(client, own, report)
+        here = run_path(own.id, run) if run else round_path(own.id, report.round_key)
+        base = "" if self._is_one else self._pages
+        return RoundLinks(
+            round=f"{base}{here}",
+            rounds=f"{base}{rounds}",
+            address=f"{self._pages}{rounds}",
+            picture=timeline_picture(run) if run and self._is_one else "",
+        )
+
+    def _run_of(self, client: MlflowClient, own: Experiment, report: RoundReport) -> str | None:
+        """Find the run of a round that has estimates, and so a picture."""
+        if not report.estimates:
+            return None
+        if report.round_key in self._runs:
+            return self._runs[report.round_key]
+        run = find(client, own.id, RunKey(ROUND_KEY, report.round_key))
+        return None if run is None else str(run.info.run_id)
 
     def _asked(self, kind: EffectKind, report: RoundReport) -> str:
         return {
             EffectKind.ROUND_RUN: f"experiment '{self._prefix}/{report.monitor}'",
             EffectKind.FLEET_POINT: f"experiment '{self._prefix}'",
-            EffectKind.MODEL_TAGS: f"tags on model version {report.model}",
+            EffectKind.MODEL_TAGS: f"tags on model version {report.watched}",
         }[kind]
 
 
@@ -235,6 +277,11 @@ def _charts_path(fleet: Experiment, monitor: str) -> str:
     is_offered = all(has_room(fleet, tag) for tag in own)
     name, views = (monitor, own) if is_offered else (CHARTS, fleet_views())
     return view_path(fleet.id, key_of(name, views), charts=True)
+
+
+def _pages(uri: str) -> str:
+    """Give what addresses of MLflow's pages begin with; nothing where it has none."""
+    return f"{shown(uri).rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
 
 
 def _new_run(name: str, report: RoundReport) -> NewRun:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.tracking.values import interval
+from monitor.domain.registered import MODEL_URI
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import RoundReport
 
-_MODEL_URI = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
 _LOGGED_MODEL = re.compile(r"models:/(m-[0-9a-f]+)")
 _NOT_THERE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "PERMISSION_DENIED"})
 
@@ -29,7 +28,7 @@ def model_version(client: MlflowClient, uri: str) -> ModelVersion:
     """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
-    parts = _MODEL_URI.fullmatch(uri)
+    parts = MODEL_URI.fullmatch(uri)
     if parts is None:
         message = f"model {uri!r} is not a registered version; write models:/name/7 or @alias"
         raise DeliveryFailed(message, sink_down=False)
@@ -47,26 +46,18 @@ def model_version(client: MlflowClient, uri: str) -> ModelVersion:
         raise DeliveryFailed(message, sink_down=False) from error
 
 
-def tag_model_version(client: MlflowClient, report: RoundReport) -> str:
-    """Write how the model stands on its own page; tags that stand already fire no webhook."""
-    if report.model is None:
+def watched_version(client: MlflowClient, report: RoundReport) -> ModelVersion:
+    """Look up the version that the predictions of a round are of.
+
+    Raises
+    ------
+    DeliveryFailed
+        If there is none.
+    """
+    if report.watched is None:
         message = f"monitor {report.monitor} names no `model`, so there is nothing to tag"
         raise DeliveryFailed(message, sink_down=False)
-    version = model_version(client, report.model)
-    known = {
-        "monitor.precision": interval(report, "precision"),
-        "monitor.recall": interval(report, "recall"),
-    }
-    wanted = {
-        **(known if report.estimates else {}),  # a round without any leaves the last ones
-        "monitor.name": report.monitor,
-        "monitor.round": str(report.round),
-        "monitor.status": str(report.status),  # last: a listener to it finds the others
-    }
-    for key, value in wanted.items():
-        if version.tags.get(key) != value:
-            client.set_model_version_tag(version.name, str(version.version), key, value)
-    return f"models:/{version.name}/{version.version}"
+    return model_version(client, report.watched)
 
 
 def logged_model_id(client: MlflowClient, uri: str) -> str | None:

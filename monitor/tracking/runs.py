@@ -63,6 +63,11 @@ def find_or_create(client: MlflowClient, experiment: str, key: RunKey, new: NewR
     return _live(client, runs[0])
 
 
+def find(client: MlflowClient, experiment: str, key: RunKey) -> Run | None:
+    """Find the run of a key that all sides keep."""
+    return next(iter(_with_key(client, experiment, key)), None)
+
+
 def settle(client: MlflowClient, experiment: str, key: RunKey) -> Run:
     """Return the one run that every side keeps, after removing all others of the key.
 

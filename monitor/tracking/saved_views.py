@@ -21,9 +21,9 @@ MOST_VIEWS = 40
 _TAG = "mlflow.sharedViewState."
 _WRITTEN = 1_795_313_804_987  # the same always, so that a view which nobody changed is the same
 _ENDS = ("point", "low", "high")
-_COLUMNS = ("monitor.status", "monitor.alert", "monitor.precision", "monitor.recall")
-_SECTIONS_OF_MLFLOW = ("alert", "f1", "labels", "population", "precision", "recall")
-_EVIDENCE = "Evidence of a breach, and what fires"
+_COLUMNS = ("monitor.status", "P", "R", "monitor.alert")
+_SECTIONS_OF_MLFLOW = ("precision", "prevalence", "recall", "round")
+_EVIDENCE = "Evidence of a breach: 1 is an alert"
 _GRAVEST_FIRST = {  # `alert` comes before all others by the alphabet, too
     "orderByKey": "tags.`monitor.status`",
     "orderByAsc": True,
@@ -82,14 +82,12 @@ def _tags(views: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, str]:
 
 
 def _evidence() -> list[dict[str, Any]]:
-    return [
-        _line(f"alert/{metric}_evidence", [f"alert/{metric}_evidence", f"alert/{metric}_threshold"])
-        for metric in ("precision", "recall")
-    ]
+    names = [f"round/evidence_{metric}" for metric in ("precision", "recall")]
+    return [_line("evidence", names)]
 
 
 def _estimates(metric: str) -> list[str]:
-    return [*(f"{metric}/pooled_{end}" for end in _ENDS), f"{metric}/limit"]
+    return [f"{metric}/{name}" for name in (*_ENDS, "limit")]
 
 
 def _line(name: str, metrics: list[str]) -> dict[str, Any]:
@@ -130,7 +128,7 @@ def _state(
         "modelVersionFilter": "All Runs",
         "selectedColumns": [
             *(f"tags.`{name}`" for name in _COLUMNS),
-            "metrics.`labels/labeled`",
+            "metrics.`round/labels`",
         ],
         "compareRunCharts": [
             {**chart, "metricSectionId": section["uuid"]}

@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.report import Status
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
+from monitor.presentation.restatements import restated_text
+from monitor.tracking.challenger import challenger_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from monitor.domain.report import AnswersRow, RoundReport
+    from monitor.domain.report import EstimateRow, EvidenceRow, RoundReport
 
-HEADLINE = ("precision", "recall", "f1", "prevalence")
+FIRST = ("precision", "recall")
+HEADLINE = (*FIRST, "f1", "prevalence")
 BASES = (("round", "window"), ("pooled", "rate"))
 CORRECTED = ("corrected", "window")
 SOURCE = "pr-monitor"
 _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
 _PAYLOAD_DIGEST = 32
 _DECIMALS = 6
+_ENDS = ("point", "low", "high")
+_OF_MODEL = frozenset(f"{metric}/{end}" for metric in FIRST for end in _ENDS)
 _SHORT = {"precision": "P", "recall": "R", "f1": "F1"}
 _COLOURS = {
     Status.ALERT: "#c8352b",
@@ -62,20 +67,21 @@ def shown_metrics(report: RoundReport) -> list[str]:
 
 
 def metrics(report: RoundReport) -> dict[str, float]:
-    """Name every figure that exists and is finite, rounded for the eye; report.json has all."""
+    """Name the dozen figures that a reviewer compares, rounded for the eye; report.json has all.
+
+    MLflow lists them by the alphabet, so the names put the estimates before what else there is
+    about the round.
+    """
     values: dict[str, float | None] = {}
-    for metric in shown_metrics(report):
+    for metric in _charted(report):
         values |= _estimate_values(report, metric)
     values |= {
-        "population/size": report.size,
-        "population/flagged": report.flagged,
-        "population/flagged_rate": report.flagged / report.size if report.size else None,
-        **{f"population/{name}": value for name, value in report.distances.items()},
-        **_label_counts(report),
-        "alert/firing": len(firing(report)),
-        "alert/concerns": len(report.concerns),
+        "prevalence/point": best_point(report, "prevalence"),
+        "round/flagged_rate": report.flagged / report.size if report.size else None,
+        "round/labels": sum(row.labeled for row in report.strata),
     }
-    values |= _evidence_values(report)
+    values |= _limit_values(report)
+    values |= challenger_metrics(report)
     return {
         name: round(float(value), _DECIMALS)
         for name, value in values.items()
@@ -83,53 +89,43 @@ def metrics(report: RoundReport) -> dict[str, float]:
     }
 
 
-def _evidence_values(report: RoundReport) -> dict[str, float | None]:
-    values: dict[str, float | None] = {}
-    for row in report.evidence:
-        name = row.metric if row.side == "at_least" else f"{row.metric}_{row.side}"
-        values[f"alert/{name}_evidence"] = row.log_evidence
-        values[f"alert/{name}_threshold"] = row.log_threshold
-        # in the section of the metric, so that a chart can have it beside the estimate
-        side = "limit" if row.side == "at_least" else f"limit_{row.side}"
-        values[f"{row.metric}/{side}"] = row.limit
-    return values
+def is_of_model(metric: str) -> bool:
+    """Whether a metric is worth a line in the list that a logged model has of all of its rounds."""
+    return metric in _OF_MODEL
 
 
-def _label_counts(report: RoundReport) -> dict[str, float | None]:
-    return {
-        "labels/wanted": sum(row.planned for row in report.strata),
-        "labels/labeled": sum(row.labeled for row in report.strata),
-        "labels/positive": sum(row.positive for row in report.strata),
-        "labels/declined": sum(row.declined for row in report.strata),
-        "labels/unanswered": sum(row.unanswered for row in report.strata),
-        "labels/missing_share": None if report.answers is None else _missing_share(report.answers),
-        **_agreement_values(report),
-    }
-
-
-def _missing_share(answers: AnswersRow) -> float | None:
-    return answers.missing / answers.wanted if answers.wanted else None
-
-
-def _agreement_values(report: RoundReport) -> dict[str, float | None]:
-    """Give the share of the window on which two people would agree, and kappa."""
-    row = report.agreement
-    if row is None:
-        return {}
-    differ = row.disagreement
-    agreement = None if differ is None else 1 - differ
-    return {"labels/agreement": agreement, "labels/kappa": row.kappa}
+def _charted(report: RoundReport) -> list[str]:
+    """Name precision, recall, and what else has a limit."""
+    return list(dict.fromkeys([*FIRST, *(row.metric for row in report.evidence)]))
 
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
-    section = "population/prevalence_" if metric == "prevalence" else f"{metric}/"
+    """Give the estimate that name and tags of the run show, and that of the round alone."""
+    best, alone = (
+        best_row(report, metric),
+        report.estimate(metric, basis="round", estimand="window"),
+    )
+    return {
+        **{f"{metric}/{end}": None if best is None else getattr(best, end) for end in _ENDS},
+        f"{metric}/round": None if alone is None else alone.point,
+    }
+
+
+def _limit_values(report: RoundReport) -> dict[str, float | None]:
+    """Give each limit, beside its metric, and the evidence as a share of what fires."""
     values: dict[str, float | None] = {}
-    for basis, estimand in (*BASES, CORRECTED):
-        row = report.estimate(metric, basis=basis, estimand=estimand)
-        if row is not None:
-            for end in ("point", "low", "high"):
-                values[f"{section}{basis}_{end}"] = getattr(row, end)
+    for row in report.evidence:
+        side = "" if row.side == "at_least" else f"_{row.side}"
+        values[f"{row.metric}/limit{side}"] = row.limit
+        values[f"round/evidence_{row.metric}{side}"] = _share_of_alert(row)
     return values
+
+
+def _share_of_alert(row: EvidenceRow) -> float | None:
+    """Give evidence as a share of what fires: 1 is an alert, 0 none or in favor of the metric."""
+    if row.log_evidence is None:
+        return None
+    return max(0.0, row.log_evidence / row.log_threshold)
 
 
 def firing(report: RoundReport) -> list[str]:
@@ -174,12 +170,15 @@ def tags(report: RoundReport) -> dict[str, str]:
         "monitor.partial": str(report.partial).lower(),
         "monitor.precision": interval(report, "precision"),
         "monitor.recall": interval(report, "recall"),
+        **{_SHORT[metric]: _short_interval(report, metric) for metric in FIRST},
         **source_tags(),
     }
-    if report.model:
-        values["monitor.model"] = report.model
+    if report.watched:
+        values["monitor.model"] = report.watched
     if report.reason:
         values["monitor.reason"] = report.reason
+    if report.restated:
+        values["monitor.restated"] = restated_text(report.restated[-1])
     return values
 
 
@@ -190,11 +189,8 @@ def source_tags() -> dict[str, str]:
 
 def interval(report: RoundReport, metric: str) -> str:
     """Write the best interval there is, pooled before round alone: ``0.83 [0.79, 0.87]``."""
-    for basis, estimand in reversed(BASES):
-        row = report.estimate(metric, basis=basis, estimand=estimand)
-        if row is not None and row.point is not None:
-            return interval_text(row)
-    return NOT_ESTIMABLE
+    row = best_row(report, metric)
+    return NOT_ESTIMABLE if row is None else interval_text(row)
 
 
 def minute(at: datetime) -> str:
@@ -205,29 +201,53 @@ def minute(at: datetime) -> str:
 def run_name(report: RoundReport) -> str:
     """Name the run so that a list of names reads as a calendar of news.
 
-    Such as ``2025-04-28 ok P .91 R .67`` or ``2025-05-05 ALERT R .55``: what an alert fires for,
-    else precision and recall. Rounds of less than a day have their time as well.
+    Such as ``2025-04-28 ok P.91 R.67`` or ``2025-05-05 ALERT R.55``: what an alert fires for,
+    else precision and recall. Rounds of less than a day have their time as well, and restated ones
+    say so.
     """
-    hourly = report.window_end - report.window_start < timedelta(days=1)
-    date = f"{report.slot.astimezone(UTC):%Y-%m-%d{' %H:%M' if hourly else ''}}"
     fires = firing(report)
     status = report.status.upper() if report.status is Status.ALERT else str(report.status)
-    figures = [_figure(report, metric) for metric in fires or ("precision", "recall")]
-    return " ".join([date, status, *filter(None, figures)])
+    figures = [_figure(report, metric) for metric in fires or FIRST]
+    restated = ["restated"] if any(row.own for row in report.restated) else []
+    return " ".join([slot_date(report), status, *filter(None, figures), *restated])
+
+
+def slot_date(report: RoundReport) -> str:
+    """Write when the round was due; with the time for rounds of less than a day."""
+    hourly = report.window_end - report.window_start < timedelta(days=1)
+    return f"{report.slot.astimezone(UTC):%Y-%m-%d{' %H:%M' if hourly else ''}}"
 
 
 def best_point(report: RoundReport, metric: str) -> float | None:
     """Find the best estimate there is, pooled before round alone."""
+    row = best_row(report, metric)
+    return None if row is None else row.point
+
+
+def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
+    """Find the best estimate there is with its interval, pooled before round alone."""
     rows = (report.estimate(metric, basis=b, estimand=e) for b, e in reversed(BASES))
-    return next((row.point for row in rows if row is not None and row.point is not None), None)
+    return next((row for row in rows if row is not None and row.point is not None), None)
 
 
 def _figure(report: RoundReport, metric: str) -> str | None:
-    """Write the best estimate in as few letters as a list has room for."""
+    """Write the best estimate in as few letters as a list has room for, such as ``P.83``."""
     point = best_point(report, metric)
     if point is None:
         return None
-    return f"{_SHORT.get(metric, metric)} {f'{point:.2f}'.removeprefix('0')}"
+    return f"{_SHORT.get(metric, f'{metric} ')}{_short(point)}"
+
+
+def _short_interval(report: RoundReport, metric: str) -> str:
+    """Write the best estimate and its interval in the room of a column: ``.83 .79-.87``."""
+    row = best_row(report, metric)
+    if row is None or row.point is None or row.low is None or row.high is None:
+        return NOT_ESTIMABLE
+    return f"{_short(row.point)} {_short(row.low)}-{_short(row.high)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}".removeprefix("0")
 
 
 def colour(report: RoundReport) -> str:

@@ -8,11 +8,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import DeliveryFailed
+from monitor.report.curve_figures import curves_svg, p3_svg
+from monitor.report.figures import timeline_svg
 from monitor.tracking import values
-from monitor.tracking.curve_figures import curves_svg, p3_svg
+from monitor.tracking.connection import is_down
 from monitor.tracking.describe import describe
 from monitor.tracking.experiments import NOTE
-from monitor.tracking.figures import timeline_svg
+from monitor.tracking.html_report import html_report, page_link
+from monitor.tracking.kept_reports import keep_replaced
 from monitor.tracking.models import logged_model_id
 from monitor.tracking.runs import DIGEST
 
@@ -20,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mlflow import MlflowClient
-    from mlflow.entities import Run
+    from mlflow.entities import Metric, Run
 
     from monitor.domain.report import RoundReport
 
 _TIMELINE = "timeline.svg"
 _COUNTS, _SEGMENTS = "counts.json", "segments.json"
-_GAVE_ESTIMATES = "closed"
+_FINISHED = "FINISHED"  # also without an estimate: a red cross would say that the job failed
 
 
 def write_round(
@@ -35,43 +38,47 @@ def write_round(
     report: RoundReport,
     digest: str,
     *,
+    model: str = "",
     has_failed: bool = False,
 ) -> None:
     """Write one version of a round; an equal or newer one stays, and nothing is drawn.
 
     The digest comes last: a run that has it is complete, unless a try failed and others may have
-    written into it meanwhile.
+    written into it meanwhile. ``model`` is Markdown that names the model at the end.
     """
     known = run.data.tags
     is_complete = known.get(DIGEST) == digest and not has_failed
     if is_complete or int(known.get("monitor.version", 0)) > report.version:
         return
+    keep_replaced(client, run, report)
     tables = _tables(report)
     listed = json.dumps([{"path": path, "type": "table"} for path in tables])
+    page = html_report(report)
     tags = {
-        NOTE: describe(report, timeline_picture(run)),
+        NOTE: describe(report, f"{page_link(run, page)}{timeline_picture(run.info.run_id)}", model),
         **values.tags(report),
         "mlflow.loggedArtifacts": listed,
         "mlflow.runColor": values.colour(report),
         "mlflow.runName": values.run_name(report),
     }
-    _log_batch(client, run, report, tags)
-    _log_inputs(client, run, report)
+    model_id = _linked_model(client, run, report)
+    _log_batch(client, run, report, tags, model_id)
+    _log_inputs(client, run, report, model_id)
     files = {
+        **page,
         **_figures(report),
         **{path: json.dumps(table).encode() for path, table in tables.items()},
         "report.json": report.model_dump_json(indent=2).encode(),
     }
     _log_files(client, run, files)
-    status = "FINISHED" if report.state == _GAVE_ESTIMATES else "FAILED"
-    if run.info.status != status:
-        client.update_run(run.info.run_id, status)
+    if run.info.status != _FINISHED:
+        client.update_run(run.info.run_id, _FINISHED)
     client.set_tag(run.info.run_id, DIGEST, digest)  # last: with it the run counts as whole
 
 
-def timeline_picture(run: Run) -> str:
+def timeline_picture(run_id: str) -> str:
     """Show the timeline in a description: a relative address works behind any prefix or proxy."""
-    address = f"get-artifact?path={_TIMELINE}&run_uuid={run.info.run_id}"
+    address = f"get-artifact?path={_TIMELINE}&run_uuid={run_id}"
     return f"![Estimates of the rounds so far]({address})"
 
 
@@ -110,7 +117,7 @@ def write_fleet(
         _log_batch(client, run, report, {})
         return False
     tags = {
-        NOTE: describe(report, timeline_picture(run)),
+        NOTE: describe(report, timeline_picture(run.info.run_id)),
         **values.tags(report),
         "mlflow.runColor": values.colour(report),
     }
@@ -121,33 +128,72 @@ def write_fleet(
 
 
 def _log_batch(
-    client: MlflowClient, run: Run, report: RoundReport, tags: Mapping[str, str]
+    client: MlflowClient,
+    run: Run,
+    report: RoundReport,
+    tags: Mapping[str, str],
+    model_id: str | None = None,
 ) -> None:
-    """Write metrics, params and tags in one transaction.
+    """Write metrics, params and tags in one transaction; estimates to the model as well.
 
-    A param that is there already stays: MLflow refuses a whole batch for one that differs.
+    A param that is there already stays: MLflow refuses a whole batch for one that differs. It also
+    does for a model that somebody has purged, which costs its metrics there and no more.
     """
-    from mlflow.entities import Metric, Param, RunTag  # noqa: PLC0415
+    from mlflow.entities import Param, RunTag  # noqa: PLC0415
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
-    at = values.timestamp(report)
     params = values.params(report) if tags and "monitor.fleet_key" not in run.data.tags else {}
-    client.log_batch(
-        run.info.run_id,
-        [Metric(name, value, at, report.round) for name, value in values.metrics(report).items()],
-        [Param(key, value) for key, value in params.items() if key not in run.data.params],
-        [RunTag(key, value) for key, value in tags.items()],
-        synchronous=True,
+
+    def write(model_id: str | None) -> None:
+        client.log_batch(
+            run.info.run_id,
+            _metrics(report, model_id),
+            [Param(key, value) for key, value in params.items() if key not in run.data.params],
+            [RunTag(key, value) for key, value in tags.items()],
+            synchronous=True,
+        )
+
+    try:
+        write(model_id)
+    except MlflowException as error:
+        if model_id is None or is_down(error):
+            raise
+        write(None)
+
+
+def _metrics(report: RoundReport, model_id: str | None) -> list[Metric]:
+    from mlflow.entities import Metric  # noqa: PLC0415
+
+    at, data = values.timestamp(report), values.dataset(report)
+    of_model = (
+        {"model_id": model_id, "dataset_name": data["name"], "dataset_digest": data["digest"]}
+        if model_id
+        else {}
     )
+    return [
+        Metric(name, value, at, report.round, **(of_model if values.is_of_model(name) else {}))
+        for name, value in values.metrics(report).items()
+    ]
 
 
-def _log_inputs(client: MlflowClient, run: Run, report: RoundReport) -> None:
+def _linked_model(client: MlflowClient, run: Run, report: RoundReport) -> str | None:
+    """Find the model that the run is or will be linked to, if MLflow has it."""
+    if run.inputs is not None and _has_inputs(run):
+        return next((model.model_id for model in run.inputs.model_inputs), None)
+    return logged_model_id(client, report.watched) if report.watched else None
+
+
+def _has_inputs(run: Run) -> bool:
+    return run.inputs is not None and bool(run.inputs.dataset_inputs)
+
+
+def _log_inputs(client: MlflowClient, run: Run, report: RoundReport, model_id: str | None) -> None:
     """Link the window's predictions and, where MLflow has it, the model."""
     from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelInput  # noqa: PLC0415
 
-    if run.inputs is not None and run.inputs.dataset_inputs:
+    if _has_inputs(run):
         return
     context = InputTag("mlflow.data.context", "monitoring")
-    model_id = logged_model_id(client, report.model) if report.model else None
     client.log_inputs(
         run.info.run_id,
         [DatasetInput(Dataset(**values.dataset(report)), [context])],

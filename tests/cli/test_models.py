@@ -60,3 +60,58 @@ def test_a_model_that_was_corrected_in_the_config_is_no_longer_complained_of(nop
     status = nope.run("status", "--json")
 
     assert "not tagged" not in status.out
+
+
+ALIAS = "models:/mail-travel@champion"
+BY_ALIAS = ("    labeling", f"    model: {ALIAS}\n    labeling")
+
+
+@pytest.fixture
+def champion(place, mlflow_tables):
+    """A folder whose model is an alias of version 1."""
+    shutil.copy(mlflow_tables, place.folder / "mlflow.db")
+    models = registry(place)
+    models.create_registered_model("mail-travel")
+    for _ in range(2):
+        models.create_model_version("mail-travel", source="s3://models/somewhere")
+    models.set_registered_model_alias("mail-travel", "champion", "1")
+    place.config(mlflow="sqlite:///mlflow.db", model=BY_ALIAS)
+    return place
+
+
+def registry(place):
+    from mlflow import MlflowClient  # noqa: PLC0415
+
+    uri = f"sqlite:///{place.folder / 'mlflow.db'}"
+    return MlflowClient(uri, uri)
+
+
+def test_a_round_tags_the_version_that_the_alias_named_for_its_window(champion):
+    check = champion.run("check")
+    ran = champion.run("run-once")
+
+    assert any("models:/mail-travel/1" in line for line in check.lines)
+    assert ran.code == 0
+    tags = registry(champion).get_model_version("mail-travel", "1").tags
+    assert tags["monitor.status"] == "learning"
+    assert registry(champion).get_model_version("mail-travel", "2").tags == {}
+
+
+def test_without_mlflow_check_says_what_the_alias_named_last(champion):
+    champion.run("run-once")
+    champion.config(model=BY_ALIAS)  # whose MLflow does not answer
+    check = champion.run("check")
+
+    [line] = [line for line in check.lines if "model of mail" in line]
+    assert f"{ALIAS} named version 1 at the last look, " in line
+
+
+def test_a_round_does_not_wait_for_an_mlflow_that_never_answered(place):
+    place.config(model=BY_ALIAS)
+
+    place.run("run-once")
+    status = place.run("status", "--json")
+
+    [mail] = json.loads(status.out)["monitors"]
+    assert mail["estimates"]
+    assert "the alias champion could not be looked up" in str(mail)

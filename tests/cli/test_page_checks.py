@@ -8,25 +8,27 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from tests.certificates import write_certificate
 from tests.servers import free_port
 
 NOW = datetime.now(UTC)
 TLS = "tls: {certificate: certificate.pem, key: key.pem}"
+JUDGED = "{kind: page, question: Is it spam?, overlap: 0.5, adjudicator: bob}"
 
 
 @pytest.fixture
 def pages(place):
     """Let the pages be for other machines; returns what check says of them, by what it tried."""
 
-    def check(*settings, listen=None, login="{kind: users}"):
+    def check(*settings, listen=None, login="{kind: users}", **labeling):
         more = "".join(f"  {line}\n" for line in settings)
         section = (
             f"pages:\n  listen: {listen or f'127.0.0.1:{free_port()}'}\n"
             "  names: [labels.example.org]\n"
             f"  login: {login}\n{more}monitors:"
         )
-        place.config(pages=("monitors:", section))
+        place.config(pages=("monitors:", section), **labeling)
         said = json.loads(place.run("check", "--json").out)["checks"]
         return {one["what"]: one for one in said}
 
@@ -126,3 +128,50 @@ def test_a_login_by_an_mlflow_that_is_away_is_told(pages):
     said = pages(login="{kind: mlflow}")["login of pages"]
 
     assert "cannot be reached" in said["problem"]
+
+
+@pytest.mark.parametrize(
+    ("role", "look"),
+    [
+        (None, "who cannot sign in, so nobody decides conflicts; run: pr-monitor users add 'bob' "),
+        ("labeler", "who is labeler and cannot open the page of conflicts; run: pr-monitor users "),
+        ("viewer", "who is viewer and cannot open the page of conflicts; run: pr-monitor users "),
+    ],
+)
+def test_an_adjudicator_who_cannot_decide_is_worth_a_look(place, pages, role, look):
+    place.run("users", "add", "ada")
+    if role is not None:
+        place.run("users", "add", "bob", "--role", role)
+
+    [found] = pages(labeling=JUDGED)["login of pages"]["looks"]
+
+    assert found.startswith("labeling.adjudicator of mail is bob, ")
+    assert look in found
+
+
+def test_an_adjudicator_who_is_admin_needs_no_look(place, pages):
+    place.run("users", "add", "bob", "--role", "admin")
+
+    assert pages(labeling=JUDGED)["login of pages"]["looks"] == []
+
+
+def test_conflicts_of_another_place_are_not_decided_on_the_pages(place, pages):
+    place.run("users", "add", "bob")
+
+    said = pages(labeling="{kind: files, overlap: 0.5, adjudicator: bob}")
+
+    assert said["login of pages"]["looks"] == []
+
+
+@pytest.mark.parametrize(("admins", "looks"), [("[ada]", 1), ("[ada, bob]", 0)])
+def test_an_adjudicator_with_an_account_of_mlflow_has_to_be_an_admin(
+    pages, monkeypatch, admins, looks
+):
+    monkeypatch.setattr(MlflowAccounts, "check", lambda _: "MLflow knows accounts")
+    login = f"{{kind: mlflow, admins: {admins}}}"
+
+    said = pages(login=login, labeling=JUDGED)["login of pages"]
+
+    assert said["found"] == "MLflow knows accounts"
+    assert len(said["looks"]) == looks
+    assert all("add the name to pages.login.admins" in look for look in said["looks"])

@@ -62,6 +62,21 @@ def test_a_name_is_given_once(place):
 
 
 @pytest.mark.parametrize(
+    ("there", "new"), [("ada", "Ada"), ("Ada", "ADA"), ("weiss", "Weiß"), ("Ⅳan", "ivan")]
+)
+def test_a_name_that_people_would_take_for_another_is_refused(place, there, new):
+    place.run("users", "add", there)
+
+    refused = place.run("users", "add", new, "--role", "admin")
+
+    assert refused.code == 65
+    assert "already, and people would take" in refused.err
+    assert "differ in capitals, or in the form of a letter, alone" in refused.err
+    assert len(query(place, "select * from page_users")) == 1
+    assert place.run("users", "add", "adam").code == 0
+
+
+@pytest.mark.parametrize(
     "words", [("role", "eve", "admin"), ("remove", "eve")], ids=["role", "remove"]
 )
 def test_who_is_not_there_is_told_with_the_way_to_the_names(place, words):

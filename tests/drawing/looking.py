@@ -57,11 +57,16 @@ class Picture:
 
     def triangles(self):
         """How many alerts are marked, the legend's sign too."""
-        return [
-            shape
-            for shape in self.root.findall(f"{SVG}polygon")
-            if len(shape.attrib["points"].split()) == 3
-        ]
+        return [mark for mark in self._marks() if mark == 3]
+
+    def diamonds(self):
+        """How many restated rounds are marked, the legend's sign too."""
+        return [mark for mark in self._marks() if mark == 4]
+
+    def _marks(self):
+        """How many corners each mark has; what is filled without an edge is none."""
+        shapes = self.root.findall(f"{SVG}polygon")
+        return [len(s.attrib["points"].split()) for s in shapes if "stroke" in s.attrib]
 
 
 def at(svg):

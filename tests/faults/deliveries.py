@@ -181,7 +181,7 @@ class Story(Queue):
     def _not_as_last_told(self, run):
         report = self.report(2)
         found = []
-        shown = run.data.metrics.get("precision/pooled_point")
+        shown = run.data.metrics.get("precision/point")
         if shown is None or abs(shown - center("precision", 3) - SHIFT) > 1e-9:
             found.append(f"{run.info.run_name} shows precision {shown}")
         if run.data.tags.get("monitor.digest") != values.digest(report.model_dump(mode="json")):

@@ -131,14 +131,18 @@ class RecordedClient:
         store.executemany("insert or replace into tags values (?, ?, ?)", rows)
 
     def _run(self, store, row):
-        run_id, _, start, stage, _ = row
+        run_id, experiment, start, stage, _ = row
         tags, params = (
             dict(store.execute(f"select key, value from {table} where run = ?", (run_id,)))
             for table in ("tags", "params")
         )
         return SimpleNamespace(
             info=SimpleNamespace(
-                run_id=run_id, start_time=start, lifecycle_stage=stage, status="RUNNING"
+                run_id=run_id,
+                experiment_id=experiment,
+                start_time=start,
+                lifecycle_stage=stage,
+                status="RUNNING",
             ),
             data=SimpleNamespace(tags=tags, params=params),
             inputs=None,

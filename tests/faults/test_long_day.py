@@ -97,7 +97,7 @@ class Day:
         if len(fleet) != 1:
             yield f"{len(fleet)} runs of the monitor"
             return
-        points = client.get_metric_history(fleet[0].info.run_id, "labels/labeled")
+        points = client.get_metric_history(fleet[0].info.run_id, "round/labels")
         if sorted({point.step for point in points}) != list(told):  # corrections add to a step
             yield f"{len(points)} points"
 

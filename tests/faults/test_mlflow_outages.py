@@ -121,7 +121,7 @@ class Outage:
         steps = [
             point.step
             for run in runs_of(client, name)
-            for point in client.get_metric_history(run.info.run_id, "labels/labeled")
+            for point in client.get_metric_history(run.info.run_id, "round/labels")
         ]
         closed = [n for n in range(1, rounds + 1) if n % EMPTY_EACH]
         found = []

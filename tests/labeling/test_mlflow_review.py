@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from monitor.domain import crashpoint
+from monitor.domain import crashpoint, mlflow_login
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.model import Answer, LabelKind, Task
 from monitor.labeling import mlflow_experiment, mlflow_rest
@@ -433,15 +433,15 @@ def test_credentials_are_those_of_mlflow(database, monkeypatch, tmp_path):
         "[mlflow]\nmlflow_tracking_username = ada\nmlflow_tracking_password = 50%\n"
     )
 
-    kept = mlflow_rest._basic()
+    kept = mlflow_login.basic()
     monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "bob")
     monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "secret")
-    set_ = mlflow_rest._basic()
+    set_ = mlflow_login.basic()
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "t0k3n")
 
     assert kept == ("ada", "50%")
     assert set_ == ("bob", "secret")
-    assert mlflow_rest._bearer() == {"authorization": "Bearer t0k3n"}
+    assert mlflow_login.bearer() == {"authorization": "Bearer t0k3n"}
 
 
 def test_an_address_is_shown_without_its_password():

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -260,3 +264,21 @@ def test_two_waves_of_a_good_score_are_narrower_and_their_bands_less_biased_than
 
     assert (two < 0.8 * one).all()
     assert ours < naive / 2
+
+
+def test_sets_are_evaluated_beside_mlflows_own_evaluator_and_covered():
+    pytest.importorskip("mlflow", reason="the benchmark needs it")
+
+    done = subprocess.run(  # MLflow changes the process that evaluates in it
+        [sys.executable, "-m", "benchmarks.evaluator", "--sets", "3"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    own = re.search(r"recall +0.561 +0.9\d\d  0.\d+ \[(0.\d+), (0.\d+)\]", done.stdout)
+    assert own is not None
+    assert float(own[1]) < 0.562 < float(own[2])
+    assert len(re.findall(r"recall +[01].\d{3}  \(", done.stdout)) == 5

@@ -14,6 +14,8 @@ from benchmarks.cell_pooling import planned as planned_by_rates
 from benchmarks.cell_rounds import cut_into_cells, first_rounds, judged
 from benchmarks.cell_waves import first_round
 from benchmarks.cells import after_history, cut, low_misses, scored
+from benchmarks.challenger import SETTINGS, chances, design_of, differences, ever_without_0, window
+from benchmarks.challenger import run as run_challenger
 from benchmarks.coverage_grid import Setting, class_probabilities, weakened
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
@@ -213,3 +215,39 @@ def test_the_assurance_of_plans_over_cells_is_said_for_each_case(monkeypatch, ca
     said = capsys.readouterr().out
     assert "Phi3 good, seen; needed by the true rates" in said
     assert said.count(" mean") == 2
+
+
+@pytest.mark.parametrize("challenger", ["close", "better", "other"])
+def test_a_simulated_challenger_is_the_one_of_its_name(challenger):
+    design, rng = design_of(SETTINGS[0]), np.random.default_rng(2)
+    chance = chances(design, challenger)
+
+    round_, items = window(design, chance, 0, rng)
+
+    labeled = np.bincount(round_.stratum, minlength=len(design.size))
+    assert (labeled == design.plans[0]).all()
+    assert (items.sum(axis=1) == round_.size).all()
+    assert (items[:, [1, 3]].sum(axis=1) == round_.other_flagged).all()
+    precision, recall = differences(design, [items])
+    signs = {"close": (0, 0.03), "better": (0.02, 0.2), "other": (-0.1, 0.1)}[challenger]
+    assert signs[0] <= recall <= signs[1]
+    assert -0.15 <= precision <= 0.15
+
+
+def test_a_challenger_is_compared_as_in_a_round_and_by_its_total():
+    design = design_of(SETTINGS[0])
+
+    mine, total = (
+        run_challenger(design, "better", replicates=6, rounds=2, total=each)
+        for each in (False, True)
+    )
+
+    assert (mine.covered >= 0.5).all()
+    assert (mine.half < total.half).all()
+    assert (mine.saved > 1).all()
+
+
+def test_more_looks_find_by_chance_what_is_not_there():
+    shares = ever_without_0((1, 4, 12), 20_000)
+
+    assert shares == pytest.approx([0.05, 0.126, 0.206], abs=0.01)

@@ -11,7 +11,7 @@ from sqlalchemy import func, insert, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Answer, LabelEvent, LabelKind
-from monitor.storage import label_store, round_store, schema
+from monitor.storage import label_notes, label_store, round_store, schema
 from monitor.storage.database import Database
 from monitor.storage.label_notes import read_place
 from monitor.storage.round_labels import read_labels
@@ -272,9 +272,9 @@ def test_tasks_that_are_out_stay_out_since_the_first_time(database, round_id):
 def test_a_cursor_is_kept_per_monitor_and_labeler(database):
     with database.write() as connection:
         mail, spam = (round_store.ensure_monitor(connection, n, NOON) for n in ("mail", "spam"))
-        label_store.write_cursor(connection, mail, "files", "a")
-        label_store.write_cursor(connection, mail, "files", "b")
-        label_store.write_cursor(connection, mail, "page", "c")
+        label_notes.write_cursor(connection, mail, "files", "a")
+        label_notes.write_cursor(connection, mail, "files", "b")
+        label_notes.write_cursor(connection, mail, "page", "c")
 
         found = [
             read_place(connection, monitor, labeler).cursor

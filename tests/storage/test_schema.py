@@ -17,7 +17,7 @@ from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import metadata, monitors, store
-from monitor.storage.views import VIEWS
+from monitor.storage.views import NAMES, queries
 
 BROKEN = '''
 """breaks half way."""
@@ -83,7 +83,7 @@ def test_migrations_make_exactly_the_tables(database):
 
 def test_a_difference_between_migrations_and_tables_would_be_seen(database):
     with database.write() as connection:
-        connection.execute(text("alter table rounds drop column partial"))
+        connection.execute(text("alter table rounds drop column first_look_at"))
         connection.execute(text("create table not_ours (id integer)"))
         context = MigrationContext.configure(
             connection, opts={"version_table": "monitor_alembic_version", "compare_type": True}
@@ -95,14 +95,14 @@ def test_a_difference_between_migrations_and_tables_would_be_seen(database):
 
 def test_the_migrated_views_are_those_of_the_program(database):
     with database.read() as connection:
-        stored = {name: inspect(connection).get_view_definition(name) for name in VIEWS}
+        stored = {name: inspect(connection).get_view_definition(name) for name in NAMES}
     with database.write() as connection:
-        for name, query in VIEWS.items():
+        for name, query in queries(connection.dialect.name).items():
             connection.execute(text(f"drop view {name}"))
             connection.execute(text(f"create view {name} as {query}"))
-        made_anew = {name: inspect(connection).get_view_definition(name) for name in VIEWS}
+        made_anew = {name: inspect(connection).get_view_definition(name) for name in NAMES}
 
-    assert names(database)[1] == set(VIEWS)
+    assert names(database)[1] == set(NAMES)
     assert {name: _words(sql) for name, sql in stored.items()} == {
         name: _words(sql) for name, sql in made_anew.items()
     }
@@ -357,7 +357,7 @@ def test_no_table_has_the_name_of_one_of_mlflows(mlflow_tables):
 
     database.close()
     assert {"runs", "alembic_version"} < theirs
-    assert theirs.isdisjoint({*metadata.tables, *VIEWS, schema.VERSION_TABLE})
+    assert theirs.isdisjoint({*metadata.tables, *NAMES, schema.VERSION_TABLE})
 
 
 def test_the_installed_program_finds_its_migrations_from_any_folder(tmp_path):

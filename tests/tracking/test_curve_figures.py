@@ -9,7 +9,7 @@ import pytest
 from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
 from monitor.domain.model import EffectKind
 from monitor.domain.report import ReportedEstimate
-from monitor.tracking.curve_figures import curves_svg, p3_svg
+from monitor.report.curve_figures import curves_svg, p3_svg
 from tests.drawing import looking
 from tests.tracking.reports import make_effect, make_report
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from monitor.domain.report import AgreementRow, AnswersRow
+from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import as_far_as_fits, describe
-from monitor.tracking.figures import timeline_svg
 from monitor.tracking.values import metrics, segments_table, tags, timestamp
 from tests.drawing import looking
 from tests.tracking.reports import estimates, make_report, segments, strata
@@ -26,10 +26,10 @@ def cells(table):
     ]
 
 
-def test_the_sentence_comes_first_then_what_to_do_then_the_alert_then_the_tables():
+def test_the_verdict_comes_first_then_what_to_do_then_the_alert_then_the_tables():
     parts = describe(make_report(11)).split("\n\n")
 
-    assert parts[0].endswith("below the limit of 80 %.")
+    assert parts[0].endswith("the alert has been open since round 10.")
     assert parts[1].startswith("**What to do:** If labels are wrong, correct them")
     assert parts[2] == "**Alert firing:** limit precision ≥ 0.8, fired in round 10."
     assert parts[3].startswith("Predictions from ")
@@ -173,10 +173,10 @@ ANSWERS = AnswersRow(
 )
 
 
-def test_agreement_and_missing_answers_are_sentences_and_metrics():
+def test_agreement_and_missing_answers_are_sentences():
     report = make_report(1, agreement=AGREEMENT, answers=ANSWERS)
 
-    text, values = describe(report), metrics(report)
+    text = describe(report)
 
     assert (
         "Labels: 2 people, 40 items with two answers, 3 of them contradicting; two people would "
@@ -188,17 +188,9 @@ def test_agreement_and_missing_answers_are_sentences_and_metrics():
         "came within 5 h, nine in ten within 2.1 days, the last after 4 days; the round closed "
         "after 5 days."
     ) in text
-    assert (values["labels/agreement"], values["labels/kappa"]) == (0.95, 0.8)
-    assert values["labels/missing_share"] == 0.025
 
 
-def test_without_second_answers_there_is_no_metric_of_agreement():
-    values = metrics(make_report(1))
-
-    assert not {"labels/agreement", "labels/kappa", "labels/missing_share"} & set(values)
-
-
-def test_corrected_estimates_have_a_sentence_and_metrics_of_their_own():
+def test_corrected_estimates_have_a_sentence_of_their_own():
     [row] = [row for row in estimates(1, 0.0) if (row.metric, row.basis) == ("precision", "round")]
     numbers = {"basis": "corrected", "point": 0.9, "low": 0.8, "high": 0.95}
     corrected = row.model_copy(update=numbers)
@@ -209,21 +201,20 @@ def test_corrected_estimates_have_a_sentence_and_metrics_of_their_own():
 
     text, values = describe(report), metrics(report)
 
+    assert values == metrics(make_report(1))
     assert (
         "Corrected for label errors, this round has precision **0.900** [0.800, 0.950], recall "
         "not estimable: why."
     ) in text
-    assert values["precision/corrected_point"] == 0.9
-    assert values["precision/round_point"] != 0.9
 
 
 def test_text_from_the_config_cannot_break_out_of_its_table_cell():
     rows = [strata()[0].model_copy(update={"stratum": "a|b<img src=x>"})]
 
-    text = describe(make_report(1, strata=rows, sentence="<script>*bold*</script>"))
+    text = describe(make_report(1, strata=rows, concerns=["<script>*bold*</script>"]))
 
     assert r"a\|b\<img src=x\>" in text
-    assert text.startswith(r"\<script\>\*bold\*\</script\>")
+    assert r"**Needs a look:** \<script\>\*bold\*\</script\>." in text
 
 
 def test_partial_rounds_corrections_and_proposals_are_said():
@@ -248,8 +239,8 @@ def test_what_is_not_finite_is_no_metric():
 
     values = metrics(make_report(1, estimates=rows, size=0, flagged=0))
 
-    assert "precision/round_low" not in values
-    assert "population/flagged_rate" not in values
+    assert "precision/low" not in values
+    assert "round/flagged_rate" not in values
     assert all(math.isfinite(value) for value in values.values())
 
 
@@ -259,8 +250,9 @@ def test_both_sides_of_a_limit_have_a_name_of_their_own():
 
     values = metrics(make_report(1, evidence=[*report.evidence, upper]))
 
-    assert values["alert/precision_evidence"] == 0.0
-    assert values["alert/precision_at_most_evidence"] == 9.0
+    assert values["round/evidence_precision"] == 0.0
+    assert values["round/evidence_precision_at_most"] == pytest.approx(9.0 / 3.95, abs=1e-6)
+    assert values["precision/limit"] == values["precision/limit_at_most"] == 0.8
 
 
 def test_every_version_is_one_millisecond_later():
@@ -321,7 +313,7 @@ def test_no_round_one_round_and_many_rounds_can_be_drawn():
 def test_drawing_needs_no_library_for_plots():
     script = (
         "import sys; from tests.tracking.reports import make_report;"
-        "from monitor.tracking.figures import timeline_svg; timeline_svg(make_report(3));"
+        "from monitor.report.figures import timeline_svg; timeline_svg(make_report(3));"
         "sys.exit('matplotlib' in sys.modules or 'numpy' in sys.modules)"
     )
 

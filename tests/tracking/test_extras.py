@@ -11,6 +11,7 @@ from monitor.tracking.saved_views import MOST_VIEWS, charts_of, fleet_views
 
 load_mlflow()  # without its telemetry, before anything else imports it
 
+from mlflow import MlflowClient  # noqa: E402
 from mlflow.exceptions import MlflowException  # noqa: E402
 from mlflow.protos.databricks_pb2 import (  # noqa: E402
     INTERNAL_ERROR,
@@ -19,13 +20,13 @@ from mlflow.protos.databricks_pb2 import (  # noqa: E402
 )
 
 
-class Client:
+class Client(MlflowClient):
     """Keeps tags of experiments, unless it has an error to raise."""
 
     def __init__(self, error=None):
         self.error, self.tags = error, {}
 
-    def set_experiment_tag(self, _, key, value):
+    def set_experiment_tag(self, experiment_id, key, value):  # noqa: ARG002  its own name
         if self.error is not None:
             raise self.error
         self.tags[key] = value

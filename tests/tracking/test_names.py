@@ -8,7 +8,7 @@ import pytest
 
 from monitor.domain.report import Status
 from monitor.tracking.describe import verdict
-from monitor.tracking.values import colour, metrics, run_name
+from monitor.tracking.values import colour, metrics, run_name, tags
 from tests.tracking.reports import center, make_report
 
 LINE = 65  # characters that MLflow's page shows of an experiment's description
@@ -17,9 +17,9 @@ LINE = 65  # characters that MLflow's page shows of an experiment's description
 @pytest.mark.parametrize(
     ("report", "name"),
     [
-        (make_report(3), "2025-01-20 ok P .85 R .58"),
-        (make_report(10), "2025-03-10 ALERT P .81"),
-        (make_report(3, status=Status.ATTENTION), "2025-01-20 attention P .85 R .58"),
+        (make_report(3), "2025-01-20 ok P.85 R.58"),
+        (make_report(10), "2025-03-10 ALERT P.81"),
+        (make_report(3, status=Status.ATTENTION), "2025-01-20 attention P.85 R.58"),
         (make_report(3, estimates=[], status=Status.STALE), "2025-01-20 stale"),
     ],
 )
@@ -37,7 +37,7 @@ def test_rounds_of_less_than_a_day_have_their_time_in_the_name():
 def test_the_name_of_a_precise_classifier_does_not_lose_its_one():
     report = make_report(3, shift=1 - center("precision", 3))
 
-    assert run_name(report).startswith("2025-01-20 ok P 1.00")
+    assert run_name(report).startswith("2025-01-20 ok P1.00")
 
 
 def test_an_alert_has_a_colour_of_its_own():
@@ -83,7 +83,65 @@ def test_a_metric_just_under_its_limit_does_not_read_as_if_it_kept_it():
     assert verdict(just_under).endswith("Precision 0.797 (limit 0.8)")
 
 
-def test_limits_are_metrics_beside_the_estimates():
-    found = metrics(make_report(3))
+def test_a_round_has_a_dozen_metrics_and_the_estimates_come_first_by_the_alphabet():
+    found = metrics(make_report(9))
 
+    assert sorted(found) == [
+        *(f"precision/{name}" for name in ("high", "limit", "low", "point", "round")),
+        "prevalence/point",
+        *(f"recall/{name}" for name in ("high", "limit", "low", "point", "round")),
+        *(f"round/{name}" for name in ("evidence_precision", "evidence_recall")),
+        *(f"round/{name}" for name in ("flagged_rate", "labels")),
+    ]
     assert (found["precision/limit"], found["recall/limit"]) == (0.8, 0.5)
+
+
+def test_the_metrics_of_an_estimate_are_those_of_its_tag_and_name():
+    report = make_report(3)
+    other = [row.model_copy(update={"point": 0.5}) for row in report.estimates if is_alone(row)]
+    pooled = [row for row in report.estimates if not is_alone(row)]
+    report = report.model_copy(update={"estimates": [*other, *pooled]})
+
+    found = metrics(report)
+
+    shown = " ".join(f"{found[f'precision/{end}']:.3f}" for end in ("point", "low", "high"))
+    assert tags(report)["monitor.precision"] == "{} [{}, {}]".format(*shown.split())
+    assert (tags(report)["P"], tags(report)["R"]) == (".85 .82-.88", ".58 .55-.61")
+    assert run_name(report).endswith("P.85 R.58")
+    assert found["precision/round"] == 0.5
+
+
+def is_alone(row):
+    return (row.metric, row.basis) == ("precision", "round")
+
+
+def test_a_round_with_no_earlier_ones_shows_itself_alone():
+    rows = [row for row in make_report(3).estimates if row.basis == "round"]
+
+    found = metrics(make_report(3, estimates=rows))
+
+    assert found["precision/point"] == found["precision/round"] == center("precision", 3)
+
+
+def test_evidence_is_a_share_of_what_fires():
+    report = make_report(9)
+    row = report.evidence[0]
+    values = {-1.0: 0.0, 0.0: 0.0, row.log_threshold / 4: 0.25, row.log_threshold: 1.0}
+
+    shares = {
+        at: metrics(make_report(9, evidence=[row.model_copy(update={"log_evidence": at})]))
+        for at in values
+    }
+
+    assert {at: found["round/evidence_precision"] for at, found in shares.items()} == values
+
+
+def test_a_metric_with_a_limit_is_shown_as_precision_is_and_no_other():
+    row = make_report(3).evidence[0].model_copy(update={"metric": "f1", "limit": 0.6})
+
+    found = metrics(make_report(3, evidence=[row]))
+
+    assert {name for name in found if name.startswith("f1/")} == {
+        f"f1/{name}" for name in ("high", "limit", "low", "point", "round")
+    }
+    assert not any(name.startswith("f1/") for name in metrics(make_report(3)))

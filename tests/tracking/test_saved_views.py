@@ -134,5 +134,5 @@ def test_mlflows_pages_show_the_verdict_the_charts_and_the_rounds(
         browser.until(lambda: "precision/limit" in browser.driver.page_source)
         browser.driver.get("about:blank")  # else only what is behind the # differs
         browser.driver.get(f"{mlflow_url}/{rounds}")
-        browser.until(lambda: "2025-03-10 ALERT P .81" in browser.text())
+        browser.until(lambda: "2025-03-10 ALERT P.81" in browser.text())
         browser.until(lambda: "monitor.status" in browser.text())

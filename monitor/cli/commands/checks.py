@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
 from monitor.domain.ports import Checkable
+from monitor.domain.registered import alias_of
 from monitor.labeling.column import ColumnLabeler
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import changes_ahead
-from monitor.storage import schema
+from monitor.storage import alias_store, schema
 from monitor.wiring import check_labels, mlflow_handler
 
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         yield from _expected(context)
     reached = _tried("MLflow", partial(_mlflow, application.config))
     yield reached
-    if not reached.problem:
-        yield from _models(application)
+    yield from _known_aliases(application) if reached.problem else _models(application)
     for what, act in page_checks(application).items():
         yield _tried(what, act)
     for name in application.config.hooks:
@@ -89,6 +89,23 @@ def _models(application: Application) -> Iterator[Check]:
         model = context.settings.round.model
         if model is not None:
             yield _tried(f"model of {context.settings.name}", partial(handler.check_model, model))
+
+
+def _known_aliases(application: Application) -> Iterator[Check]:
+    """Say what the aliases named when somebody last looked, which counts while MLflow is away."""
+    from monitor.presentation.status import last_named_line
+
+    for context in application.monitors:
+        model = context.settings.round.model
+        if model is None or alias_of(model) is None:
+            continue
+        try:
+            with application.database.read() as connection:
+                looks = alias_store.read_looks(connection, model)
+        except MonitorError:
+            return  # the store has a line of its own
+        if looks:
+            yield Check(f"model of {context.settings.name}", note=last_named_line(model, looks[-1]))
 
 
 def promise_lines(config: Config) -> list[str]:

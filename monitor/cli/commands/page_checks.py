@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from monitor.cli.commands.data_checks import Found
 from monitor.domain.errors import TryLater
+from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.numbers import plural
 from monitor.service.pages.certificates import certificate_looks
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
+from monitor.service.pages.roles import Role
 from monitor.service.web.server import listening
 from monitor.storage import people_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from monitor.config.pages import LoginSettings, PagesSettings
     from monitor.wiring import Application
@@ -48,12 +50,53 @@ def _pages(application: Application, settings: PagesSettings) -> Found:
     return Found(text, tuple(looks))
 
 
-def _login(application: Application, login: LoginSettings) -> Found | str:
+def _login(application: Application, login: LoginSettings) -> Found:
     if login.kind == "mlflow":
-        return MlflowAccounts(application.config.mlflow.tracking_uri, login).check()
+        accounts = MlflowAccounts(application.config.mlflow.tracking_uri, login)
+        return Found(accounts.check(), _mlflow_adjudicators(application, login))
     with application.database.read() as connection:
         users = people_store.users(connection)
     if users:
-        return plural(len(users), "user")
+        roles = {user.name: user.role for user in users}
+        return Found(plural(len(users), "user"), _adjudicators(application, roles))
     add = "nobody can sign in yet; run: pr-monitor users add NAME --role labeler|viewer|admin"
     return Found("0 users", (add,))
+
+
+def _adjudicators(application: Application, roles: Mapping[str, str]) -> tuple[str, ...]:
+    """Name the adjudicators who cannot open the page on which they should decide."""
+    looks = []
+    for name, monitors in _deciding(application).items():
+        who = f"labeling.adjudicator of {monitors} is {name}"
+        role = roles.get(name)
+        if role is None:
+            looks.append(
+                f"{who}, who cannot sign in, so nobody decides conflicts; run: "
+                f"pr-monitor users add {name!r} --role admin"
+            )
+        elif role != Role.ADMIN:
+            looks.append(
+                f"{who}, who is {role} and cannot open the page of conflicts; run: "
+                f"pr-monitor users role {name!r} admin"
+            )
+    return tuple(looks)
+
+
+def _mlflow_adjudicators(application: Application, login: LoginSettings) -> tuple[str, ...]:
+    """Name the adjudicators to whom the config does not give the role that they need."""
+    return tuple(
+        f"labeling.adjudicator of {monitors} is {name}, who is no admin and cannot open the page "
+        "of conflicts; add the name to pages.login.admins"
+        for name, monitors in _deciding(application).items()
+        if name not in login.admins
+    )
+
+
+def _deciding(application: Application) -> dict[str, str]:
+    """Name who decides conflicts on the labeling page, each with the monitors."""
+    found: dict[str, list[str]] = {}
+    for monitor in application.config.monitors:
+        adjudicator = monitor.labeling.adjudicator
+        if isinstance(monitor.labeling, PageSettings) and adjudicator is not None:
+            found.setdefault(adjudicator, []).append(monitor.name)
+    return {name: ", ".join(monitors) for name, monitors in found.items()}

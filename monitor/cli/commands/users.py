@@ -61,6 +61,7 @@ def add(
 
     token = tokens.new_token()
     with _writing(name, config) as work:
+        work.refuse_look_alike()
         user = people_store.User(work.name, role, work.application.clock())
         if not people_store.add_user(work.connection, user, tokens.hash_of(token)):
             message = (
@@ -149,6 +150,28 @@ class _Work:
     name: str
     application: Application
     connection: Connection
+
+    def refuse_look_alike(self) -> None:
+        """Refuse a name that people would take for that of somebody else.
+
+        Raises
+        ------
+        InputRefused
+            If a user has a name that differs in capitals or the form of letters alone.
+        """
+        from monitor.domain.errors import InputRefused
+        from monitor.service.pages.names import look_alike
+        from monitor.storage import people_store
+
+        for user in people_store.users(self.connection):
+            if user.name != self.name and look_alike(user.name, self.name):
+                message = (
+                    f"there is a user {user.name} already, and people would take {self.name} for "
+                    "the same: the names differ in capitals, or in the form of a letter, alone. "
+                    "Choose a name that shows who it is, such as one with a surname; pr-monitor "
+                    "users list has all names"
+                )
+                raise InputRefused(message)
 
     def unknown(self) -> Exception:
         """Say that there is no such user."""

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from monitor.cli.common import minute
 from monitor.cli.views.printing import say, say_block, say_table
 from monitor.domain.report import SegmentRow
+from monitor.presentation.challenger import challenger_lines, challenger_tables
 from monitor.presentation.round_page import (
     cause_lines,
+    challenger_of,
     estimate_lines,
     estimates_table,
     evidence_lines,
@@ -42,11 +44,23 @@ def say_round(page: dict[str, Any]) -> None:
         say_table(head, rows, right="123")
         for line in lines:
             say(line, indent="  ")
+    _say_challenger(page)
     say_block(cause_lines(page))
     say_block(evidence_lines(page))
     say_block(notice_lines(page))
     say()
     _say_events(page["events"])
+
+
+def _say_challenger(page: dict[str, Any]) -> None:
+    challenger = challenger_of(page)
+    if challenger is None:
+        return
+    for title, head, rows in challenger_tables(challenger):
+        say()
+        say(f"challenger {challenger.name}, {title}", indent="  ")
+        say_table(head, rows)
+    say_block(challenger_lines(challenger))
 
 
 def _say_events(events: Iterable[dict[str, Any]]) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow
     from monitor.rounds.listing import Listed, Row
-    from monitor.storage.round_store import Round
 
 HEAD = ["round", "due (UTC)", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
@@ -32,6 +31,7 @@ def round_json(row: Row) -> dict[str, Any]:
         "window": [round_.window.start, round_.window.end],
         "state": round_.state,
         "version": round_.estimated_version,
+        "restated": row.restated,
         "partial": round_.partial,
         "stopped": None if round_.stopped is None else round_.stopped._asdict(),
         "reason": round_.reason,
@@ -93,7 +93,7 @@ def _long_names() -> list[str]:
 
 
 def _long_row(row: Row) -> list[str]:
-    round_, more = row.round, _more(row.round)
+    round_, more = row.round, _more(row)
     state = f"{round_.state}, {more}" if more else str(round_.state)
     return [str(round_.number), minute(round_.slot), state, *_numbers(row.estimates).values()]
 
@@ -103,17 +103,18 @@ def _two_lines(row: Row) -> list[list[str]]:
     first = [str(round_.number), minute(round_.slot), str(round_.state)]
     if not row.estimates:
         return [[*first, "-", "-", "-"]]
-    second = ["", _more(round_), ""]
+    second = ["", _more(row), ""]
     return [
         [*begin, basis, numbers["precision", basis], numbers["recall", basis]]
         for begin, basis in ((first, "round"), (second, "pooled"))
     ]
 
 
-def _more(round_: Round) -> str:
+def _more(row: Row) -> str:
     """Say what is special about a round's estimates."""
-    version, partial = round_.estimated_version, round_.partial
-    return remarks_text(version, partial=partial, stopped=round_.stopped)
+    version, partial = row.round.estimated_version, row.round.partial
+    stopped, restated = row.round.stopped, row.restated
+    return remarks_text(version, partial=partial, stopped=stopped, restated=restated)
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:

@@ -20,7 +20,7 @@ from monitor.stats.detection.e_detector import log_threshold
 from monitor.storage import alert_store, evidence_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -88,17 +88,24 @@ def correct_evidence(
     estimates: Estimates,
     alerts: Sequence[Alert],
     now: datetime,
+    *,
+    restated: Collection[int] = (),
 ) -> tuple[dict[int, Readings], list[AlertMove]]:
-    """Recompute the evidence of rounds with a new version; it may revise an alert, never fire."""
+    """Recompute the evidence of rounds with a new version; it may revise an alert, never fire.
+
+    That of ``restated`` rounds, by id, stays what it was before they were.
+    """
     if not corrected:
         return {}, []
     firing = _firing(alerts)
     frozen = _read_frozen(connection, corrected, firing)
-    fresh = {
+    kept = read_kept(connection, [each for each in corrected if each.round.id in restated])
+    fresh = kept | {
         member.round.id: _with_new_labels(
             frozen.get(member.round.id, {}), estimates[member.round.id]
         )
         for member in corrected
+        if member.round.id not in kept
     }
     fired = [
         (alert, (alert.metric, alert.side), frozen[alert.fired_round_id][alert.metric, alert.side])
@@ -113,6 +120,18 @@ def correct_evidence(
         if chains.would_not_fire(side, reading):
             moves += _end(connection, alert, AlertState.REVISED, due, now)
     return {round_id: chains.rechained(readings) for round_id, readings in fresh.items()}, moves
+
+
+def read_kept(connection: Connection, members: Sequence[Member]) -> dict[int, Readings]:
+    """Read the evidence of the versions before these, which leave it as it is."""
+    before = {member.round.id: member.round.version for member in members}
+    known = evidence_store.readings_at(connection, before) if before else {}
+    return {
+        round_id: {
+            side: replace(reading, fires=False) for side, reading in known.get(round_id, {}).items()
+        }
+        for round_id in before
+    }
 
 
 def _read_frozen(

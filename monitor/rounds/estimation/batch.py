@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from monitor.storage.alert_store import Alert
     from monitor.storage.frame_store import History
     from monitor.storage.past_store import PastRound
+    from monitor.storage.restatement_store import RestatedVersion
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
@@ -48,6 +49,8 @@ class HistoryBatch:
     it are ``earlier``, of which only ``past`` knows how they were stored. ``labels`` has the
     statements about items, by round id, and ``evidence`` how evidence counts them, wave
     by wave (`monitor.domain.labels`). ``stored`` is what the last version of the due round counted.
+    ``restated`` is what was restated of the monitor, and ``unrestated`` has the restated rounds of
+    the history as they were counted before.
     """
 
     store_id: str
@@ -58,6 +61,8 @@ class HistoryBatch:
     labels: Mapping[int, RoundLabels] = field(default_factory=dict)
     past: tuple[PastRound, ...] = ()
     stored: Tally | None = None
+    restated: tuple[RestatedVersion, ...] = ()
+    unrestated: Mapping[int, Tally] = field(default_factory=dict)
 
     @property
     def counted(self) -> list[Counted]:
@@ -67,6 +72,14 @@ class HistoryBatch:
     def before(self, place: int) -> list[Counted]:
         """Give what was counted in the rounds before the affected one at a place, from 0."""
         return self.counted[: len(self.earlier) + place]
+
+    def before_restated(self, place: int) -> list[Counted]:
+        """Give the same as it was before any restatement: evidence rests on that alone."""
+        ids = [*(each.id for each in self.earlier), *(each.round.id for each in self.affected)]
+        return [
+            self.unrestated.get(round_id, counted)
+            for round_id, counted in zip(ids, self.before(place), strict=False)
+        ]
 
     def with_due(self, round_: Round) -> HistoryBatch:
         """Let the due round be as it is after a move."""

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import (
+    FEWEST_FOR_CURVES,
+    PLACES,
+    CurvesRow,
+    DensityRow,
+    PrevalenceRow,
+)
 from monitor.rounds.estimation.attribution import precision_cause
+from monitor.rounds.estimation.densities import density_rows
 from monitor.stats.core.draws import draw
 from monitor.stats.core.sample import LabeledSample, ScoredSample
-from monitor.stats.curves.curve_draws import Band, curve_bands
+from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.estimation.grouped_cells import grouped_cells
+from monitor.stats.estimation.matrix_draws import matrix_draws
 from monitor.stats.estimation.prevalence import prevalence_curve
 
 if TYPE_CHECKING:
@@ -25,17 +33,13 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.counts import Interval
+    from monitor.stats.core.draws import Draws
+    from monitor.stats.core.metrics import Matrix
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
 
-FEWEST = 10
-"""Labeled positives, and negatives, under which a curve would be mostly prior."""
-
 POINTS = 2**11  # a figure shows two digits
-PLACES = 41
-"""Points of each curve: enough for a smooth figure, few enough for a small report."""
 
 
 class NoCurves(ValueError):
@@ -53,6 +57,7 @@ class Pictures:
     cause: CauseRow | None = None
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
+    densities: tuple[DensityRow, ...] = ()
 
 
 def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
@@ -76,11 +81,18 @@ def _pictures(
 ) -> Pictures:
     round_ = member.round
     seed = round_.sobol_seed
+    cells = round_.settings.sample.cells is not None
+    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=estimate.size)
     return Pictures(
-        cause=precision_cause(
-            member.tally, earlier, seed=seed, cells=round_.settings.sample.cells is not None
+        cause=precision_cause(member.tally, earlier, seed=seed, cells=cells),
+        p3=_p3(member.tally, estimate, draws),
+        densities=density_rows(
+            {
+                "round": _own_matrix(member.tally, seed, cells=cells),
+                "pooled": draws.rate_matrix(estimate.size),
+            },
+            estimate.rows,
         ),
-        p3=_p3(member.tally, estimate, seed),
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=None
         if round_.label_revision == round_.estimated_revision
@@ -88,22 +100,20 @@ def _pictures(
     )
 
 
-def _p3(now: Tally, estimate: RoundEstimate, seed: int) -> PrevalenceRow | None:
+def _own_matrix(now: Tally, seed: int, *, cells: bool) -> Matrix:
+    """Draw the window's confusion matrix by the labels of the round alone."""
+    drawn = matrix_draws(now.counts, None, None, seed=seed, points=POINTS, cells=cells)
+    return drawn.of("window")
+
+
+def _p3(now: Tally, estimate: RoundEstimate, draws: Draws) -> PrevalenceRow | None:
     """Read precision at other prevalences from all that is known of the rates."""
     counts = now.counts
     labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
     if not all(labeled):
         return None
-    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=estimate.size)
     curve = prevalence_curve(draws, estimate.size, scaled=estimate.scaled)
-    return PrevalenceRow(
-        curve=_row(Band(curve.prevalence, curve.point, curve.low, curve.high)),
-        prevalence=_triple(curve.now),
-        value=_triple(curve.value),
-        tpr=_triple(curve.tpr),
-        fpr=_triple(curve.fpr),
-        level=curve.level,
-    )
+    return PrevalenceRow.of(curve)
 
 
 def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
@@ -112,21 +122,10 @@ def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
     except NoCurves:
         return None
     positive = int(sample.items.positive.sum())
-    if min(positive, len(sample.score) - positive) < FEWEST:
+    if min(positive, len(sample.score) - positive) < FEWEST_FOR_CURVES:
         return None
     bands = curve_bands(sample, points=PLACES, rng=np.random.default_rng(seed))
-    return CurvesRow(
-        roc=_row(bands.roc),
-        precision_recall=_row(bands.precision_recall),
-        gain=_row(bands.gain),
-        roc_area=_triple(bands.roc_area),
-        average_precision=_triple(bands.average_precision),
-        gain_area=_triple(bands.gain_area),
-        prevalence=_triple(bands.prevalence),
-        labeled=len(sample.score),
-        positive=positive,
-        level=bands.level,
-    )
+    return CurvesRow.of(bands, sample.items)
 
 
 def scored_sample(round_: Round, labels: RoundLabels) -> ScoredSample:
@@ -218,19 +217,3 @@ def _bounds(
         low.append(max(lows, default=-np.inf))
         high.append(min(highs, default=np.inf))
     return low, high
-
-
-def _row(band: Band) -> CurveRow:
-    """Reduce a curve to five digits, so that a report stays small."""
-    x, point, low, high = (
-        [float(f"{value:.5g}") for value in values]
-        for values in (band.x, band.point, band.low, band.high)
-    )
-    return CurveRow(x=x, point=point, low=low, high=high)
-
-
-def _triple(interval: Interval) -> tuple[float, float, float]:
-    point, low, high = (
-        float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
-    )
-    return point, low, high

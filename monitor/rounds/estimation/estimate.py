@@ -81,6 +81,7 @@ def estimate_round(
     known: HistoryState,
     *,
     evidence: Sequence[Tally],
+    evidence_earlier: Sequence[Counted] | None = None,
     reference: Mapping[str, tuple[int, int]] | None,
     settings: RoundSettings,
     seed: int,
@@ -96,6 +97,8 @@ def estimate_round(
         What they and the reference, pooled, give for the strata.
     evidence
         This round with its labels as evidence counts them, wave by wave.
+    evidence_earlier
+        The earlier rounds as evidence counts them; ``earlier`` if not given.
     reference
         Positive and labeled per stratum from before launch, or None.
     settings
@@ -120,7 +123,12 @@ def estimate_round(
         pooled=pooled,
         size=known.now.size,
         scaled=scaled,
-        readings=_readings(evidence, earlier, before, settings),
+        readings=_readings(
+            evidence,
+            earlier if evidence_earlier is None else evidence_earlier,
+            before,
+            settings,
+        ),
         proposed_limits={}
         if settings.limits.bounds
         else propose_limits([*earlier, now], before, settings.sample, seed=seed),

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
-from monitor.rounds.estimation.curves import FEWEST, NoCurves, pooled_sample, scored_sample
+from monitor.rounds.estimation.curves import NoCurves, pooled_sample, scored_sample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.storage import round_store
 from monitor.storage.round_labels import read_labels
@@ -63,6 +64,6 @@ def _labeled_rounds(database: Database, batch: HistoryBatch) -> list[tuple[Round
             rounds.append((round_, labels))
             positive += int(sample.items.positive.sum())
             negative += int((~sample.items.positive).sum())
-            if min(positive, negative) >= FEWEST:
+            if min(positive, negative) >= FEWEST_FOR_CURVES:
                 return rounds
     return []

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from monitor.rounds.estimation.agreement import agreement_row
+from monitor.rounds.estimation.challenge import challenges
 from monitor.rounds.estimation.segments import segment_rows
-from monitor.storage import copy_store, segment_store
+from monitor.storage import challenger_store, copy_store, segment_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import AgreementRow, SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
+    from monitor.rounds.estimation.challenge import Challenge
     from monitor.storage.database import Database
     from monitor.storage.round_labels import RoundLabels
     from monitor.storage.round_store import Round
@@ -22,18 +24,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Supplements:
-    """The labels by segment, the estimates of each segment, and how far people agree."""
+    """Labels and estimates by segment, how far people agree, how the challenger compares."""
 
     cells: tuple[Cell, ...] = ()
     segments: tuple[SegmentRow, ...] = ()
     agreement: AgreementRow | None = None
+    challenge: Challenge | None = None
 
 
 def read_supplements(database: Database, batch: HistoryBatch) -> dict[int, Supplements]:
     """Gather them for each affected round: computed, or as stored where no label changed."""
     with database.read() as connection:
+        compared = challenges(connection, batch)
         return {
-            member.round.id: _supplements(connection, member.round, batch.labels[member.round.id])
+            (each := member.round.id): replace(
+                _supplements(connection, member.round, batch.labels[each]),
+                challenge=compared.get(each),
+            )
             for member in batch.affected
         }
 
@@ -70,6 +77,9 @@ def write_supplements(
     segment_store.write_estimates(connection, round_id, version, supplements.segments)
     if supplements.agreement is not None:
         copy_store.write_agreement(connection, round_id, version, supplements.agreement)
+    if (found := supplements.challenge) is not None:
+        challenger_store.write_counts(connection, round_id, version, found.counted)
+        challenger_store.write_comparisons(connection, round_id, version, found.row.comparisons)
 
 
 def is_as_stored(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
@@ -81,4 +91,11 @@ def is_as_stored(connection: Connection, round_: Round, labels: RoundLabels) -> 
     cells = segment_store.current_cells(connection, round_.id, labels)
     if round_.settings.overlap and _agreement(round_, labels) != stored.agreement:
         return False
-    return tuple(cells) == stored.cells
+    return tuple(cells) == stored.cells and _is_compared_alike(connection, round_, labels)
+
+
+def _is_compared_alike(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
+    if round_.settings.challenger is None:
+        return True
+    current = challenger_store.current_strata(connection, round_.id, labels)
+    return current == challenger_store.read_counts(connection, [round_.id]).get(round_.id, [])

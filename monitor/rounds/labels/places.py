@@ -18,7 +18,13 @@ from monitor.domain.ports import Watchable
 from monitor.presentation.labels import refused_line
 from monitor.rounds.labels.second_annotator import without_same_person
 from monitor.storage import label_store, round_store
-from monitor.storage.label_notes import LabelNotes, read_notes, read_place, write_label_notes
+from monitor.storage.label_notes import (
+    LabelNotes,
+    read_notes,
+    read_place,
+    write_cursor,
+    write_label_notes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,7 +177,7 @@ def _read(context: MonitorContext, place: Place, asked: Asked, monitor_id: int) 
         events, labeler = collected.events, place.labeler.name
         news = label_store.add_by_round(connection, labeler, events, now)
         if collected.cursor is not None:
-            label_store.write_cursor(connection, monitor_id, place.name, collected.cursor)
+            write_cursor(connection, monitor_id, place.name, collected.cursor)
         if after != known.notes:
             write_label_notes(connection, monitor_id, place.name, after)
     place.notes = after

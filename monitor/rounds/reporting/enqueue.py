@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
+from monitor.domain.registered import alias_of
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.state import RoundState
 from monitor.rounds.estimation.answer_times import answers_row
@@ -17,6 +18,7 @@ from monitor.rounds.reporting.notices import (
     unusual_notice,
 )
 from monitor.rounds.reporting.report import TIMELINE, abandoned_report, closed_report
+from monitor.rounds.reporting.restated import restated_rows
 from monitor.rounds.reporting.timeline import read_timeline
 from monitor.storage import (
     alert_store,
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.alerting import Reading
-    from monitor.domain.report import Notice, RecoveryRow, RoundReport, TimelinePoint
+    from monitor.domain.report import Notice, RecoveryRow, RestatedRow, RoundReport, TimelinePoint
     from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
@@ -159,6 +161,7 @@ class _Around:
     concerns: Mapping[int, Sequence[str]]
     timeline: Sequence[tuple[datetime, TimelinePoint]]
     newest: int | None
+    restated: Mapping[int, Sequence[RestatedRow]]
 
     def points(self, round_: Round) -> list[TimelinePoint]:
         """Choose the points of the figure that ends with a round."""
@@ -194,8 +197,10 @@ def _read_around(
             rounds[0].monitor_id,
             (rounds[0].slot, rounds[-1].slot),
             evidence.alerts,
+            batch.restated,
         ),
         newest=newest,
+        restated=restated_rows(connection, batch.restated, ids),
     )
 
 
@@ -233,6 +238,7 @@ def _report(
         supplements=supplements,
         answers=answers_row(round_, labels.first_answers(), member.tally.strata),
         pictures=estimate.pictures,
+        restated=around.restated.get(round_.id, ()),
     )
     return _known_as(connection, round_, report)
 
@@ -251,7 +257,7 @@ def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[New
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:
         kinds.append(EffectKind.FLEET_POINT)
-    if newest and round_.settings.model is not None:
+    if newest and _is_of_one_version(report):
         kinds.append(EffectKind.MODEL_TAGS)
     return [
         NewEffect(
@@ -264,6 +270,13 @@ def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[New
         )
         for kind in kinds
     ]
+
+
+def _is_of_one_version(report: RoundReport) -> bool:
+    """Whether the figures are those of one registered version; an alias may name another by now."""
+    if not report.estimates:
+        return report.model is not None
+    return report.watched is not None and alias_of(report.watched) is None
 
 
 def notify(connection: Connection, round_: Round, notice: Notice, now: datetime) -> None:

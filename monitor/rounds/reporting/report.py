@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import evidence_state, only_learns
@@ -24,6 +26,7 @@ from monitor.presentation.rounds import (
     no_estimate_sentence,
     round_sentence,
 )
+from monitor.rounds.reporting.next_round import next_round
 from monitor.rounds.reporting.notices import round_key
 from monitor.rounds.reporting.strata import band_rows, cell_rows
 
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.domain.alerting import Reading
-    from monitor.domain.report import RecoveryRow
+    from monitor.domain.report import RecoveryRow, RestatedRow
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
@@ -63,7 +66,7 @@ def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
     return None
 
 
-def timeline_point(past: PastRound, *, alert: bool) -> TimelinePoint:
+def timeline_point(past: PastRound, *, alert: bool, restated: bool = False) -> TimelinePoint:
     """Reduce a round to what the figure needs."""
     rows = past.rows
     return TimelinePoint(
@@ -74,6 +77,7 @@ def timeline_point(past: PastRound, *, alert: bool) -> TimelinePoint:
         recall_round=_triple(find_row(rows, "recall", "round")),
         recall_pooled=_triple(find_row(rows, "recall", "pooled")),
         alert=alert,
+        restated=restated,
     )
 
 
@@ -100,6 +104,7 @@ def closed_report(
     supplements: Supplements,
     answers: AnswersRow,
     pictures: Pictures | None,
+    restated: Sequence[RestatedRow],
 ) -> RoundReport:
     """Report one version of a closed round."""
     evidence = [
@@ -129,9 +134,12 @@ def closed_report(
         distances=dict(distances),
         segments=list(supplements.segments),
         agreement=supplements.agreement,
+        challenger=None if supplements.challenge is None else supplements.challenge.row,
         answers=answers,
         pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(pictures),
+        restated=list(restated),
+        program=_release(),
         sentence=_sentence(round_, rows, alerts, proposed),
     )
 
@@ -181,11 +189,22 @@ _NOTHING_KNOWN: dict[str, Any] = {
 }
 
 
+@cache
+def _release() -> str:
+    """Name the release that computes: its methods are what the numbers come from."""
+    return f"pr-monitor {metadata.version('mlflow-pr-monitor')}"
+
+
 def _picture_fields(pictures: Pictures | None) -> dict[str, Any]:
     """Give what `monitor.rounds.estimation.curves` found; nothing where it was not asked."""
     if pictures is None:
         return {}
-    return {"cause": pictures.cause, "p3": pictures.p3, "curves": pictures.curves}
+    return {
+        "cause": pictures.cause,
+        "p3": pictures.p3,
+        "curves": pictures.curves,
+        "densities": list(pictures.densities),
+    }
 
 
 def _frame_fields(
@@ -201,10 +220,13 @@ def _frame_fields(
         "window_start": round_.window.start,
         "window_end": round_.window.end,
         "model": round_.settings.model,
+        "registered": round_.registered,
         "threshold": round_.settings.threshold,
+        "snapshot": round_.snapshot,
         "level": CREDIBLE_LEVEL,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
+        "next_round": next_round(round_),
     }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import TimelinePoint
     from monitor.storage.alert_store import Alert
+    from monitor.storage.restatement_store import RestatedVersion
 
 
 def read_timeline(
@@ -23,10 +24,15 @@ def read_timeline(
     monitor_id: int,
     slots: tuple[datetime, datetime],
     alerts: Iterable[Alert],
+    restated: Iterable[RestatedVersion],
 ) -> list[tuple[datetime, TimelinePoint]]:
     """Read points of the figures that end with each round between two slots, in slot order."""
     shown = estimate_store.read_timeline(
         connection, monitor_id, slots, TIMELINE, ("precision", "recall")
     )
     fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
-    return [(past.slot, timeline_point(past, alert=past.id in fired)) for past in shown]
+    own = {version.round_id for version in restated if version.own}
+    return [
+        (past.slot, timeline_point(past, alert=past.id in fired, restated=past.id in own))
+        for past in shown
+    ]

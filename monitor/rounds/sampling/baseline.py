@@ -14,6 +14,7 @@ from monitor.presentation.notices import REFERENCE, inverted_sentence
 from monitor.presentation.windows import late_rows_sentence
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
+from monitor.rounds.sampling.challenged import look_at_challenger
 from monitor.rounds.sampling.plausibility import Concern, Usual
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
@@ -51,7 +52,8 @@ def look_odd(
     if is_first and context.reference is not None:
         concerns += order_concerns(context.reference())
     late, notes = _late(context, slot, settings)
-    return Oddities((*concerns, *late), notes)
+    other = look_at_challenger(frame, settings)
+    return Oddities((*concerns, *late, *other.concerns), (*notes, *other.notes))
 
 
 def usual_flagged(

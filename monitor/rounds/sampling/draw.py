@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import SourceRefused, SourceUnavailable
+from monitor.domain.errors import SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.ports import as_counted
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
@@ -16,6 +17,7 @@ from monitor.presentation.windows import changed_sentence, held_back_sentence
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
+from monitor.rounds.sampling.aliases import look_for
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.empty_window import why_empty
@@ -35,6 +37,7 @@ from monitor.rounds.sampling.second_wave import (
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage import (
+    challenger_store,
     frame_store,
     round_claims,
     round_moves,
@@ -68,13 +71,14 @@ class WindowLook:
 
     ``fault`` is why it cannot be sampled, ``public_fault`` the same for hooks and MLflow where
     that may repeat a row's own text; ``concerns`` is what makes it look as if not all of it were
-    there.
+    there, for which it waits; ``alias_concerns`` what is not known of the model's version.
     """
 
     scan: WindowScan | None
     fault: str | None = None
     public_fault: str | None = None
     concerns: tuple[Concern, ...] = ()
+    alias_concerns: tuple[Concern, ...] = ()
 
     @property
     def usable(self) -> WindowScan | None:
@@ -113,13 +117,15 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     if seen.usable is None:
         _abandon(context, round_, claim, seen, first_look)
     else:
-        _write_sample(context, round_, claim, seen.usable, seen.concerns, first_look)
+        concerns = (*seen.concerns, *seen.alias_concerns)
+        _write_sample(context, round_, claim, seen.usable, concerns, first_look)
     context.tries.forget(round_)
 
 
 def _look_at_window(context: MonitorContext, round_: Round) -> WindowLook:
+    why_not = look_for(context, round_)
     try:
-        scan = look(context, round_)
+        scan = _looked(context, round_)
         refuse_unknown(scan.frame, round_.settings)
         fault = why_unusable(scan.frame, round_.settings)
         if fault is not None and not scan.frame.rows:
@@ -128,7 +134,23 @@ def _look_at_window(context: MonitorContext, round_: Round) -> WindowLook:
     except SourceRefused as error:
         public = None if error.is_public else held_back_sentence(round_.monitor, round_.number)
         return WindowLook(None, str(error), public)
-    return WindowLook(scan, fault, concerns=concerns)
+    return WindowLook(scan, fault, concerns=concerns, alias_concerns=_alias_concerns(scan, why_not))
+
+
+def _alias_concerns(scan: WindowScan, why_not: str | None) -> tuple[Concern, ...]:
+    """Say what is not known of the version, unless the rows say which one made them."""
+    if scan.alias is None or scan.frame.model_version is not None:
+        return ()
+    return tuple(scan.alias.concerns(why_not))
+
+
+def _looked(context: MonitorContext, round_: Round) -> WindowScan:
+    """Look at what the round was drawn from before, if it was and that is still kept."""
+    before = as_counted(context.source, round_.settings.snapshot)
+    try:
+        return look(replace(context, source=before), round_)
+    except SnapshotGone:
+        return look(context, round_)
 
 
 def _stops_a_backfill(round_: Round, seen: WindowLook) -> bool:
@@ -186,7 +208,8 @@ def _write_sample(
     drawn = items_of(frame, first or wanted)
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
-        shown = context.source.show([item.id for item in drawn], round_.window) if drawn else {}
+        source = as_counted(context.source, frame.snapshot)
+        shown = source.show([item.id for item in drawn], round_.window) if drawn else {}
     _refuse_changed(drawn, shown, settings)
     broken = broken_pictures(shown.values(), settings)
     said = (*notes, *untestable, *odd.notes, *broken)
@@ -206,6 +229,7 @@ def _write_sample(
         if first is not None:
             wave_store.write_reserve(connection, round_.id, spare_items(frame, wanted, first))
         segment_store.write_sizes(connection, round_.id, frame)
+        challenger_store.write_sizes(connection, round_.id, frame)
         # Those of a plan that is drawn; where the round has its old one, nobody knows them.
         stop_store.write_margins(connection, round_.id, {} if before else plan.margins)
         deadline = _deadline(context, round_, now)
@@ -218,6 +242,8 @@ def _write_sample(
             now=now,
             history_id=history_id,
             rows=frame.rows,
+            snapshot=frame.snapshot,
+            registered=scan.registered,
             first_look_at=first_look,
             deadline=deadline,
             second_wave_at=None
@@ -258,7 +284,7 @@ def _history_of(
     return frame_store.add_history(
         connection,
         round_.monitor_id,
-        model_version=scan.frame.model_version,
+        model_version=scan.version,
         threshold=round_.settings.threshold,
         key_parts=base_key(round_.settings),
         edges=scan.edges,

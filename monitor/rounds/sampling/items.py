@@ -22,6 +22,7 @@ def items_of(frame: Frame, wanted: Sequence[int]) -> list[Item]:
             c.score,
             part.stratum.flagged,
             dict(zip(frame.segment_columns, c.segments, strict=True)),
+            c.challenged,
         )
         for part, size in zip(frame.strata, wanted, strict=True)
         for order, c in enumerate(part.candidates[:size])

@@ -9,6 +9,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.model import BadRow, BandEdges
 from monitor.domain.ports import Rescannable
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
+from monitor.rounds.sampling.aliases import watched_alias
 from monitor.rounds.sampling.edges import edges_of
 from monitor.storage import frame_store
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
+    from monitor.rounds.sampling.aliases import WatchedAlias
     from monitor.storage.frame_store import History
     from monitor.storage.round_store import Round
 
@@ -34,6 +36,26 @@ class WindowScan:
     frame: Frame
     edges: BandEdges
     known: History | None
+    alias: WatchedAlias | None = None
+
+    @property
+    def version(self) -> str | None:
+        """The model version that the history is of."""
+        return version_of(self.frame, self.alias)
+
+    @property
+    def registered(self) -> str | None:
+        """The registered version that the items are of; None where that is not known."""
+        if self.alias is None:
+            return None
+        return self.alias.newest if self.frame.model_version is not None else self.alias.only
+
+
+def version_of(frame: Frame, alias: WatchedAlias | None) -> str | None:
+    """Choose the model version of a window: what its rows say, else what the alias named."""
+    if frame.model_version is not None or alias is None:
+        return frame.model_version
+    return alias.version
 
 
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
@@ -51,6 +73,7 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
     which that history has no band.
     """
     settings = round_.settings
+    alias = watched_alias(context, round_)
     with context.database.read() as connection:
         newest = frame_store.newest_history(
             connection,
@@ -61,16 +84,16 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
     at_most = settings.sample.max_labels
     if newest is not None:
         frame = _scan(context, round_, newest.edges, at_most)
-        same_model = frame.model_version == newest.model_version
+        same_model = version_of(frame, alias) == newest.model_version
         if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
-            return WindowScan(frame, newest.edges, newest)
+            return WindowScan(frame, newest.edges, newest, alias)
     profile, whole = _profile(context, round_, at_most)
     edges = _edges(profile, settings)
     with context.database.read() as connection:
         known = frame_store.history_for(
             connection,
             round_.monitor_id,
-            model_version=profile.model_version,
+            model_version=version_of(profile, alias),
             threshold=settings.threshold,
             key_parts=base_key(settings),
             unscored=edges.unscored,
@@ -78,8 +101,8 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
     if known is not None:
         edges = known.edges
     if edges == BandEdges():
-        return WindowScan(profile, edges, known)
-    return WindowScan(_scan_again(context, round_, whole, edges, at_most), edges, known)
+        return WindowScan(profile, edges, known, alias)
+    return WindowScan(_scan_again(context, round_, whole, edges, at_most), edges, known, alias)
 
 
 def _profile(context: MonitorContext, round_: Round, at_most: int) -> tuple[Frame, Frame]:

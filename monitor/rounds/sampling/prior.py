@@ -49,7 +49,7 @@ def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> Re
         return scan.known.reference
     before = _before_launch(context, round_.settings, scan.edges)
     with context.database.read() as connection:
-        rounds = earlier_rounds(connection, round_, scan.frame.model_version)
+        rounds = earlier_rounds(connection, round_, scan.version)
         if not rounds:
             return before
         sizes = {part.stratum.name: part.size for part in scan.frame.strata}

@@ -11,8 +11,9 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import SourceRefused
+from monitor.domain.errors import SnapshotGone, SourceRefused
 from monitor.domain.model import Item
+from monitor.domain.ports import as_counted
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
 from monitor.presentation.windows import gone_items_sentence
 from monitor.rounds.sampling.cells import uniform_of
@@ -119,12 +120,20 @@ def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Map
         return {}
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
-        shown = context.source.show([item.id for item in drawn], round_.window)
+        shown = _read(context, round_, [item.id for item in drawn])
     gone = sum(item.id not in shown for item in drawn)
     if gone > round_.settings.bad_rows_max * len(drawn):
         raise SourceRefused(gone_items_sentence(gone, len(drawn)), is_public=True)
     broken_pictures(shown.values(), round_.settings)
     return shown
+
+
+def _read(context: MonitorContext, round_: Round, ids: Sequence[str]) -> Mapping[str, Shown]:
+    """Read items as they were drawn, or as they are now where that is kept no longer."""
+    try:
+        return as_counted(context.source, round_.snapshot).show(ids, round_.window)
+    except SnapshotGone:
+        return context.source.show(ids, round_.window)
 
 
 def _chosen(context: MonitorContext, round_: Round, labels: RoundLabels) -> list[Item]:

@@ -35,3 +35,19 @@ def annotator_name(text: str) -> str:
         message = "A name has letters, digits and signs that show; leave the others out."
         raise ValueError(message)
     return name
+
+
+def look_alike(name: str, other: str) -> bool:
+    """Whether two names differ in capitals, or in the form of a letter, at most.
+
+    Examples
+    --------
+    >>> look_alike("Ada Weiß", "ada weiss"), look_alike("ada", "adam")
+    (True, False)
+    """
+    return _plain(name) == _plain(other)
+
+
+def _plain(name: str) -> str:
+    """Write a name without what people overlook."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

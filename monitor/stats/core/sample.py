@@ -37,6 +37,8 @@ class LabeledSample:
     worth
         Labels that each item counts for, shape ``(n,)``, where those of a stratum were not all
         drawn with one chance (``grouped_cells``); one if not given.
+    may_lack_labels
+        Whether a stratum may hold items and no label; it then may look like anything.
 
     Raises
     ------
@@ -66,6 +68,7 @@ class LabeledSample:
         size: ArrayLike,
         flagged: int,
         worth: ArrayLike | None = None,
+        may_lack_labels: bool = False,
     ) -> None:
         object.__setattr__(self, "stratum", np.asarray(stratum, dtype=np.int64))
         object.__setattr__(self, "positive", np.asarray(positive, dtype=np.bool_))
@@ -73,9 +76,9 @@ class LabeledSample:
         object.__setattr__(self, "flagged", flagged)
         one = np.ones(self.stratum.shape) if worth is None else worth
         object.__setattr__(self, "worth", np.asarray(one, dtype=np.float64))
-        self._check()
+        self._check(least=0 if may_lack_labels else 1)
 
-    def _check(self) -> None:
+    def _check(self, least: int) -> None:
         if self.stratum.ndim != 1 or self.stratum.shape != self.positive.shape:
             message = (
                 f"strata {self.stratum.shape} and labels {self.positive.shape} must be two arrays "
@@ -91,12 +94,12 @@ class LabeledSample:
         if np.any((self.stratum < 0) | (self.stratum >= len(self.size))):
             message = f"a stratum is a position from 0 to {len(self.size) - 1}"
             raise ValueError(message)
-        self._check_labeled()
+        self._check_labeled(least)
 
-    def _check_labeled(self) -> None:
+    def _check_labeled(self, least: int) -> None:
         for h, (n, size) in enumerate(zip(self.labeled, self.size, strict=True)):
-            if n > size or (n == 0 and size > 0):
-                message = f"stratum {h} has {n} labeled of {size} items; wanted 1 to {size}"
+            if n > size or (n < least and size > 0):
+                message = f"stratum {h} has {n} labeled of {size} items; wanted {least} to {size}"
                 raise ValueError(message)
 
     @property

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _HALVINGS = 60  # of a bracket of 400: no float is left between its ends
 
 
-def flagged_range(items: Values, flags: NDArray[np.bool_]) -> tuple[float, float]:
-    """Fewest and most items that can be flagged in every draw: strata that do both may move.
+def flagged_range(items: Values, flags: NDArray[np.bool_]) -> tuple[Values, Values]:
+    """Fewest and most items that can be flagged in each draw: strata that do both may move.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def flagged_range(items: Values, flags: NDArray[np.bool_]) -> tuple[float, float
         Which cells are flagged, shape ``(K,)``.
     """
     flagged, passed = (items[..., side].sum(axis=(2, 3)) for side in (flags, ~flags))
-    least = np.where(passed == 0, flagged, 0).sum(axis=1).max()
-    most = np.where(flagged > 0, flagged + passed, 0).sum(axis=1).min()
-    return float(least), float(most)
+    least = np.where(passed == 0, flagged, 0).sum(axis=1)
+    most = np.where(flagged > 0, flagged + passed, 0).sum(axis=1)
+    return least, most
 
 
 def calibrated(

@@ -91,13 +91,30 @@ def grouped_cells(
         [cell_weights(sizes[of], answers[of]) for of in (slice(flagged), slice(flagged, None))]
     )[cells]
     of = group[cells]
-    total = np.bincount(of, weights=stands_for, minlength=group.max() + 1)
-    squares = np.bincount(of, weights=stands_for**2, minlength=group.max() + 1)
     sample = LabeledSample(
         of,
         positive,
         size=np.bincount(group, weights=sizes).astype(np.int64),
         flagged=int(up.max()) + 1,
-        worth=stands_for * (total / np.maximum(squares, np.finfo(float).tiny))[of],
+        worth=plain_labels(stands_for, of),
     )
     return GroupedCells(sample, group)
+
+
+def plain_labels(stands_for: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Plain labels that each item is worth within its group, K w / sum w, shape ``(n,)``.
+
+    Parameters
+    ----------
+    stands_for
+        Items of the window that each labeled item stands for, shape ``(n,)``.
+    group
+        Group of each, shape ``(n,)``.
+
+    Examples
+    --------
+    >>> plain_labels(np.array([10.0, 10.0, 40.0]), np.array([0, 0, 0])).round(3)
+    array([0.333, 0.333, 1.333])
+    """
+    total, squares = (np.bincount(group, weights=each) for each in (stands_for, stands_for**2))
+    return np.asarray(stands_for * (total / np.maximum(squares, np.finfo(float).tiny))[group])

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     _Matrices = tuple[Matrix, Matrix]
 
+UNKNOWN = 0.5
+"""Prior count of positives, and of negatives, in a stratum without a label: Jeffreys'."""
+
+LEAST_POSSIBLE = 1 / 16
+"""Share of draws under which a counted number of flagged items contradicts the labels."""
+
 _FIRST_FLAGS = np.array([False, False, True, True])
 _SECOND_FLAGS = np.array([False, True, False, True])
 
@@ -147,7 +153,8 @@ def compare(
     predicted class of whichever of the two classifiers has fewer in it: what one of them flags
     from a single band is not less well known for being part of a larger class of the other.
 
-    A counted number of flagged items calibrates each draw (``calibrated``).
+    A counted number of flagged items calibrates each draw (``calibrated``). Draws that it rules
+    out, such as those without any item of a cell that must hold some, are left out.
 
     Points are those of the labeled items, each for N_h/n_h of the window, so the first
     classifier's are those of ``posterior.estimates``; with a counted number of flagged items they
@@ -178,10 +185,10 @@ def compare(
     possible = _possible(sample, first_possible, second_possible)
     items = _drawn(sample, cell, possible, rng=rng, draws=draws, estimand=estimand)
     if second_flagged is not None:
-        _check_total(items, second_flagged)
+        items = _possible_draws(items, second_flagged)
         items = calibrated(items, sample, _SECOND_FLAGS, second_flagged)
     drawn = items.sum(axis=1)
-    scaled = _scaled(sample, cell, second_flagged)
+    scaled = _scaled(sample, cell, possible, second_flagged)
     both = _matrices(drawn)
     matrices = None if scaled is None else _matrices(scaled)
     return Comparison(
@@ -291,7 +298,9 @@ def _prior(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
     for flags in (_FIRST_FLAGS, _SECOND_FLAGS):
         least = np.minimum(least, np.where(flags, cells[flags].sum(), cells[~flags].sum()))
     of_kind = np.array([two_minds(int(n)) for n in least]).T
-    return np.repeat(of_kind[:, np.newaxis], len(possible), axis=1)
+    prior = np.repeat(of_kind[:, np.newaxis], len(possible), axis=1)
+    prior[:, sample.labeled == 0] = UNKNOWN
+    return prior
 
 
 def _matrix(cells: Values, flags: NDArray[np.bool_]) -> Matrix:
@@ -344,7 +353,10 @@ def _paired(name: str, both: _Matrices, scaled: _Matrices | None, level: float) 
 
 
 def _scaled(
-    sample: LabeledSample, cell: NDArray[np.int64], second_flagged: int | None
+    sample: LabeledSample,
+    cell: NDArray[np.int64],
+    possible: NDArray[np.bool_],
+    second_flagged: int | None,
 ) -> Values | None:
     """Items in each actual class and cell, ``(1, 2, 4)``: each labeled one for N_h/n_h of them.
 
@@ -352,19 +364,30 @@ def _scaled(
     """
     items = np.zeros((1, len(sample.size), 2, 4))
     np.add.at(items[0], (sample.stratum, sample.positive.astype(np.int64), cell), sample.weight)
+    items[0] += _unlabeled(sample, possible)
     if second_flagged is not None:
         least, most = flagged_range(items, _SECOND_FLAGS)
-        if not least <= second_flagged <= most:
+        if not least[0] <= second_flagged <= most[0]:
             return None
         items = calibrated(items, sample, _SECOND_FLAGS, second_flagged)
     return np.asarray(items.sum(axis=1))
 
 
-def _check_total(items: Values, total: int) -> None:
+def _unlabeled(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
+    """Share the items of strata without a label out evenly, ``(H, 2, 4)``."""
+    size = np.where(sample.labeled == 0, sample.size, 0)
+    each = size / np.maximum(2 * possible.sum(axis=1), 1)
+    return np.repeat((each[:, np.newaxis] * possible)[:, np.newaxis], 2, axis=1)
+
+
+def _possible_draws(items: Values, total: int) -> Values:
+    """Keep the draws in which so many can be flagged: the count rules out the others."""
     least, most = flagged_range(items, _SECOND_FLAGS)
-    if not least <= total <= most:
+    possible = (least <= total) & (total <= most)
+    if possible.mean() < LEAST_POSSIBLE:
         message = (
             f"the second classifier is said to flag {total} items; with these labels it flags "
-            f"{least:.0f} to {most:.0f}"
+            f"{least.min():.0f} to {most.max():.0f}"
         )
         raise ValueError(message)
+    return items[possible]

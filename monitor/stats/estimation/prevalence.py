@@ -234,8 +234,29 @@ def prevalence_curve(
     (array([0.38 , 0.863]), array([0.29, 0.81]), array([0.487, 0.909]))
     """
     _check_curve(draws, size, metric, level)
+    return curve_of_matrix(
+        draws.rate_matrix(size), metric=metric, prevalence=prevalence, level=level, scaled=scaled
+    )
+
+
+def curve_of_matrix(
+    matrix: Matrix,
+    *,
+    metric: str = "precision",
+    prevalence: ArrayLike | None = None,
+    level: float = 0.95,
+    scaled: Matrix | None = None,
+) -> PrevalenceCurve:
+    """Curve of precision or F1 against the prevalence, from draws of the matrix itself.
+
+    Parameters
+    ----------
+    matrix
+        Draws, cells of shape ``(points,)``.
+    metric, prevalence, level, scaled
+        As in ``prevalence_curve``.
+    """
     at = _AT_A_PREVALENCE[metric]
-    matrix = draws.rate_matrix(size)
     tpr, fpr, eta = (METRICS[name](matrix) for name in _NAMES)
     here = [math.nan if scaled is None else float(METRICS[name](scaled)) for name in _NAMES]
     tpr_here, fpr_here, eta_here = here

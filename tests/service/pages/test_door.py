@@ -340,6 +340,7 @@ def test_page_source_and_requests_are_the_same_whatever_was_predicted(place, ada
     with place.scene.database.write() as connection:
         flags = "case when predicted then false else true end"
         connection.execute(text(f"update items set score = 1 - score, predicted = {flags}"))
+        connection.execute(text("update items set challenged = predicted"))
         connection.execute(text("update strata set size = size + 7, low = 0.25, high = 0.75"))
     after = seen()
 

@@ -383,3 +383,47 @@ def test_who_comes_by_a_link_lands_where_there_is_something_to_do(database, tmp_
 
     assert labeling.endswith("/label")
     assert nothing_asked == f"{BASE}/"
+
+
+def test_the_page_of_a_round_leads_to_its_report(alarmed):
+    person = visitor(alarmed)
+
+    [link] = [
+        named["href"]
+        for tag, named in person.get("/monitors/mail/rounds/2").page.elements
+        if tag == "a" and "report" in named["href"]
+    ]
+    report = person.client.get(link)
+
+    assert link == "/monitors/mail/rounds/2/report?version=1"
+    assert report.status_code == 200
+    assert "below its limit" in report.text.partition("<h1>")[2].partition("</h1>")[0]
+    assert "report" not in person.get("/monitors/mail/rounds/3").response.text, "it is not closed"
+    assert person.client.get("/monitors/mail/rounds/3/report").status_code == 404
+    assert person.client.get("/monitors/mail/rounds/9/report").status_code == 404
+
+
+def test_a_report_may_have_its_own_style_and_nothing_else(alarmed):
+    answer = visitor(alarmed).client.get("/monitors/mail/rounds/2/report")
+
+    allowed = answer.headers["content-security-policy"]
+    assert allowed.startswith("default-src 'none'; style-src 'sha256-")
+    assert "script" not in allowed
+    assert allowed.endswith("frame-ancestors 'none'; sandbox")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(("role", "status"), [("labeler", 403), ("viewer", 200), ("admin", 200)])
+def test_a_report_shows_strata_so_it_is_for_viewers_and_admins_only(
+    alarmed, monkeypatch, role, status
+):
+    person, find = visitor(alarmed), Visits.find
+    monkeypatch.setattr(
+        Visits,
+        "find",
+        lambda self, token: (visit := find(self, token)) and replace(visit, role=Role(role)),
+    )
+
+    assert person.client.get("/monitors/mail/rounds/2/report").status_code == status
+    assert Place(alarmed).client().get("/monitors/mail/rounds/2/report").status_code == 401

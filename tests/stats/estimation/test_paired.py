@@ -193,6 +193,25 @@ def test_a_number_of_flagged_items_that_cannot_be_is_refused(total):
         )
 
 
+def test_draws_that_the_counted_number_rules_out_are_left_out():
+    items = LabeledSample(
+        np.repeat([0, 1], [100, 100]), np.arange(200) < 90, size=[1000, 9000], flagged=1
+    )
+
+    found: Any = compare(
+        items,
+        items.is_flagged,
+        items.is_flagged,
+        second_possible=np.array([[False, True], [True, True]]),
+        second_flagged=1002,  # two among the passed, of which no label and few draws have any
+        estimand="window",
+        rng=rng(),
+    )
+
+    assert astuple(found.only_second) == pytest.approx((2, 2, 2))
+    assert found.metrics[0].second.low > 0.8
+
+
 def test_a_census_of_the_window_leaves_nothing_open():
     items = LabeledSample([0, 0, 1, 1, 1], [1, 0, 1, 0, 0], size=[2, 3], flagged=1)
     other = np.array([True, False, True, False, False])

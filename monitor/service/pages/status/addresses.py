@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import SegmentRow, Status
@@ -13,12 +13,18 @@ from monitor.domain.settings import MonitorSettings
 from monitor.presentation import round_page as lines
 from monitor.presentation.numbers import minute_text, plural
 from monitor.presentation.segments import segment_tables
+from monitor.report.figures import metric_svg
+from monitor.report.html import policy, report_html
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import PageRefused, Viewing, Visitor
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.status.cards import card_of, gravest_first, limits_of, plan_facts
-from monitor.service.pages.status.tables import alert_table, event_table, round_table
-from monitor.tracking.figures import metric_svg
+from monitor.service.pages.status.tables import (
+    alert_table,
+    challenger_part,
+    event_table,
+    round_table,
+)
 
 router = APIRouter()
 
@@ -126,10 +132,28 @@ def round_page(
         estimate_lines=[*lines.estimate_lines(page), *lines.pooled_lines(page)],
         people=list(lines.people_lines(page)),
         segments=segment_tables([SegmentRow(**row) for row in page["segments"]]),
+        challenger=challenger_part(page),
         evidence=lines.evidence_lines(page),
         remarks=[*lines.cause_lines(page), *lines.notice_lines(page)],
         events=event_table(page),
     )
+
+
+@router.get("/monitors/{name}/rounds/{number}/report")
+def round_report(
+    visit: Viewing,  # noqa: ARG001  it is checked
+    board: FromBoard,
+    settings: Named,
+    number: int,
+    version: Annotated[int | None, Query(ge=1)] = None,
+) -> Response:
+    """Give the report of a round: a page of its own, with the style that it holds."""
+    try:
+        found = board.report(settings.name, number, version)
+    except InputRefused as refused:
+        raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
+    headers = {"content-security-policy": f"{policy()}; frame-ancestors 'none'; sandbox"}
+    return HTMLResponse(report_html(found), headers=headers)
 
 
 def _counted(states: list[Status]) -> str:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.state import RoundState
 from monitor.rounds.listing import listed
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.reporting.timeline import read_timeline
-from monitor.rounds.round_page import find_round, read_page
+from monitor.rounds.round_page import find_round, read_page, read_report
 from monitor.rounds.status import overviews
 from monitor.storage import alert_store, report_store, round_store
+from monitor.storage.restatement_store import read_restated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from monitor.domain.ports import Clock
-    from monitor.domain.report import TimelinePoint
+    from monitor.domain.report import RoundReport, TimelinePoint
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.listing import Listed
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
@@ -52,9 +54,11 @@ class OneRound:
     """One round as `show` has it, where MLflow shows it, and the numbers of those around it.
 
     ``versions`` are those that it has; a round that was done again has none of before.
+    ``has_report`` is whether there is a report of it.
     """
 
     page: dict[str, Any]
+    has_report: bool
     link: str | None
     versions: range
     before: int | None
@@ -109,8 +113,20 @@ class Board:
             if monitor_id is None:
                 return []
             alerts = alert_store.find_alerts(connection, monitor=name)
-            found = read_timeline(connection, monitor_id, (now, now), alerts)
+            restated = read_restated(connection, monitor_id=monitor_id)
+            found = read_timeline(connection, monitor_id, (now, now), alerts, restated)
         return [point for _, point in found]
+
+    def report(self, name: str, number: int, version: int | None) -> RoundReport:
+        """Read the report of one version of a round, the latest unless one is named.
+
+        Raises
+        ------
+        InputRefused
+            If there is no such round, or no such version, or no report yet.
+        """
+        with self.database.read() as connection:
+            return read_report(connection, name, number, version)
 
     def round(self, name: str, number: int, version: int | None) -> OneRound:
         """Read one version of a round, the latest unless one is named.
@@ -126,9 +142,10 @@ class Board:
             key = report_store.first_key(connection, round_.id)
             before = round_store.round_before(connection, round_.monitor_id, round_.slot)
             after = round_store.round_after(connection, round_.monitor_id, round_.slot)
+        has_report = round_.state in (RoundState.CLOSED, RoundState.ABANDONED) and key is not None
         link = None if key is None else self.mlflow(name, key)
         versions = range(round_.first_version, round_.estimated_version + 1)
-        return OneRound(page, link, versions, _number(before), _number(after))
+        return OneRound(page, has_report, link, versions, _number(before), _number(after))
 
 
 def _number(round_: Round | None) -> int | None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.alerting import AlertState
+from monitor.presentation.challenger import challenger_lines, challenger_tables
 from monitor.presentation.numbers import interval_text, limit_text, minute_text
-from monitor.presentation.round_page import remarks_text
+from monitor.presentation.round_page import challenger_of, remarks_text
 from monitor.presentation.setting_changes import change_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from monitor.presentation.challenger import Table
     from monitor.rounds.listing import Listed, Row
     from monitor.storage.alert_store import Alert
 
@@ -55,9 +57,30 @@ def event_table(page: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(minute_text(one["at"]), one["after"], one["reason"]) for one in page["events"]]
 
 
+class ChallengerPart(NamedTuple):
+    """The classifier beside its challenger."""
+
+    name: str
+    tables: list[Table]
+    lines: list[str]
+
+
+def challenger_part(page: dict[str, Any]) -> ChallengerPart | None:
+    """Lay out the comparison with the challenger; None without one."""
+    row = challenger_of(page)
+    if row is None:
+        return None
+    return ChallengerPart(row.name, list(challenger_tables(row)), list(challenger_lines(row)))
+
+
 def _round(row: Row) -> RoundLine:
     round_ = row.round
-    more = remarks_text(round_.estimated_version, partial=round_.partial, stopped=round_.stopped)
+    more = remarks_text(
+        round_.estimated_version,
+        partial=round_.partial,
+        stopped=round_.stopped,
+        restated=row.restated,
+    )
     numbers = {
         metric: [interval_text(one, 2) for one in row.estimates if one.metric == metric]
         for metric in ("precision", "recall")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.drawing import legend
-from monitor.drawing.legend import Key, alert_mark
+from monitor.drawing.legend import Key, alert_mark, restated_mark
 from monitor.drawing.panel import DASHED, Box, Panel
 from monitor.drawing.scales import Linear, Time
 from monitor.drawing.svg import QUIET, picture, words_at
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _MOST_ROUNDS = 60  # more could not be distinguished at this width
 _CROWDED = 25
-_SIZE = (444.0, 349.0)  # points: 678 pixels, since descriptions in MLflow cut at the right
-_LEFT, _WIDTH = 49.0, 385.0
-_BOXES = {"precision": Box(_LEFT, 62, _WIDTH, 106), "recall": Box(_LEFT, 186, _WIDTH, 106)}
+_SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptions
+_LEFT, _WIDTH = 49.0, 386.0
+_BOXES = {"precision": Box(_LEFT, 62, _WIDTH, 126), "recall": Box(_LEFT, 206, _WIDTH, 126)}
 _MOST_NARROW = 26
 _NARROW_SIZE = (330.0, 190.0)
 _NARROW = Box(30, 34, 290, 132)
@@ -30,6 +30,7 @@ _NARROW = Box(30, 34, 290, 132)
 _CARRIED = "#0072B2"
 _LIMIT = "#B34700"
 _FIRING = "#D55E00"
+_RESTATED = "#CC79A7"
 _WEEK = 604_800.0  # seconds
 
 
@@ -44,6 +45,8 @@ def timeline_svg(report: RoundReport) -> bytes:
     for slot in fired:  # above every round in which an alert fires, whichever metric it is for
         across, top = panels["precision"].above(slot.timestamp())
         shapes.append(alert_mark((across, top - 6), size, _FIRING))
+    for panel in panels.values():
+        shapes += _restated_marks(panel, points)
     title, footnote = _title(report), _footnote(report)
     shapes += [
         *legend.row(_keys(report, points), (8, 42)),
@@ -67,10 +70,20 @@ def metric_svg(
     shapes = [
         *panel.shapes(),
         *(alert_mark((across, top - 6), 5, _FIRING) for across, top in fired),
+        *_restated_marks(panel, points),
         words_at((8, 15), metric.capitalize(), 11, bold=True),
         words_at((_NARROW_SIZE[0] - 8, 15), slots.context(), 9, anchor="end"),
     ]
     return picture(_NARROW_SIZE, title, f"The newest {len(points)} rounds.", shapes)
+
+
+def _restated_marks(panel: Panel, points: Sequence[TimelinePoint]) -> list[str]:
+    """Mark the rounds that a person restated, at the lower edge."""
+    restated = [panel.above(point.slot.timestamp()) for point in points if point.restated]
+    return [
+        restated_mark((across, top + panel.box.height - 6), 7, _RESTATED)
+        for across, top in restated
+    ]
 
 
 def _panel(report: RoundReport, points: Sequence[TimelinePoint], metric: str, slots: Time) -> Panel:
@@ -162,6 +175,7 @@ def _keys(report: RoundReport, points: Sequence[TimelinePoint]) -> list[Key]:
             report.limit(metric) is not None for metric in _BOXES
         ),
         Key("alert", _FIRING, "an alert fires"): any(point.alert for point in points),
+        Key("restated", _RESTATED, "restated"): any(point.restated for point in points),
     }
     return [key for key, is_there in there.items() if is_there]
 

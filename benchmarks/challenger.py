@@ -1,0 +1,245 @@
+"""A challenger on the labels of a round: coverage of the paired difference, and labels saved.
+
+    PYTHONPATH=. python benchmarks/challenger.py [--replicates 400] [--rounds 1]
+        [--challengers close better other] [--total] [--looks]
+
+Windows of score cells (`cell_rounds.py`: cells, plans and labels as the monitor has them, drawn for
+the classifier and not for the challenger). Each replicate draws windows of its own: actual classes
+by the cells' rates, the challenger's decisions by the chances below, and the labeled items without
+replacement. What the challenger flags is counted in every cell, as a scan does. `covered` is how
+often the interval of the difference holds that of the very windows, with the shares of truths below
+and above it; `half` is its mean half-width, and `apart` that of the difference of two samples of
+as many labels, each as good for its classifier as the round's is for the monitored one. As
+half-widths fall with the root of the labels, two such samples need 2 (apart / half)^2 times the
+labels to be as narrow: `saved`.
+
+    close     keeps nearly all that the classifier flags and adds little: a retrained version
+    better    drops two fifths of the false positives and finds a quarter of what is missed
+    other     decides by itself, whatever the classifier says: the same precision and recall
+
+With `--rounds 4` each replicate has so many rounds, of which sizes and prevalence change (factors
+1, .5, 2, 1 and 1, 1.5, .7, 1.2 over and over), compared on all their windows together.
+
+With `--total` only the total of what the challenger flags is known, as in `pr-monitor compare`.
+
+With `--looks`: how often one of k looks at a growing number of rounds finds an interval without 0
+where there is no difference, the sums of rounds being normal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.cell_rounds import PLANS, cut_into_cells
+from benchmarks.coverage_grid import Setting, class_probabilities, weakened
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.estimation.paired import compare
+from monitor.stats.estimation.summed_windows import RoundItems, compare_windows, summed_windows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from benchmarks.cell_rounds import CellRounds
+    from monitor.stats.estimation.paired import Comparison
+
+    Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+METRICS = ("precision", "recall")
+DRAWS = 2**10
+SETTINGS = (
+    Setting(0.05, 0.85, 0.67, 500, times=100),
+    Setting(0.05, 0.85, 0.67, 500, times=100, score="weak"),
+    Setting(0.01, 0.70, 0.60, 1250, times=200),
+)
+KEEPS = {"close": ((0.98, 0.90), (0.05, 0.0005)), "better": ((0.98, 0.60), (0.25, 0.001))}
+"""Chances to flag a positive and a negative, among what the classifier flags and what it passes."""
+SIZES, PREVALENCES = (1.0, 0.5, 2.0, 1.0), (1.0, 1.5, 0.7, 1.2)
+LOOKS = (1, 2, 4, 12, 26, 52)
+Z = 1.959964
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One setting and challenger: one entry for precision and one for recall."""
+
+    below: Values
+    above: Values
+    half: Values
+    apart: Values
+    bias: Values
+
+    @property
+    def covered(self) -> Values:
+        """Share of intervals that hold the truth."""
+        return np.asarray(1 - self.below - self.above)
+
+    @property
+    def saved(self) -> Values:
+        """Labels of two samples apart, in labels of one sample for both."""
+        return np.asarray(2 * (self.apart / self.half) ** 2)
+
+
+def design_of(setting: Setting) -> CellRounds:
+    """Cut a setting into cells, with a score that is as good as it claims or half as good."""
+    claims = class_probabilities(setting.k, setting.precision, setting.recall)
+    weak = setting.score == "weak"
+    return cut_into_cells(setting, [(weakened(c) if weak else c, c) for c in claims])
+
+
+def chances(design: CellRounds, challenger: str) -> Values:
+    """Chance that the challenger flags a negative, and a positive, of each cell: ``(H, 2)``."""
+    if challenger == "other":
+        truth = design.truth
+        fpr, tpr = truth.fp / (truth.fp + truth.tn), truth.tp / (truth.tp + truth.fn)
+        return np.tile([float(fpr), float(tpr)], (len(design.size), 1))
+    (found, kept), (added, spoilt) = KEEPS[challenger]
+    return np.where(design.is_flagged[:, np.newaxis], [kept, found], [spoilt, added])
+
+
+def window(
+    design: CellRounds, chance: Values, place: int, rng: np.random.Generator
+) -> tuple[RoundItems, Whole]:
+    """Draw a round's labels, and the items of its window by cell, class and decision."""
+    labeled = design.plans[place % PLANS]
+    size = np.maximum(np.rint(design.size * SIZES[place % 4]).astype(np.int64), labeled)
+    rate = np.clip(design.rate * np.where(design.is_flagged, 1, PREVALENCES[place % 4]), 0, 1)
+    positive = rng.binomial(size, rate)
+    of_class = np.stack([size - positive, positive], axis=1)
+    up = rng.binomial(of_class, chance)
+    items = np.stack([of_class - up, up], axis=2).reshape(len(size), 4)  # class, then decision
+    drawn = np.array(
+        [rng.multivariate_hypergeometric(mine, n) for mine, n in zip(items, labeled, strict=True)]
+    )
+    kind = np.repeat(np.arange(drawn.size), drawn.ravel())
+    round_ = RoundItems(
+        stratum=kind // 4,
+        positive=kind % 4 > 1,
+        other=kind % 2 == 1,
+        size=size,
+        other_flagged=up.sum(axis=1),
+    )
+    return round_, items
+
+
+def differences(design: CellRounds, windows: Sequence[Whole]) -> Values:
+    """Give the true differences of precision and recall on windows together."""
+    items = np.sum(windows, axis=0).reshape(-1, 2, 2)
+    total = items.sum(axis=0)  # class, decision of the challenger
+    own = np.stack([items[of].sum(axis=(0, 2)) for of in design.classes], axis=1)  # flagged, passed
+    first = Matrix(tp=own[1, 0], fp=own[0, 0], fn=own[1, 1], tn=own[0, 1])
+    second = Matrix(tp=total[1, 1], fp=total[0, 1], fn=total[1, 0], tn=total[0, 0])
+    return np.array([float(metric(n)(second)) - float(metric(n)(first)) for n in METRICS])
+
+
+def run(
+    design: CellRounds,
+    challenger: str,
+    *,
+    replicates: int,
+    rounds: int = 1,
+    total: bool = False,
+    seed: int = 1,
+) -> Result:
+    """Compare in many replicates."""
+    rng = np.random.default_rng(seed)
+    chance = chances(design, challenger)
+    rows = []
+    for replicate in range(replicates):
+        places = [replicate] if rounds == 1 else range(rounds)
+        drawn = [window(design, chance, place, rng) for place in places]
+        found = compared(design, [each for each, _ in drawn], rng, total=total)
+        truth = differences(design, [items for _, items in drawn])
+        for place, name in enumerate(METRICS):
+            one = found.metrics[place]
+            assert one.metric == name and one.difference and one.first  # noqa: S101, PT018
+            low, high = one.difference.low, one.difference.high
+            rows.append(
+                (
+                    truth[place] < low,
+                    truth[place] > high,
+                    (high - low) / 2,
+                    math.sqrt(2) * (one.first.high - one.first.low) / 2,
+                    one.difference.point - truth[place],
+                )
+            )
+    return Result(*np.array(rows, dtype=float).reshape(replicates, 2, 5).mean(axis=0).T)
+
+
+def compared(
+    design: CellRounds, rounds: Sequence[RoundItems], rng: np.random.Generator, *, total: bool
+) -> Comparison:
+    """Compare as rounds do, or by the total of what the challenger flags alone."""
+    flagged = int(design.is_flagged.sum())
+    if not total:
+        return compare_windows(rounds, flagged=flagged, cells=True, rng=rng, draws=DRAWS)
+    sample = summed_windows(rounds, flagged=flagged, cells=True).sample
+    return compare(
+        sample,
+        sample.is_flagged,
+        np.concatenate([each.other for each in rounds]),
+        second_flagged=int(sum(each.other_flagged.sum() for each in rounds)),
+        estimand="window",
+        rng=rng,
+        draws=DRAWS,
+    )
+
+
+def ever_without_0(looks: Sequence[int], replicates: int, seed: int = 1) -> list[float]:
+    """How often one of so many looks at a growing sum is beyond its 95 % limits."""
+    rng = np.random.default_rng(seed)
+    count = np.arange(1, max(looks) + 1)
+    steps = rng.standard_normal((replicates, max(looks))).cumsum(axis=1) / np.sqrt(count)
+    beyond = np.logical_or.accumulate(np.abs(steps) > Z, axis=1).mean(axis=0)
+    return [float(beyond[k - 1]) for k in looks]
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replicates", type=int, default=400)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--challengers", nargs="+", default=["close", "better", "other"])
+    parser.add_argument("--total", action="store_true")
+    parser.add_argument("--looks", action="store_true")
+    asked = parser.parse_args()
+    if asked.looks:
+        for k, share in zip(LOOKS, ever_without_0(LOOKS, 100 * asked.replicates), strict=True):
+            print(f"{k:3d} looks  {share:.3f}")
+        return
+    error = math.sqrt(0.95 * 0.05 / asked.replicates)
+    print(f"{asked.rounds} rounds; standard error of a coverage {error:.3f}")
+    print(f"{'':58}metric     covered (below/above)    half    apart   saved    bias/half")
+    for setting in SETTINGS:
+        design = design_of(setting)
+        for challenger in asked.challengers:
+            found = run(
+                design,
+                challenger,
+                replicates=asked.replicates,
+                rounds=asked.rounds,
+                total=asked.total,
+            )
+            for place, name in enumerate(METRICS):
+                print(
+                    f"{design.name}, {challenger:<8}  {name:<10} {_line(found, place)}", flush=True
+                )
+
+
+def _line(found: Result, place: int) -> str:
+    of = {name: getattr(found, name)[place] for name in ("below", "above", "half", "apart")}
+    return (
+        f"{found.covered[place]:.3f} ({of['below']:.3f}/{of['above']:.3f})   {of['half']:.4f}  "
+        f"{of['apart']:.4f}  {found.saved[place]:5.1f}   {found.bias[place] / of['half']:+.3f}"
+    )
+
+
+if __name__ == "__main__":
+    main()

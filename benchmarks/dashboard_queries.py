@@ -1,0 +1,96 @@
+"""What the dashboard and the views cost a database with many monitors.
+
+    python -m benchmarks.dashboard_queries [--sqlite] [--monitors 1000] [--rounds 100]
+
+The store is that of `benchmarks.status_at_size`: weekly rounds, closed but for the newest, which
+is half labeled; one monitor in 20 has an open alert. Prints rows and wall time of each view, whole
+and of one monitor, and on PostgreSQL of each panel of deploy/grafana for two years. Each is asked
+twice, and the second time counts. Filling 1,000 monitors with 100 rounds takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import create_engine
+
+from benchmarks.status_at_size import fill_store, store_on, write_config
+from monitor.config.load import load_config
+from monitor.storage.database import Database
+from monitor.storage.views import NAMES
+from tests.dashboards import grafana
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Engine
+
+MONITOR = "mail-0001"
+LONG = ("latest_estimates", "round_results")
+"""Views of which nobody wants all: 42 rows, or 49 columns, a round."""
+SHOWN = timedelta(days=2 * 365)
+
+
+def main() -> None:
+    """Fill a store and print a line for each query."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sqlite", action="store_true", help="on SQLite, not PostgreSQL")
+    parser.add_argument("--monitors", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=100, help="rounds of each monitor")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, store_on(not asked.sqlite) as store:
+        config = write_config(Path(folder), store.url, asked.monitors)
+        fill_store(config, asked.rounds)
+        engine = reader_of(Database(load_config(config).store_url))
+        print("   rows  seconds  query", flush=True)
+        for line in measured(engine):
+            print(line, flush=True)
+        engine.dispose()
+
+
+def reader_of(database: Database) -> Engine:
+    """Return what dashboards read a store by; on PostgreSQL that is a user of their own."""
+    if database.is_sqlite:
+        return database.engine
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql((grafana.FOLDER / "reader.sql").read_text())
+    database.close()
+    return create_engine(database.engine.url.set(username="pr_monitor_reader"))
+
+
+def measured(engine: Engine) -> Iterator[str]:
+    """Ask each query twice; yields the figures of the second time."""
+    for name, sql in queries(with_panels=engine.dialect.name == "postgresql").items():
+        with engine.connect() as connection:
+            for _ in range(2):
+                begun = time.monotonic()
+                rows = connection.exec_driver_sql(sql).all()
+                took = time.monotonic() - begun
+        yield f"{len(rows):>7}  {took:>7.3f}  {name}"
+
+
+def queries(*, with_panels: bool) -> dict[str, str]:
+    """Name what is asked: views, and the panels of the dashboard."""
+    points = "select monitor, slot, precision_pooled_point, recall_pooled_point from round_results"
+    found = {f"{view}, all": f"select * from {view}" for view in NAMES if view not in LONG}
+    found |= {"round_results, precision and recall of all": points}
+    found |= {
+        f"{view}, one monitor": f"select * from {view} where monitor = '{MONITOR}'"
+        for view in NAMES
+    }
+    if with_panels:
+        now = datetime.now(UTC)
+        variables = {"monitor": MONITOR, "basis": "pooled"}
+        for panel in grafana.panels():
+            sql = grafana.expanded(panel["targets"][0]["rawSql"], variables, now - SHOWN, now)
+            found[f"panel {panel['title']}"] = sql
+    return found
+
+
+if __name__ == "__main__":
+    main()

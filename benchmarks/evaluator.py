@@ -1,0 +1,205 @@
+"""A labeled set beside its truth: MLflow's own evaluator, ours, and how often ours holds it.
+
+Run ``python -m benchmarks.evaluator``. The classifier is that of Table 1 of Shang et al. (AISTATS
+2023): it flags 160 of 5,000, of which 138 are positive, as are 108 of the 4,840 it passes. First
+both evaluators see one set of 1,000 flagged and 1,000 passed items in one run of MLflow. Then sets
+are drawn in each of the ways that `monitor.evaluate` knows, and it is counted how often the 95 %
+intervals hold the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import math
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+import monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Draw = Callable[[np.random.Generator], tuple[pd.DataFrame, dict[str, Any]]]
+
+TP, FP, FN, TN = 138, 22, 108, 4732
+TRUTH = {"precision": TP / (TP + FP), "recall": TP / (TP + FN)}
+FLAGGED_RATE = (TP + FP) / (TP + FP + FN + TN)
+PREVALENCE = (TP + FN) / (TP + FP + FN + TN)
+SIZES = {"flagged": 160_000, "passed": 4_840_000}
+SEED = 0
+
+
+def by_prediction(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Draw 1,000 flagged and 1,000 passed items, with the sizes of both classes."""
+    return _of_classes(rng, 1000, 1000), {"sizes": SIZES}
+
+
+def with_class_weights(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Draw the same, each row with how many items it stands for."""
+    frame = _of_classes(rng, 1000, 1000)
+    weight = np.where(frame["predicted"] == 1, 160.0, 4840.0)
+    return frame, {"weight": weight}
+
+
+def with_own_weights(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Draw items one by one: passed ones with chances that differ up to nine times."""
+    pool = _of_classes(rng, 1600, 48_400)
+    worth = np.where(pool["predicted"] == 1, 1.0, rng.uniform(0.02, 0.18, len(pool)))
+    chance = worth * 0.7
+    taken = rng.random(len(pool)) < chance
+    return pool[taken], {"weight": 1 / chance[taken]}
+
+
+def at_random(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Draw 5,000 items plainly at random."""
+    share = np.array([TP, FP, FN, TN]) / (TP + FP + FN + TN)
+    return _frame(*rng.multinomial(5000, share)), {"random": True, "flagged_rate": FLAGGED_RATE}
+
+
+def by_truth(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Draw 700 positive and 1,300 negative items, with the prevalence of all."""
+    tp = rng.binomial(700, TRUTH["recall"])
+    fp = rng.binomial(1300, FP / (FP + TN))
+    return _frame(tp, fp, 700 - tp, 1300 - fp), {"prevalence": PREVALENCE}
+
+
+WAYS: dict[str, Draw] = {
+    "1,000 + 1,000 by predicted class, sizes": by_prediction,
+    "the same, weights": with_class_weights,
+    "item by item, weights": with_own_weights,
+    "5,000 at random": at_random,
+    "700 + 1,300 by actual class, prevalence": by_truth,
+}
+
+
+def _of_classes(rng: np.random.Generator, flagged: int, passed: int) -> pd.DataFrame:
+    predicted = np.repeat([1, 0], [flagged, passed])
+    rate = np.where(predicted == 1, TRUTH["precision"], FN / (FN + TN))
+    return pd.DataFrame(
+        {"predicted": predicted, "label": (rng.random(len(rate)) < rate).astype(int)}
+    )
+
+
+def _frame(tp: int, fp: int, fn: int, tn: int) -> pd.DataFrame:
+    cells = [tp, fp, fn, tn]
+    return pd.DataFrame(
+        {"predicted": np.repeat([1, 1, 0, 0], cells), "label": np.repeat([1, 0, 1, 0], cells)}
+    )
+
+
+def evaluated(frame: pd.DataFrame, **said: Any) -> Any:
+    """Evaluate without the warning that a set of even halves gives where it is due."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return monitor.evaluate(frame, predicted="predicted", **said)
+
+
+def show_beside_mlflow() -> None:
+    """Let both evaluators see one set in one run of MLflow, and print what they say."""
+    import mlflow  # noqa: PLC0415
+    from mlflow.models.evaluation.evaluator_registry import (  # noqa: PLC0415
+        _model_evaluation_registry as registry,
+    )
+
+    from monitor.evaluation.plugin import PrMonitorEvaluator  # noqa: PLC0415
+
+    plugins: Any = registry
+    plugins.register("pr_monitor", PrMonitorEvaluator)  # also where it is not installed
+    logging.getLogger("mlflow").setLevel(logging.ERROR)
+    frame, said = by_prediction(np.random.default_rng(SEED))
+    with TemporaryDirectory(prefix="evaluator-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mlflow.set_tracking_uri(f"sqlite:///{Path(folder)}/mlflow.db")
+        mlflow.create_experiment("evaluator", artifact_location=f"{folder}/artifacts")
+        mlflow.set_experiment("evaluator")
+        with mlflow.start_run():
+            evaluate: Any = mlflow.models.evaluate
+            result = evaluate(
+                data=frame,
+                targets="label",
+                predictions="predicted",
+                model_type="classifier",
+                evaluators=["default", "pr_monitor"],
+                evaluator_config={"pr_monitor": said},
+            )
+    print("one set of 1,000 flagged and 1,000 passed items in MLflow")
+    print(f"{'':<11}{'truth':>7}{'default':>9}  pr_monitor")
+    for metric, truth in TRUTH.items():
+        point, low, high = (result.metrics[f"{metric}/{end}"] for end in ("point", "low", "high"))
+        default = result.metrics[f"{metric}_score"]
+        print(f"{metric:<11}{truth:>7.3f}{default:>9.3f}  {point:.3f} [{low:.3f}, {high:.3f}]")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often the intervals of one metric held the truth, and on which side they missed it."""
+
+    below: float
+    above: float
+    width: float
+    sets: int
+
+    @property
+    def share(self) -> float:
+        """Share of the sets whose interval held the truth."""
+        return 1 - self.below - self.above
+
+    @property
+    def error(self) -> float:
+        """Its standard error."""
+        return math.sqrt(self.share * (1 - self.share) / self.sets)
+
+
+def coverage(draw: Draw, sets: int, seed: int = SEED) -> dict[str, Coverage]:
+    """Draw sets and count how often precision's and recall's intervals hold the truth."""
+    rng = np.random.default_rng(seed)
+    ends: dict[str, list[tuple[float, float]]] = {metric: [] for metric in TRUTH}
+    for _ in range(sets):
+        frame, said = draw(rng)
+        found = evaluated(frame, **said)
+        for metric, list_ in ends.items():
+            row = found.estimate(metric)
+            list_.append((row["low"], row["high"]))
+    return {metric: _counted(np.array(ends[metric]), truth) for metric, truth in TRUTH.items()}
+
+
+def _counted(ends: np.ndarray, truth: float) -> Coverage:
+    low, high = ends.T
+    return Coverage(
+        below=float(np.mean(truth < low)),
+        above=float(np.mean(truth > high)),
+        width=float(np.mean(high - low)),
+        sets=len(ends),
+    )
+
+
+def show_coverage(sets: int) -> None:
+    """Print a line for each way of drawing and each metric."""
+    print(f"\n{sets} sets each          metric     covered  (se)    truth below / above  width")
+    for name, draw in WAYS.items():
+        print(name)
+        for metric, found in coverage(draw, sets).items():
+            print(
+                f"{'':<25}{metric:<11}{found.share:.3f}  ({found.error:.4f})  "
+                f"{found.below:.3f} / {found.above:.3f}        {found.width:.3f}"
+            )
+
+
+def main() -> None:
+    """Show one set, then the coverage."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=500)
+    sets = parser.parse_args().sets
+    show_beside_mlflow()
+    show_coverage(sets)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""The command that gives old rounds new versions: restate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.cli.commands.results import only_monitor
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, OfARound, opened
+from monitor.cli.views.printing import say, say_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.domain.model import Collected, Task
+    from monitor.rounds.estimation.restated import RestatedRound
+    from monitor.rounds.restating import Outcome
+
+_LONGEST_NAME = 100
+_LONGEST_REASON = 300
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("restate", cls=OfARound)(restate)
+
+
+def restate(
+    reason: Annotated[
+        str, typer.Option("--reason", help="Why, for all who read the numbers.", metavar="TEXT")
+    ],
+    numbers: Annotated[
+        list[int] | None, typer.Argument(help="Numbers of the rounds.", metavar="ROUND")
+    ] = None,
+    config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
+    since: Annotated[
+        int | None,
+        typer.Option("--from", help="This round and all after it.", metavar="ROUND"),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", help="A file with corrected answers.", metavar="FILE"),
+    ] = None,
+    truth: Annotated[
+        bool, typer.Option("--truth", help="Read the column of the truth again.")
+    ] = False,
+    without: Annotated[
+        str | None,
+        typer.Option("--without", help="Take out what this annotator said.", metavar="NAME"),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="Who asks; the user's name unless given.", metavar="NAME"),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Give old rounds new numbers: their labels or the method changed.
+
+    For closed rounds that take no late labels any more. They get a new version, and so do those
+    that pool one; earlier versions stay readable, and all show who restated what, when and why.
+    Alerts stay as they are: a restatement never fires, ends or revises one. Without a round and
+    with --labels, --truth or --without it is for the rounds in which that changes an answer.
+    Repeating it changes nothing. Exit code 65 if a row of FILE was refused.
+    """
+    from monitor.rounds.restating import Asked
+    from monitor.rounds.restating import restate as restated
+
+    changes_labels = labels is not None or truth or without is not None
+    _refuse_wrong(reason, names=bool(numbers) or since is not None, changes=changes_labels)
+    with opened(config) as application:
+        context = application.context(only_monitor(application, monitor))
+        asked = Asked(
+            by=_name(by),
+            why=reason.strip(),
+            rounds=tuple(numbers or ()),
+            since=since,
+            read_file=None if labels is None else _File(labels).read,
+            truth=truth,
+            without=without,
+        )
+        outcome = restated(context, asked, dry_run=dry_run)
+    if json:
+        say_json(_json(outcome, dry_run=dry_run))
+    else:
+        _say(outcome, dry_run=dry_run)
+    raise typer.Exit(65 if outcome.refused else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A corrected label file."""
+
+    path: Path
+
+    def read(self, tasks: Mapping[str, Task]) -> Collected:
+        """Read the answers to these tasks."""
+        from monitor.labeling.label_files import read_labels
+
+        known = "it is of no round that is to be restated"
+        return read_labels(self.path, tasks, known=known, follow=True)
+
+
+def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:
+    if not reason.strip():
+        message = "say in a few words why; everybody who reads the numbers sees it"
+        raise typer.BadParameter(message, param_hint="--reason")
+    if len(reason) > _LONGEST_REASON:
+        message = f"{len(reason)} characters; {_LONGEST_REASON} are enough, MLflow shows them"
+        raise typer.BadParameter(message, param_hint="--reason")
+    if not (names or changes):
+        message = (
+            "name rounds, or the first of them with --from; only with --labels, --truth or "
+            "--without are they found by the answers that change"
+        )
+        raise typer.BadParameter(message, param_hint="ROUND")
+
+
+def _name(by: str | None) -> str:
+    """Who asks: as named, else as the machine knows them."""
+    if by is not None and by.strip():
+        return by.strip()[:_LONGEST_NAME]
+    import getpass
+
+    try:
+        return getpass.getuser()[:_LONGEST_NAME]
+    except (KeyError, OSError, ImportError):  # a container may have no name for who runs in it
+        return "somebody"
+
+
+def _json(outcome: Outcome, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "restated": [
+            {
+                "round": one.round.number,
+                "version": one.version,
+                "own": one.own,
+                "labels_changed": one.labels,
+                "before": [row.model_dump() for row in one.before],
+                "after": [row.model_dump() for row in one.after],
+            }
+            for one in outcome.restated
+        ],
+        "refused": [{"where": r.where, "reason": r.reason} for r in outcome.refused],
+        "dry_run": dry_run,
+    }
+
+
+def _say(outcome: Outcome, *, dry_run: bool) -> None:
+    for refusal in outcome.refused:
+        say(f"refused: {refusal}", indent="  ")
+    if not outcome.restated:
+        say("nothing to restate: every number comes out as it is")
+        return
+    for one in outcome.restated:
+        say(_line(one), indent="  ")
+    if dry_run:
+        say("nothing was changed; without --dry-run it is")
+    else:
+        say("alerts stay as they are; pr-monitor run-once brings the new numbers to MLflow")
+
+
+def _line(one: RestatedRound) -> str:
+    from monitor.presentation.numbers import plural
+    from monitor.presentation.restatements import best_text
+
+    labels = f" ({plural(one.labels, 'answer')} changed)" if one.labels else ""
+    why = labels if one.own else " (pools a restated one)"
+    changes = [
+        f"{metric} {best_text(one.before, metric)} -> {best_text(one.after, metric)}"
+        for metric in ("precision", "recall")
+    ]
+    return f"round {one.round.number}, version {one.version}{why}: {'; '.join(changes)}"

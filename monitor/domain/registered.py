@@ -1,0 +1,135 @@
+"""Registered models: their URIs, and which version an alias named for a window.
+
+MLflow does not keep when an alias was moved. So it is looked at often, and what each look found is
+kept: a move lies between the last look that found the old version and the first that found the new
+one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from monitor.domain.model import Window
+
+MODEL_URI = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
+
+NAMES_NONE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"})
+"""MLflow's own words where a model, or an alias of it, is not there."""
+
+SHORT = 0.01
+"""Share of a window up to which predictions of another version are left out of account: no look
+finds the very moment, and many move an alias just when a window ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A name for whichever version of a model is in use."""
+
+    model: str
+    alias: str
+
+    def version(self, version: str) -> str:
+        """Write the URI of a version of the model."""
+        return f"models:/{self.model}/{version}"
+
+
+def alias_of(uri: str | None) -> Alias | None:
+    """Read the alias from a model's URI; None where it names a version, or nothing.
+
+    >>> alias_of("models:/mail-travel@champion")
+    Alias(model='mail-travel', alias='champion')
+    >>> alias_of("models:/mail-travel/7") is None
+    True
+    """
+    parts = MODEL_URI.fullmatch(uri or "")
+    return Alias(parts["name"], parts["alias"]) if parts and parts["alias"] else None
+
+
+@dataclass(frozen=True, slots=True)
+class AliasLook:
+    """Consecutive looks at an alias that found the same version; None where it named none."""
+
+    version: str | None
+    first_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AliasMove:
+    """An alias that named another version some time after the one look and by the other."""
+
+    before: str
+    now: str
+    after: datetime
+    by: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NamedVersions:
+    """What an alias named for a window, as far as the looks at it tell.
+
+    Parameters
+    ----------
+    versions
+        One, where it did not move inside the window; more, in order, where it did or may have; none
+        where it was never found to name any.
+    moves
+        The moves that lie or may lie inside the window.
+    last_look
+        When it was last looked at; None if never.
+    is_gone
+        Whether that look found that it names none any more.
+    """
+
+    versions: tuple[str, ...] = ()
+    moves: tuple[AliasMove, ...] = ()
+    last_look: datetime | None = None
+    is_gone: bool = False
+
+
+def named_in(window: Window, looks: Sequence[AliasLook]) -> NamedVersions:
+    """Find which versions an alias named for a window.
+
+    What lies before the first look is taken to be of the version that it found. An alias that is
+    deleted leaves what is in use as it is, so the version it named last counts on.
+
+    Parameters
+    ----------
+    looks
+        Oldest first.
+    """
+    if not looks:
+        return NamedVersions()
+    moves = _moves(looks)
+    slack = SHORT * (window.end - window.start)
+    over = [move for move in moves if move.by <= window.start + slack]
+    inside = [move for move in moves[len(over) :] if move.after < window.end - slack]
+    names = [*(move.before for move in moves), *_last_name(looks)]
+    return NamedVersions(
+        versions=tuple(names[len(over) : len(over) + len(inside) + 1]),
+        moves=tuple(inside),
+        last_look=looks[-1].last_at,
+        is_gone=looks[-1].version is None,
+    )
+
+
+def _moves(looks: Sequence[AliasLook]) -> list[AliasMove]:
+    moves: list[AliasMove] = []
+    before: AliasLook | None = None
+    for look in looks:
+        if look.version is None:
+            continue
+        if before is not None and before.version is not None and before.version != look.version:
+            moves.append(AliasMove(before.version, look.version, before.last_at, look.first_at))
+        before = look
+    return moves
+
+
+def _last_name(looks: Sequence[AliasLook]) -> list[str]:
+    return [look.version for look in looks if look.version is not None][-1:]

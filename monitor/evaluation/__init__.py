@@ -1,0 +1,1 @@
+"""Labeled sets of any balance, evaluated in a notebook or by `mlflow.models.evaluate`."""

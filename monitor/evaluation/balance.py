@@ -1,0 +1,86 @@
+"""What speaks against the way in which a set is said to be drawn, as far as its labels can tell.
+
+Of a set alone little can be known: 1,013 flagged and 987 passed items may be all there are of a
+classifier that flags half, or drawn from one that flags a percent. Told are only balances that
+hardly come about by chance, and what a flagged rate that is given speaks against.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+from monitor.presentation.numbers import percent_text
+
+if TYPE_CHECKING:
+    from monitor.evaluation.designs import Drawn
+    from monitor.evaluation.rows import Rows
+
+_LEAST_CHANCE = 1e-3
+"""Below this a plain random sample is not believed to have come out so."""
+
+_ROUND = 100
+_FEWEST = 20  # of each kind; of fewer, equal counts are no news
+
+_SAY = "say how the labels were drawn: by sizes, weight or prevalence"
+
+
+def balance_warnings(rows: Rows, drawn: Drawn) -> list[str]:
+    """Say what looks as if the labels were drawn otherwise; mostly nothing."""
+    if drawn.sizes is not None or rows.weight is not None:
+        return []
+    flagged, passed = int(rows.flagged.sum()), int((~rows.flagged).sum())
+    if drawn.prevalence is not None:
+        return _of_actual_classes(flagged, passed)
+    if drawn.flagged_rate is not None:
+        return _beside_the_rate(flagged, len(rows), drawn.flagged_rate)
+    positive, negative = int(rows.positive.sum()), int((~rows.positive).sum())
+    told = _drawn_evenly(flagged, passed)
+    if told:
+        return [
+            f"{flagged:,} flagged and {passed:,} passed items are labeled: {told}, so recall would "
+            f"be that of the set, not of the classifier's traffic; {_SAY}. If they are a plain "
+            "random sample all the same, give its flagged_rate"
+        ]
+    told = _drawn_evenly(positive, negative)
+    if told:
+        return [
+            f"{positive:,} positive and {negative:,} negative items are labeled: {told}, so "
+            f"precision would be that of the set; {_SAY}. If they are a plain random sample all "
+            "the same, give its flagged_rate"
+        ]
+    return []
+
+
+def _of_actual_classes(flagged: int, passed: int) -> list[str]:
+    told = _drawn_evenly(flagged, passed)
+    if not told:
+        return []
+    return [
+        f"{flagged:,} flagged and {passed:,} passed items are labeled: {told}, by predicted class. "
+        "A prevalence adjusts labels drawn by actual class or at random; of these recall would be "
+        "wrong: give sizes instead"
+    ]
+
+
+def _beside_the_rate(flagged: int, labeled: int, rate: float) -> list[str]:
+    chance = float(stats.binomtest(flagged, labeled, rate).pvalue)
+    if chance >= _LEAST_CHANCE:
+        return []
+    return [
+        f"{percent_text(flagged / labeled)} of the labeled items are flagged, but "
+        f"{percent_text(rate)} of all: they are no plain random sample; {_SAY}"
+    ]
+
+
+def _drawn_evenly(one: int, other: int) -> str | None:
+    """Say why two counts look chosen; None where they may be chance."""
+    if min(one, other) < _FEWEST:
+        return None
+    if one == other:
+        return "as many of each"
+    if np.all(np.array([one, other]) % _ROUND == 0):
+        return "round numbers of each"
+    return None

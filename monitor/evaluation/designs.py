@@ -1,0 +1,316 @@
+"""How a labeled set was drawn, and what that makes of its labels.
+
+Four ways: at random, by strata of the predicted class whose sizes are known, item by item with
+weights, or by actual class with a prevalence to hold for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from monitor.domain.errors import InputRefused
+from monitor.presentation.numbers import percent_text, plural
+from monitor.stats.core.draws import POINTS
+from monitor.stats.core.metrics import FLAGGED, PASSED
+from monitor.stats.core.sample import LabeledSample
+from monitor.stats.core.scaled_matrix import scaled_matrix
+from monitor.stats.estimation.four_cells import FourCells
+from monitor.stats.estimation.matrix_draws import MatrixDraws, matrix_draws
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from monitor.evaluation.rows import Rows
+    from monitor.stats.core.counts import Counts
+    from monitor.stats.core.draws import Estimand
+    from monitor.stats.core.metrics import Matrix
+
+SEED = 0
+"""The same labels give the same numbers."""
+
+_FEWEST_OF_A_WEIGHT = 2
+_WHOLE = 10**9
+"""Items that weights are scaled to, where their sums are no counts; only ratios matter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What somebody says of how the labels were drawn: at most one of the four.
+
+    ``flagged_rate`` is what a plain random sample is checked against.
+    """
+
+    random: bool = False
+    has_weights: bool = False
+    sizes: Mapping[str, int] | None = None
+    prevalence: float | None = None
+    flagged_rate: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {
+            "random": self.random,
+            "weight": self.has_weights,
+            "sizes": self.sizes is not None,
+            "prevalence": self.prevalence is not None,
+        }
+        names = [name for name, is_given in given.items() if is_given]
+        if len(names) > 1:
+            message = (
+                f"{' and '.join(names)} were given; each says in its own way how the labels were "
+                "drawn, so give one"
+            )
+            raise InputRefused(message)
+        for name, share in (("prevalence", self.prevalence), ("flagged_rate", self.flagged_rate)):
+            _check_share(name, share)
+        if self.flagged_rate is not None and names not in ([], ["random"]):
+            message = (
+                f"flagged_rate checks whether labels are a plain random sample; with {names[0]} "
+                "there is nothing to check, so leave it out"
+            )
+            raise InputRefused(message)
+
+
+def _check_share(name: str, share: Any) -> None:
+    if share is None:
+        return
+    is_number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
+    if not is_number or not 0 < share < 1:
+        message = f"{name} is {share!r}; it is a share of all items, over 0 and under 1"
+        raise InputRefused(message)
+
+
+class Stratum(NamedTuple):
+    """Labels of one stratum; ``size`` is None where nobody knows it."""
+
+    stratum: str
+    predicted: str
+    size: int | None
+    labeled: int
+    positive: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """A labeled set, ready for the estimates.
+
+    Parameters
+    ----------
+    words
+        How it was drawn, for a sentence that begins with it.
+    strata
+        Its labels, stratum by stratum.
+    counts
+        The same for the statistics; sizes are the labels' own where nobody knows them.
+    estimands
+        ``window`` only where the sizes are of a real population.
+    drawn, scaled
+        Draws of the matrix, and the matrix that points are read from.
+    items
+        What curves are read from.
+    cells
+        The labels by cell, with weights.
+    prevalence
+        That the numbers are to hold for, where it is given.
+    """
+
+    words: str
+    strata: tuple[Stratum, ...]
+    counts: Counts
+    estimands: tuple[Estimand, ...]
+    drawn: MatrixDraws
+    scaled: Matrix
+    items: LabeledSample
+    cells: FourCells
+    prevalence: float | None = None
+
+    @property
+    def reference(self) -> dict[str, int]:
+        """Counts for the `reference` of a monitor: a plain random sample's, worth no more."""
+        return self.cells.plain_sample(self.prevalence)
+
+
+def design_of(rows: Rows, drawn: Drawn) -> Design:
+    """Make of the labels what they are by the way they were drawn.
+
+    Raises
+    ------
+    InputRefused
+        If sizes, strata and labels do not fit together.
+    """
+    if drawn.sizes is None and rows.stratum is not None:
+        message = "a stratum is named but no sizes; give the items of each stratum in sizes"
+        raise InputRefused(message)
+    if drawn.sizes is not None:
+        return _by_sizes(rows, drawn.sizes)
+    if rows.weight is not None:
+        return _by_weights(rows, rows.weight)
+    cells = FourCells.of_items(rows.flagged, rows.positive)
+    count = plural_labels(len(rows))
+    if drawn.prevalence is None:
+        return _free(rows, cells, f"{count}, a plain random sample")
+    at = percent_text(drawn.prevalence)
+    words = f"{count} drawn by actual class, for a prevalence of {at}"
+    return _free(rows, cells, words, drawn.prevalence)
+
+
+def plural_labels(count: int) -> str:
+    """Write how many labels there are."""
+    return f"{count:,} label{'' if count == 1 else 's'}"
+
+
+def _free(rows: Rows, cells: FourCells, words: str, prevalence: float | None = None) -> Design:
+    """Take labels whose predicted classes have no known size."""
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    everything = LabeledSample(
+        np.zeros(len(rows), dtype=np.int64),
+        rows.positive,
+        size=[len(rows), 0],
+        flagged=1,
+        worth=weight * weight.sum() / np.sum(weight**2),
+    )
+    classes = _sample(
+        rows, np.where(rows.flagged, 0, 1), [int(rows.flagged.sum()), int((~rows.flagged).sum())], 1
+    )
+    return Design(
+        words=words,
+        strata=_strata(classes, (FLAGGED, PASSED), sized=False),
+        counts=classes.counts,
+        estimands=("rate",),
+        drawn=cells.draws(seed=SEED, prevalence=prevalence),
+        scaled=cells.scaled(prevalence),
+        items=everything,
+        cells=cells,
+        prevalence=prevalence,
+    )
+
+
+def _by_sizes(rows: Rows, sizes: Mapping[str, int]) -> Design:
+    names = rows.stratum
+    if names is None:
+        names = np.where(rows.flagged, FLAGGED, PASSED).astype(object)
+    wanted = _checked_sizes(sizes, names)
+    flagged = {name: _one_class(name, rows.flagged[names == name]) for name in wanted}
+    order = sorted(wanted, key=lambda name: not flagged[name])
+    place = {name: h for h, name in enumerate(order)}
+    sample = _sample(
+        rows,
+        np.array([place[name] for name in names]),
+        [wanted[name] for name in order],
+        sum(flagged.values()),
+    )
+    words = (
+        f"{plural_labels(len(rows))} drawn by predicted class from {sum(wanted.values()):,} items, "
+        f"in {plural(len(order), 'stratum').replace('stratums', 'strata')}"
+    )
+    return _stratified(rows, sample, order, words, sized=True)
+
+
+def _checked_sizes(sizes: Any, names: NDArray[np.object_]) -> dict[str, int]:
+    if not isinstance(sizes, Mapping):
+        message = (
+            f"sizes is {sizes!r}; it names the items of each stratum, such as "
+            "{'flagged': 1600, 'passed': 48400}"
+        )
+        raise InputRefused(message)
+    given = {str(name): size for name, size in sizes.items()}
+    there = dict(zip(*np.unique(names, return_counts=True), strict=True))
+    if missing := sorted(there.keys() - given.keys()):
+        message = (
+            f"sizes names {', '.join(sorted(given)) or 'no stratum'}, but labels are also of "
+            f"{', '.join(missing)}; give the items of each stratum"
+        )
+        raise InputRefused(message)
+    for name, size in given.items():
+        _check_size(name, size, int(there.get(name, 0)))
+    return {name: int(size) for name, size in given.items() if size}
+
+
+def _check_size(name: str, size: Any, labeled: int) -> None:
+    whole = isinstance(size, Integral) or (isinstance(size, float) and size.is_integer())
+    if not whole or isinstance(size, bool) or size < 0:
+        message = f"sizes has {size!r} for {name}; it counts items, so it is a whole number"
+        raise InputRefused(message)
+    if size < labeled:
+        message = (
+            f"sizes has {int(size):,} items for {name}, but {labeled:,} of them are labeled; it "
+            "counts all items of the stratum, labeled or not"
+        )
+        raise InputRefused(message)
+    if size and not labeled:
+        message = (
+            f"sizes has {int(size):,} items for {name}, but none of them is labeled; label some, "
+            "or count them to a stratum that they are like"
+        )
+        raise InputRefused(message)
+
+
+def _one_class(name: str, flagged: NDArray[np.bool_]) -> bool:
+    if flagged.all() or not flagged.any():
+        return bool(flagged.all())
+    message = (
+        f"stratum {name} holds {flagged.sum():,} flagged and {(~flagged).sum():,} passed items; "
+        "strata are cut by predicted class first. Predictions cost no labels: count the two apart, "
+        f"as {name}/flagged and {name}/passed"
+    )
+    raise InputRefused(message)
+
+
+def _by_weights(rows: Rows, weight: NDArray[np.float64]) -> Design:
+    """Take weights for strata where they can be; else for chances of single items."""
+    label = plural_labels(len(rows))
+    different, place = np.unique(weight, return_inverse=True)
+    by_class = np.zeros((len(different), 2), dtype=np.int64)
+    np.add.at(by_class, (place, rows.flagged.astype(np.int64)), 1)
+    if np.any(by_class.min(axis=1) > 0) or np.any(by_class.sum(axis=1) < _FEWEST_OF_A_WEIGHT):
+        cells = FourCells.of_items(rows.flagged, rows.positive, weight)
+        return _free(rows, cells, f"{label}, each with its weight")
+    is_passed = by_class[:, 1] == 0
+    order = np.argsort(is_passed, kind="stable")
+    items = different * by_class.sum(axis=1)
+    are_counts = np.all(items == np.rint(items)) and np.all(different >= 1)
+    size = np.rint(items if are_counts else items * (_WHOLE / items.sum())).astype(np.int64)
+    sample = _sample(rows, np.argsort(order)[place], size[order].tolist(), int((~is_passed).sum()))
+    names = [f"weight {different[h]:g}" for h in order]
+    words = f"{label}, weights taken for {len(order)} strata by predicted class"
+    return _stratified(rows, sample, names, words, sized=False)
+
+
+def _stratified(
+    rows: Rows, sample: LabeledSample, names: list[str], words: str, *, sized: bool
+) -> Design:
+    counts = sample.counts
+    return Design(
+        words=words,
+        strata=_strata(sample, names, sized=sized),
+        counts=counts,
+        estimands=("rate", "window") if sized else ("rate",),
+        drawn=matrix_draws(counts, None, None, seed=SEED, points=POINTS, cells=False),
+        scaled=scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged),
+        items=sample,
+        cells=FourCells.of_items(rows.flagged, rows.positive, sample.weight),
+    )
+
+
+def _sample(rows: Rows, stratum: NDArray[np.int64], size: list[int], flagged: int) -> LabeledSample:
+    return LabeledSample(stratum, rows.positive, size=size, flagged=flagged)
+
+
+def _strata(
+    sample: LabeledSample, names: list[str] | tuple[str, ...], *, sized: bool
+) -> tuple[Stratum, ...]:
+    counts = sample.counts
+    return tuple(
+        Stratum(
+            stratum=name,
+            predicted=FLAGGED if counts.is_flagged[h] else PASSED,
+            size=int(counts.size[h]) if sized else None,
+            labeled=int(counts.labeled[h]),
+            positive=int(counts.positive[h]),
+        )
+        for h, name in enumerate(names)
+    )

@@ -1,0 +1,74 @@
+"""A labeled set as a table: `monitor.evaluate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from monitor.domain.errors import InputRefused
+from monitor.evaluation.designs import Drawn
+from monitor.evaluation.result import evaluate_rows
+from monitor.evaluation.rows import Column, read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from monitor.evaluation.result import Evaluation
+
+
+def evaluate_frame(
+    frame: pd.DataFrame,
+    *,
+    label: str,
+    predicted: str | None,
+    score: str | None,
+    threshold: float | None,
+    weight: Any,
+    stratum: Any,
+    sizes: Mapping[str, int] | None,
+    level: float,
+    **drawn: Any,
+) -> Evaluation:
+    """Evaluate a table (`monitor.evaluate` has what is given)."""
+    rows = read_rows(
+        Column(f"column {label!r}", column_of(frame, label, "label")),
+        predicted=_named(frame, predicted, "predicted"),
+        score=_named(frame, score, "score"),
+        threshold=threshold,
+        weight=values_of(frame, weight, "weight"),
+        stratum=values_of(frame, stratum, "stratum"),
+    )
+    said = Drawn(sizes=sizes, has_weights=weight is not None, **drawn)
+    return evaluate_rows(rows, said, level=level)
+
+
+def column_of(frame: Any, name: str, setting: str) -> Any:
+    """Find a column of a table.
+
+    Raises
+    ------
+    InputRefused
+        If the table does not have it; the message lists what it has.
+    """
+    columns = list(getattr(frame, "columns", ()))
+    if name in columns:
+        return frame[name]
+    there = f"the data has {', '.join(map(str, columns))}" if columns else "the data has no names"
+    message = f"{setting} names the column {name!r}, but {there}"
+    raise InputRefused(message)
+
+
+def values_of(frame: Any, given: Any, setting: str) -> Column | None:
+    """Take values that are given by the name of their column, or themselves."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return Column(f"column {given!r}", column_of(frame, given, setting))
+    return Column(f"the {setting}s given", np.asarray(given))
+
+
+def _named(frame: Any, name: str | None, setting: str) -> Column | None:
+    return None if name is None else values_of(frame, str(name), setting)

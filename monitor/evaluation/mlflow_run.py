@@ -1,0 +1,268 @@
+"""What the evaluator `pr_monitor` reads from MLflow's data set and model, and logs to its run."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from mlflow import MlflowClient
+from mlflow.entities import Metric, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.models.evaluation import EvaluationResult
+from mlflow.models.evaluation.artifacts import JsonEvaluationArtifact, TextEvaluationArtifact
+from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
+from mlflow.tracking.artifact_utils import get_artifact_uri
+from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_RUN_NOTE
+from mlflow.utils.time import get_current_time_millis
+
+from monitor.domain.errors import InputRefused
+from monitor.evaluation.designs import Drawn, Stratum
+from monitor.evaluation.frame import column_of, values_of
+from monitor.evaluation.result import COLUMNS, HEADLINE, evaluate_rows
+from monitor.evaluation.rows import Column, holds_classes, read_rows
+from monitor.presentation.numbers import NOT_ESTIMABLE, digits_text
+from monitor.presentation.sentences import capital
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from monitor.evaluation.result import Evaluation
+    from monitor.evaluation.rows import Rows
+
+log = logging.getLogger(__name__)
+
+_DRAWN = ("random", "sizes", "prevalence", "flagged_rate")
+_SETTINGS = (*_DRAWN, "weight", "stratum", "score", "threshold", "level", "metric_prefix")
+_CLASSIFIER = "classifier"
+_TWO_CLASSES = 2
+_LONGEST_TAG = 5000
+_DECIMALS = 6
+_REFERENCE = """\
+# What these labels know, as a plain random sample would: for a monitor in config.yaml
+reference: {{tp: {tp}, fp: {fp}, fn: {fn}, tn: {tn}}}
+"""
+
+
+def evaluate_dataset(
+    *,
+    model_type: str | None,
+    dataset: Any,
+    run_id: str,
+    config: Mapping[str, Any],
+    model: Any,
+    predictions: str | None,
+) -> EvaluationResult:
+    """Evaluate MLflow's data set and log the result to the run.
+
+    Raises
+    ------
+    MlflowException
+        If something that was given cannot be used, with what to do.
+    """
+    try:
+        _check_request(model_type, config)
+        rows = _rows(dataset, model, predictions, config)
+        drawn = Drawn(
+            has_weights=config.get("weight") is not None,
+            **{name: config[name] for name in _DRAWN if config.get(name) is not None},
+        )
+        evaluation = evaluate_rows(rows, drawn, level=config.get("level", 0.95))
+    except InputRefused as error:
+        message = f"evaluator pr_monitor: {error}"
+        raise MlflowException(message, error_code=INVALID_PARAMETER_VALUE) from error
+    for warning in evaluation.warnings:
+        log.warning("%s", warning)
+    return _log(run_id, evaluation, str(config.get("metric_prefix") or ""))
+
+
+def _check_request(model_type: str | None, config: Mapping[str, Any]) -> None:
+    if model_type not in {_CLASSIFIER, None}:
+        message = (
+            f"model_type is {model_type!r}; precision and recall are of binary classifiers, so "
+            f"give model_type={_CLASSIFIER!r}, or take pr_monitor out of the evaluators"
+        )
+        raise InputRefused(message)
+    unknown = [name for name in config if name not in _SETTINGS]
+    if unknown:
+        message = (
+            f"evaluator_config has {', '.join(map(repr, unknown))}; known: {', '.join(_SETTINGS)}"
+        )
+        raise InputRefused(message)
+
+
+def _rows(dataset: Any, model: Any, predictions: str | None, config: Mapping[str, Any]) -> Rows:
+    if dataset.labels_data is None:
+        message = "there are no labels; name the column of the truth in targets"
+        raise InputRefused(message)
+    features, score, threshold = dataset.features_data, config.get("score"), config.get("threshold")
+    output = dataset.predictions_data if model is None else _output(model, features, config)
+    name = "the predictions" if model is None else "the model's output"
+    predicted, found = _predicted(output, name, predictions, threshold)
+    if score is not None:
+        table = output if _has(output, score) else features
+        found = values_of(table, score, "score")
+    targets = dataset.targets_name
+    return read_rows(
+        Column("the targets" if targets is None else f"column {targets!r}", dataset.labels_data),
+        predicted=predicted,
+        score=found,
+        threshold=threshold,
+        weight=values_of(features, config.get("weight"), "weight"),
+        stratum=values_of(features, config.get("stratum"), "stratum"),
+    )
+
+
+def _output(model: Any, features: Any, config: Mapping[str, Any]) -> Any:
+    """Ask the model, without the columns that are about the labels' drawing and not features."""
+    if isinstance(features, pd.DataFrame):
+        given = (config.get(name) for name in ("weight", "stratum", "score"))
+        ours = [name for name in given if isinstance(name, str) and name in features.columns]
+        features = features.drop(columns=ours)
+    return model.predict(features)
+
+
+def _has(output: Any, column: Any) -> bool:
+    return isinstance(output, pd.DataFrame) and column in output.columns
+
+
+def _predicted(
+    output: Any, name: str, predictions: str | None, threshold: float | None
+) -> tuple[Column | None, Column | None]:
+    """Tell predicted classes from scores; both are None where there is neither."""
+    if output is None:
+        return None, None
+    if isinstance(output, pd.DataFrame):
+        output = _of_table(output, name, predictions)
+    values = np.asarray(output)
+    if values.ndim > 1 and values.shape[1:] == (_TWO_CLASSES,):
+        values = values[:, 1]  # probabilities of the negative and of the positive class
+    elif values.ndim > 1 and values.shape[1:] != (1,):
+        message = (
+            f"{name} has the shape {values.shape}; wanted a class or a score for each row, or the "
+            "probabilities of two classes"
+        )
+        raise InputRefused(message)
+    column = Column(name, values)
+    if threshold is None or holds_classes(values):
+        return column, None
+    return None, column
+
+
+def _of_table(output: pd.DataFrame, name: str, predictions: str | None) -> Any:
+    if predictions is not None:
+        return column_of(output, predictions, "predictions")
+    if len(output.columns) <= _TWO_CLASSES:
+        return output.to_numpy()
+    message = (
+        f"{name} has the columns {', '.join(map(str, output.columns))}; name the one with the "
+        "predicted class in predictions"
+    )
+    raise InputRefused(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """An artifact: its text, and what it holds where it is JSON."""
+
+    text: str
+    content: Any = None
+    is_table: bool = False
+
+    @classmethod
+    def of_json(cls, content: Any) -> _File:
+        return cls(json.dumps(content, indent=2), content)
+
+    @classmethod
+    def of_table(cls, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> _File:
+        """Write rows in the form that MLflow's table view reads."""
+        data = [[_short(row[column]) for column in columns] for row in rows]
+        content = {"columns": list(columns), "data": data}
+        return cls(json.dumps(content), content, is_table=True)
+
+    def artifact(self, uri: str) -> Any:
+        if self.content is None:
+            return TextEvaluationArtifact(uri, self.text)  # type: ignore[no-untyped-call]
+        return JsonEvaluationArtifact(uri, self.content)  # type: ignore[no-untyped-call]
+
+
+def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
+    client = MlflowClient()
+    metrics = {f"{prefix}{name}": value for name, value in evaluation.metrics.items()}
+    now = get_current_time_millis()  # type: ignore[no-untyped-call]
+    tags = {f"{prefix}{name}": text for name, text in _tags(evaluation).items()}
+    known = client.get_run(run_id).data.tags
+    if MLFLOW_RUN_NOTE not in known:  # a person's own words stay
+        tags[MLFLOW_RUN_NOTE] = _note(evaluation)
+    client.log_batch(
+        run_id,
+        [Metric(name, value, now, 0) for name, value in metrics.items()],
+        [],
+        [RunTag(name, text) for name, text in tags.items()],
+    )
+    artifacts = {}
+    files = {f"{prefix}{name}": file for name, file in _files(evaluation).items()}
+    listed = _listed_tables(known, [name for name, file in files.items() if file.is_table])
+    client.set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, listed)
+    with TemporaryDirectory(prefix="monitor-") as folder:
+        for name, file in files.items():
+            path = Path(folder) / name
+            path.write_text(file.text)
+            client.log_artifact(run_id, str(path))
+            uri = get_artifact_uri(run_id, path.name)  # type: ignore[no-untyped-call]
+            artifacts[path.stem] = file.artifact(uri)
+    return EvaluationResult(metrics, artifacts, run_id)  # type: ignore[no-untyped-call]
+
+
+def _listed_tables(tags: Mapping[str, str], names: list[str]) -> str:
+    """Enter tables where `mlflow.load_table` and MLflow's pages look for them."""
+    listed = json.loads(tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
+    entries = [{"path": name, "type": "table"} for name in names]
+    return json.dumps(listed + [entry for entry in entries if entry not in listed])
+
+
+def _note(evaluation: Evaluation) -> str:
+    """Describe the run: the news and what to doubt, then the main figures."""
+    figures = " · ".join(
+        f"{metric} {_text(evaluation, metric)}" for metric in ("recall", "precision")
+    )
+    parts = [f"**{capital(figures)}.** {evaluation.drawn}, {evaluation.level:.0%} intervals."]
+    parts += [f"**Warning:** {warning}." for warning in evaluation.warnings]
+    rows = [f"| {metric} | {_text(evaluation, metric)} |" for metric in HEADLINE]
+    return "\n\n".join([*parts, "\n".join(["| metric | estimate |", "| --- | --- |", *rows])])
+
+
+def _text(evaluation: Evaluation, metric: str) -> str:
+    ends = evaluation.ends(metric)
+    return NOT_ESTIMABLE if ends is None else digits_text(*ends)
+
+
+def _tags(evaluation: Evaluation) -> dict[str, str]:
+    found = {"pr_monitor.drawn": evaluation.drawn}
+    for metric in ("precision", "recall"):
+        found[f"pr_monitor.{metric}"] = _text(evaluation, metric)
+    found["pr_monitor.warnings"] = "; ".join(evaluation.warnings)[:_LONGEST_TAG] or "none"
+    return found
+
+
+def _files(evaluation: Evaluation) -> dict[str, _File]:
+    curves = evaluation.curves_svg()
+    strata = [row._asdict() for row in evaluation.strata]
+    return {
+        "pr_monitor_estimates.json": _File.of_table(evaluation.estimates, COLUMNS),
+        "pr_monitor_strata.json": _File.of_table(strata, Stratum._fields),
+        "pr_monitor_report.json": _File.of_json(evaluation.as_json()),
+        "pr_monitor_p3.svg": _File(evaluation.p3_svg().decode()),
+        **({} if curves is None else {"pr_monitor_curves.svg": _File(curves.decode())}),
+        "pr_monitor_reference.yaml": _File(_REFERENCE.format(**evaluation.reference)),
+    }
+
+
+def _short(value: Any) -> Any:
+    """Round numbers for the eye; the report has all digits."""
+    return round(value, _DECIMALS) if isinstance(value, float) else value

@@ -1,0 +1,242 @@
+"""The evaluation of a labeled set: estimates, curves, the counts for a monitor, and warnings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES, PLACES, CurvesRow, PrevalenceRow
+from monitor.domain.errors import InputRefused
+from monitor.evaluation.balance import balance_warnings
+from monitor.evaluation.designs import SEED, Drawn, design_of
+from monitor.presentation.numbers import digits_text, interval_text
+from monitor.presentation.reasons import worded
+from monitor.report.curve_figures import OPERATING, Operating, draw_curves, draw_p3
+from monitor.stats.core.metrics import METRICS
+from monitor.stats.core.sample import ScoredSample
+from monitor.stats.curves.curve_draws import curve_bands
+from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.prevalence import curve_of_matrix
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from monitor.evaluation.designs import Design, Stratum
+    from monitor.evaluation.rows import Rows
+
+    Triple = tuple[float, float, float]
+
+HEADLINE = ("precision", "recall", "f1", "specificity", "prevalence", "flagged_rate")
+"""Metrics that MLflow is given, with both ends; the report has all."""
+
+COLUMNS = ("metric", "estimand", "point", "low", "high", "level", "reason", "caution")
+"""Of the table of estimates."""
+
+_DECIMALS = 6
+_CHANCE = 0.5
+_AREAS = {"roc_auc": "roc_area", "average_precision": "average_precision"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """What a labeled set says of a classifier.
+
+    Parameters
+    ----------
+    drawn
+        How the labels were drawn, in words.
+    level
+        Posterior probability inside each interval, for each metric by itself.
+    threshold
+        Score from which on an item is flagged, if known.
+    estimates
+        All metrics, as `monitor.estimate` gives them; estimand ``window`` where sizes are given.
+    strata
+        The labels by stratum.
+    p3
+        Precision against the prevalence.
+    curves
+        ROC, precision-recall and gain; None without scores, or with fewer than 10 positive or
+        negative labels.
+    reference
+        ``tp``, ``fp``, ``fn`` and ``tn`` for the `reference` of a monitor.
+    warnings
+        What looks as if the labels were drawn otherwise.
+    """
+
+    drawn: str
+    level: float
+    threshold: float | None
+    estimates: list[dict[str, Any]]
+    strata: tuple[Stratum, ...]
+    p3: PrevalenceRow
+    curves: CurvesRow | None
+    reference: dict[str, int]
+    warnings: tuple[str, ...]
+
+    def estimate(self, metric: str, estimand: str = "rate") -> dict[str, Any]:
+        """Find the estimate of a metric.
+
+        Raises
+        ------
+        InputRefused
+            If there is none of that name.
+        """
+        for row in self.estimates:
+            if (row["metric"], row["estimand"]) == (metric, estimand):
+                return row
+        message = f"there is no {estimand} estimate of {metric!r}; known: {', '.join(METRICS)}"
+        raise InputRefused(message)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Name what MLflow is given: ``precision/point``, ``precision/low``, ``precision/high``."""
+        found = {name: self.ends(name) for name in HEADLINE}
+        if self.curves is not None:
+            found |= {name: getattr(self.curves, area) for name, area in _AREAS.items()}
+        named = {
+            f"{name}/{end}": round(value, _DECIMALS)
+            for name, ends in found.items()
+            if ends is not None
+            for end, value in zip(("point", "low", "high"), ends, strict=True)
+        }
+        counts = {
+            "labels/labeled": sum(row.labeled for row in self.strata),
+            "labels/positive": sum(row.positive for row in self.strata),
+        }
+        return named | {name: float(count) for name, count in counts.items()}
+
+    def table(self) -> pd.DataFrame:
+        """Return all estimates as a table, a row each."""
+        import pandas as pd  # noqa: PLC0415
+
+        return pd.DataFrame(self.estimates, columns=list(COLUMNS))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "drawn": self.drawn,
+            "level": self.level,
+            "threshold": self.threshold,
+            "warnings": list(self.warnings),
+            "estimates": self.estimates,
+            "strata": [row._asdict() for row in self.strata],
+            "reference": self.reference,
+            "p3": self.p3.model_dump(),
+            "curves": None if self.curves is None else self.curves.model_dump(),
+        }
+
+    def p3_svg(self) -> bytes:
+        """Draw precision against the prevalence."""
+        return draw_p3(
+            self.p3,
+            title="Precision at other prevalences",
+            here="the population",
+            basis="",
+            band="credible band",
+        )
+
+    def curves_svg(self) -> bytes | None:
+        """Draw ROC, precision-recall and gain; None without scores."""
+        if self.curves is None:
+            return None
+        return draw_curves(
+            self.curves,
+            title="What other thresholds would do",
+            labels="of the set",
+            whole="the population",
+            operating=Operating({name: self.ends(name) for name in OPERATING}, self.threshold),
+        )
+
+    def ends(self, metric: str) -> Triple | None:
+        """Point, low and high of a metric of the classifier; None where it is not estimable."""
+        row = self.estimate(metric)
+        if row["point"] is None:
+            return None
+        return row["point"], row["low"], row["high"]
+
+    def __str__(self) -> str:
+        lines = [f"{self.drawn}; {self.level:.0%} intervals"]
+        lines += [f"WARNING: {warning}" for warning in self.warnings]
+        lines += [f"{name:<18}{self._text(name)}" for name in HEADLINE]
+        if self.curves is not None:
+            lines += [
+                f"{name:<18}{interval_text(_Ends(*getattr(self.curves, area)))}"
+                for name, area in _AREAS.items()
+            ]
+        return "\n".join(lines)
+
+    def _text(self, metric: str) -> str:
+        row = self.estimate(metric)
+        triple = self.ends(metric)
+        if triple is None:
+            return f"not estimable: {row['reason']}"
+        caution = "" if row["caution"] is None else f" ({row['caution']})"
+        return f"{interval_text(_Ends(*triple))}{caution}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    point: float
+    low: float
+    high: float
+
+
+def evaluate_rows(rows: Rows, drawn: Drawn, *, level: float = 0.95) -> Evaluation:
+    """Estimate everything from checked rows, drawn as it is said.
+
+    Raises
+    ------
+    InputRefused
+        If the rows do not fit how they were drawn, or the level is out of range.
+    """
+    if not isinstance(level, float) or not 0 < level < 1:
+        message = f"level is {level!r}; it is the probability inside an interval, such as 0.95"
+        raise InputRefused(message)
+    design = design_of(rows, drawn)
+    found = estimates(
+        design.counts,
+        metrics=tuple(METRICS),
+        estimands=design.estimands,
+        level=level,
+        drawn=design.drawn,
+        scaled=design.scaled,
+    )
+    curves = _curves(rows, design, level)
+    p3 = curve_of_matrix(design.drawn.of("rate"), level=level, scaled=design.scaled)
+    return Evaluation(
+        drawn=design.words,
+        level=level,
+        threshold=rows.threshold,
+        estimates=[worded(each) for each in found],
+        strata=design.strata,
+        p3=PrevalenceRow.of(p3),
+        curves=curves,
+        reference=design.reference,
+        warnings=(*balance_warnings(rows, drawn), *_order_warnings(curves)),
+    )
+
+
+def _curves(rows: Rows, design: Design, level: float) -> CurvesRow | None:
+    positive = int(rows.positive.sum())
+    if rows.score is None or min(positive, len(rows) - positive) < FEWEST_FOR_CURVES:
+        return None
+    bands = curve_bands(
+        ScoredSample(design.items, rows.score),
+        prevalence=design.prevalence,
+        points=PLACES,
+        level=level,
+        rng=np.random.default_rng(SEED),
+    )
+    return CurvesRow.of(bands, design.items)
+
+
+def _order_warnings(curves: CurvesRow | None) -> list[str]:
+    if curves is None or curves.roc_area[2] >= _CHANCE:
+        return []
+    return [
+        f"positives have lower scores than negatives (ROC area {digits_text(*curves.roc_area)}); "
+        "does the score mean the other class?"
+    ]

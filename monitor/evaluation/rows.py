@@ -1,0 +1,213 @@
+"""Labeled items as they are given, checked: labels, predictions, scores, weights, strata."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from monitor.domain.errors import InputRefused
+from monitor.presentation.numbers import plural
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+    Values = NDArray[np.float64]
+
+_MOST_SHOWN = 4
+"""Wrong values that a message lists."""
+
+
+class Column(NamedTuple):
+    """Values of one kind, and what messages call them: ``column 'label'``, ``the labels``."""
+
+    name: str
+    values: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Labeled items, one place of each array per item; both answers and both classes occur.
+
+    ``weight`` is over 0. ``stratum`` is the name of each item's stratum.
+    """
+
+    positive: Flags
+    flagged: Flags
+    score: Values | None
+    threshold: float | None
+    weight: Values | None
+    stratum: NDArray[np.object_] | None
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+
+def read_rows(
+    labels: Column,
+    *,
+    predicted: Column | None = None,
+    score: Column | None = None,
+    threshold: float | None = None,
+    weight: Column | None = None,
+    stratum: Column | None = None,
+) -> Rows:
+    """Check labeled items; they are flagged where ``predicted`` is 1, else from the threshold on.
+
+    Raises
+    ------
+    InputRefused
+        If a value cannot be used, a column has another length than the labels, or all items are
+        of one actual or of one predicted class.
+    """
+    scores = None if score is None else _finite(score, "score")
+    positive = _zero_one(labels, "label")
+    flagged = _flagged(predicted, scores, threshold)
+    _check_both(positive, labels.name, "positive (1)", "negative (0)")
+    _check_both(flagged, _name_of(predicted or score), "flagged", "passed")
+    rows = Rows(
+        positive=positive,
+        flagged=flagged,
+        score=scores,
+        threshold=threshold,
+        weight=None if weight is None else _weights(weight),
+        stratum=None if stratum is None else _names(stratum),
+    )
+    for column in (predicted, score, weight, stratum):
+        _check_length(column, labels)
+    return rows
+
+
+def holds_classes(values: Any) -> bool:
+    """Say whether all values are 0 or 1, as predicted classes are and scores are not."""
+    numbers = pd.to_numeric(pd.Series(_flat(values)), errors="coerce")
+    return bool(numbers.isin([0, 1]).all())
+
+
+def _flagged(predicted: Column | None, scores: Values | None, threshold: float | None) -> Flags:
+    if threshold is not None and not math.isfinite(threshold):
+        message = f"threshold is {threshold!r}; it is the score from which on an item is flagged"
+        raise InputRefused(message)
+    by_score = None if scores is None or threshold is None else scores >= threshold
+    if predicted is None:
+        if by_score is None:
+            message = (
+                "there are no predictions; name the column of predicted classes (0 or 1), or a "
+                "score and the threshold from which on an item is flagged"
+            )
+            raise InputRefused(message)
+        return by_score
+    flagged = _zero_one(predicted, "predicted class", hint="; give a threshold if it is a score")
+    if by_score is not None and len(by_score) == len(flagged) and np.any(by_score != flagged):
+        differ = int(np.sum(by_score != flagged))
+        message = (
+            f"{predicted.name} and the threshold {threshold:g} disagree on {differ} of "
+            f"{len(flagged)} items; leave one of the two out"
+        )
+        raise InputRefused(message)
+    return flagged
+
+
+def _flat(values: Any) -> Any:
+    array = np.asarray(values)
+    return array.ravel() if array.ndim > 1 and array.shape[1:] == (1,) else array
+
+
+def _numbers(column: Column, what: str) -> Values:
+    """Read numbers; empty cells, NaN and texts are refused."""
+    series = pd.Series(_flat(column.values))
+    if series.empty:
+        message = f"{column.name}: there is no row; wanted labeled items"
+        raise InputRefused(message)
+    if series.isna().any():
+        message = (
+            f"{column.name}: no {what} in {series.isna().sum()} of {plural(len(series), 'row')}"
+            f", first at position {_first(series.isna())}; leave such rows out of the data"
+        )
+        raise InputRefused(message)
+    numbers = pd.to_numeric(series, errors="coerce")
+    if numbers.isna().any():
+        first = _first(numbers.isna())
+        message = f"{column.name}: {series.iloc[first]!r} at position {first}; a {what} is a number"
+        raise InputRefused(message)
+    return numbers.to_numpy(dtype=np.float64)
+
+
+def _first(wrong: pd.Series[bool]) -> int:
+    return int(np.flatnonzero(wrong.to_numpy())[0])
+
+
+def _zero_one(column: Column, what: str, hint: str = "") -> Flags:
+    numbers = _numbers(column, what)
+    found = np.unique(numbers)
+    if np.isin(found, [0, 1]).all():
+        return np.asarray(numbers == 1)
+    shown = ", ".join(f"{value:g}" for value in found[:_MOST_SHOWN])
+    more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+    message = (
+        f"{column.name}: the values {shown}{more}; a {what} is 1 or 0, of a binary "
+        f"classifier{hint}. Of several classes, make the one that is looked for 1 and all others 0"
+    )
+    raise InputRefused(message)
+
+
+def _finite(column: Column, what: str) -> Values:
+    numbers = _numbers(column, what)
+    if not np.isfinite(numbers).all():
+        first = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        message = (
+            f"{column.name}: {numbers[first]:g} at position {first}; a {what} is a finite number"
+        )
+        raise InputRefused(message)
+    return numbers
+
+
+def _weights(column: Column) -> Values:
+    numbers = _finite(column, "weight")
+    if not np.all(numbers > 0):
+        first = int(np.flatnonzero(numbers <= 0)[0])
+        message = (
+            f"{column.name}: {numbers[first]:g} at position {first}; a weight says for how many "
+            "items of the population the row stands, so it is more than 0"
+        )
+        raise InputRefused(message)
+    return numbers
+
+
+def _names(column: Column) -> NDArray[np.object_]:
+    series = pd.Series(_flat(column.values))
+    if series.isna().any():
+        message = (
+            f"{column.name}: no stratum in {series.isna().sum()} of "
+            f"{plural(len(series), 'row')}, first at position {_first(series.isna())}"
+        )
+        raise InputRefused(message)
+    return series.astype(str).to_numpy(dtype=object)
+
+
+def _check_both(flags: Flags, name: str, yes: str, no: str) -> None:
+    if flags.all() or not flags.any():
+        missing = no if flags.all() else yes
+        message = (
+            f"none of the {plural(len(flags), 'item')} is {missing} by {name}, so precision or "
+            "recall cannot be known; label items of both kinds"
+        )
+        raise InputRefused(message)
+
+
+def _check_length(column: Column | None, labels: Column) -> None:
+    wanted = len(_flat(labels.values))
+    if column is not None and len(_flat(column.values)) != wanted:
+        message = (
+            f"{column.name}: {plural(len(_flat(column.values)), 'value')} for {wanted} labels; "
+            "give one for each"
+        )
+        raise InputRefused(message)
+
+
+def _name_of(column: Column | None) -> str:
+    return "the predictions" if column is None else column.name

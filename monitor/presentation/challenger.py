@@ -1,0 +1,175 @@
+"""What is said of a challenger, in sentences without their full stop, and its table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from monitor.presentation.numbers import (
+    NOT_ESTIMABLE,
+    difference_text,
+    interval_text,
+    percent_text,
+    plural,
+    signed_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.domain.challenger_rows import ChallengerRow, ComparedMetric, ComparisonRow, Ends
+    from monitor.domain.model import Decisions
+
+HEAD = ["metric", "classifier", "challenger", "difference", "P(challenger higher)"]
+_SAID = ("precision", "recall")
+ONE_LOOK = (
+    "each interval holds for one look: who looks every round and stops at the first that leaves "
+    "out 0 errs more often"
+)
+
+
+def not_read_reason() -> str:
+    """Say that the challenger's decisions could not be read."""
+    return "its decisions could not be read when the round was drawn"
+
+
+def few_labels_reason() -> str:
+    """Say that labels do not suffice for a comparison."""
+    return "too few labels, or none of what it flags is among them"
+
+
+def undecided_reason(undecided: int, size: int, allowed: float) -> str:
+    """Say that the challenger made no decision on too many items."""
+    return (
+        f"it made no decision on {undecided:,} of {size:,} items, more than bad_rows_max = "
+        f"{allowed:g} allows"
+    )
+
+
+def fault_sentence(title: str, fault: str) -> str:
+    """Say that a window was drawn without its challenger, and why."""
+    return f"challenger {title} is not compared: {fault}"
+
+
+def undecided_sentence(title: str, decided: Decisions, size: int) -> str:
+    """Say that some items count as not flagged by the challenger, which did not decide on them."""
+    share = percent_text(decided.undecided / size, 2)
+    return (
+        f"challenger {title} made no decision on {decided.undecided:,} items ({share}); they count "
+        "as not flagged by it"
+    )
+
+
+def extreme_sentence(title: str, decided: Decisions, size: int) -> str:
+    """Say that a challenger flags nothing, or everything."""
+    what = "nothing" if decided.flagged == 0 else "everything"
+    scores = "" if decided.low is None else f" (its scores go from {_ends_text(decided)})"
+    return f"challenger {title} flags {what} of {size:,} items{scores}; is its threshold right?"
+
+
+def scale_sentence(title: str, decided: Decisions) -> str:
+    """Say that the challenger's scores are of another scale than the classifier's."""
+    return (
+        f"the scores of challenger {title} go from {_ends_text(decided)}, the classifier's lie "
+        "between 0 and 1; is its threshold meant for such scores?"
+    )
+
+
+def same_sentence(title: str, size: int) -> str:
+    """Say that the challenger decides as the classifier does."""
+    return (
+        f"challenger {title} flags the same items as the classifier, all {size:,} alike, so the "
+        "difference is 0; is it another classifier's column?"
+    )
+
+
+def challenger_sentence(row: ChallengerRow) -> str:
+    """Say in one sentence how the challenger does."""
+    if row.alone is None:
+        parts = [f"challenger {row.name} is not compared: {row.reason}"]
+    else:
+        labels = f"{row.alone.labeled:,} labels"
+        parts = [f"challenger {row.name} on the same {labels}: {_said(row.alone)}"]
+    if row.pooled is not None:
+        parts.append(f"after {plural(row.pooled.rounds, 'round')}: {_said(row.pooled)}")
+    return "; ".join(parts)
+
+
+class Table(NamedTuple):
+    """A comparison laid out: what it is of, head, rows."""
+
+    title: str
+    head: list[str]
+    rows: list[list[str]]
+
+
+def challenger_tables(row: ChallengerRow) -> Iterator[Table]:
+    """Lay out each comparison."""
+    for comparison in row.comparisons:
+        labels = f"{comparison.labeled:,} labels, {comparison.positive:,} of them positive"
+        of = "this round" if comparison.rounds == 1 else f"{comparison.rounds} rounds together"
+        yield Table(f"{of}, {labels}", HEAD, [_cells(metric) for metric in comparison.metrics])
+
+
+def challenger_lines(row: ChallengerRow) -> Iterator[str]:
+    """Say what to know about the comparisons."""
+    if row.alone is None:
+        yield f"challenger {row.name} is not compared: {row.reason}"
+    newest = row.pooled or row.alone
+    if newest is None:
+        return
+    own, its = map(_count, (newest.only_champion, newest.only_challenger))
+    yield (
+        f"of {newest.size:,} items the challenger flags {newest.flagged:,}; only the classifier "
+        f"flags {own}, only the challenger {its}"
+    )
+    if row.undecided:
+        yield (
+            f"on {plural(row.undecided, 'item')} of this window it made no decision; they count as "
+            "not flagged by it"
+        )
+    for metric in newest.metrics:
+        if metric.reason is not None:
+            yield f"{metric.metric}: {metric.reason}"
+    yield ONE_LOOK
+
+
+def _said(row: ComparisonRow) -> str:
+    return ", ".join(
+        f"{metric.metric} {_difference(metric)}" for metric in row.metrics if metric.metric in _SAID
+    )
+
+
+def _difference(metric: ComparedMetric) -> str:
+    if metric.difference is None:
+        return NOT_ESTIMABLE
+    point, low, high = map(signed_text, metric.difference)
+    return f"{point} ({low} to {high})"
+
+
+def _cells(metric: ComparedMetric) -> list[str]:
+    return [
+        metric.metric,
+        interval_text(_Ends.of(metric.champion)),
+        interval_text(_Ends.of(metric.challenger)),
+        difference_text(_Ends.of(metric.difference)),
+        "" if metric.higher is None else f"{metric.higher:.3f}",
+    ]
+
+
+class _Ends(NamedTuple):
+    point: float | None
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, ends: Ends | None) -> _Ends:
+        return cls(None, None, None) if ends is None else cls(*ends)
+
+
+def _count(ends: Ends) -> str:
+    point, low, high = (f"{round(each):,}" for each in ends)
+    return point if low == high else f"{point} ({low} to {high})"
+
+
+def _ends_text(decided: Decisions) -> str:
+    return f"{decided.low:.3g} to {decided.high:.3g}"

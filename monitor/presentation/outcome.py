@@ -1,0 +1,193 @@
+"""How a round came out, for who has ten seconds: a verdict and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.alerting import AlertState, keeps
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES
+from monitor.domain.report import Status
+from monitor.presentation.alerts import REMEDIES, end_alert_text
+from monitor.presentation.numbers import (
+    NOT_ESTIMABLE,
+    bound_sign,
+    limits_text,
+    minute_text,
+    number_text,
+    percent_text,
+)
+from monitor.presentation.rounds import show_command
+from monitor.presentation.sentences import capital
+
+if TYPE_CHECKING:
+    from monitor.domain.report import AlertRow, EstimateRow, RoundReport
+
+_HEADLINE = ("precision", "recall", "f1", "prevalence")
+_BEST = (("pooled", "rate"), ("round", "window"))
+"""The estimates a verdict quotes: with earlier rounds where they could be pooled."""
+
+
+def headline_metrics(report: RoundReport) -> list[str]:
+    """Name the metrics that everybody looks at, and those with a limit."""
+    limited = [row.metric for row in report.evidence]
+    there = {row.metric for row in report.estimates}
+    return [metric for metric in dict.fromkeys([*_HEADLINE, *limited]) if metric in there]
+
+
+def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
+    """Find the estimate of a metric that rests on the most labels; None where it has no value.
+
+    A first round has no earlier ones to speak of.
+    """
+    bases = _BEST if len(report.timeline) > 1 else reversed(_BEST)
+    rows = (report.estimate(metric, basis=b, estimand=e) for b, e in bases)
+    return next((row for row in rows if row is not None and row.point is not None), None)
+
+
+def verdict_sentence(report: RoundReport) -> str:
+    """Say in one sentence how the classifier does."""
+    firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
+    if firing:
+        return " ".join(_broken(report, alert) for alert in firing)
+    if not report.estimates:
+        return f"There is no estimate of this round: {report.reason or 'no reason was kept'}."
+    if undefined := [name for name in ("precision", "recall") if best_row(report, name) is None]:
+        return f"{capital(' and '.join(undefined))} could not be estimated. {_figures(report)}"
+    return f"{_standing(report)} {_figures(report)}"
+
+
+def meaning_sentences(report: RoundReport) -> list[str]:
+    """Say what precision and recall come to in items, of this round alone."""
+    found = []
+    precision = _own(report, "precision")
+    if precision is not None and report.flagged:
+        found.append(
+            f"Of the {report.flagged:,} flagged predictions of this window about "
+            f"{_items(precision, report.flagged)} are right."
+        )
+    prevalence = _own(report, "prevalence")
+    if prevalence is not None and report.size:
+        found.append(
+            f"Of all {report.size:,} predictions about {_items(prevalence, report.size)} are "
+            "actually positive; recall is the share of these that is flagged."
+        )
+    return found
+
+
+def to_do_sentences(report: RoundReport) -> list[str]:
+    """Say what to do, the most urgent first."""
+    firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
+    if firing:
+        found = [*REMEDIES, *map(end_alert_text, firing)]
+    elif not report.estimates:
+        found = [
+            f"Until a later round has an estimate, nothing watches {report.monitor}. "
+            f"{show_command(report.monitor, report.round)} says what was counted and what came."
+        ]
+    elif report.status is Status.ATTENTION:
+        found = [
+            "See below what needs a look. pr-monitor check says what the newest predictions look "
+            "like; fix the config or what feeds the classifier, if one of them is wrong."
+        ]
+    elif report.proposed_limits:
+        limits = limits_text(report.proposed_limits)
+        found = [f"Look at the proposed limits, and put them into the config: limits: {limits}"]
+    elif report.evidence:
+        found = ["Nothing: the next round watches on."]
+    else:
+        found = ["Nothing yet: limits are proposed once enough rounds have closed."]
+    return found
+
+
+def _broken(report: RoundReport, alert: AlertRow) -> str:
+    """Say of an open alert where its metric is now: it may be back within its limit."""
+    row = best_row(report, alert.metric)
+    limit = f"its limit {alert.limit:g}"
+    if row is None or row.point is None:
+        where = f"is {NOT_ESTIMABLE}; it was beyond {limit}"
+    elif keeps(alert.side, alert.limit, row.point):
+        where = f"is {number_text(row)}, back within {limit}, which is not proven yet"
+    else:
+        beyond = "below" if alert.side == "at_least" else "above"
+        where = f"is {number_text(row)}, {beyond} {limit}"
+    began = (
+        "the alert fired in this round"
+        if alert.fired_in_round == report.round
+        else f"the alert has been open since round {alert.fired_in_round}"
+    )
+    return f"{capital(_words(alert.metric))} {where}: {began}."
+
+
+def _standing(report: RoundReport) -> str:
+    """Say how the limits stand where no alert is open."""
+    if report.status is Status.ATTENTION:
+        return "No alert, but the round needs a look."
+    if not report.evidence:
+        return "Still learning: no limits are set."
+    limits = " and ".join(
+        f"{_words(row.metric)} {bound_sign(row.side, row.limit)}" for row in report.evidence
+    )
+    if report.status is Status.LEARNING:
+        return f"Still learning: nothing speaks of the limits {limits} yet."
+    return f"All well: no alert on {limits}."
+
+
+def _figures(report: RoundReport) -> str:
+    """Quote precision and recall."""
+    rows = [(name, best_row(report, name)) for name in ("precision", "recall")]
+    texts = [f"{name} is {number_text(row)}" for name, row in rows if row is not None]
+    return f"{capital(', '.join(texts))}." if texts else ""
+
+
+def _own(report: RoundReport, metric: str) -> EstimateRow | None:
+    row = report.estimate(metric, basis="round", estimand="window")
+    return None if row is None or row.point is None else row
+
+
+def _items(row: EstimateRow, of: int) -> str:
+    """Write a share of some items as how many these are."""
+    point, low, high = (round((share or 0.0) * of) for share in (row.point, row.low, row.high))
+    return f"{point:,} ({low:,} to {high:,})"
+
+
+def _words(metric: str) -> str:
+    return metric.replace("_", " ")
+
+
+def holds_for_text(report: RoundReport) -> str:
+    """Say what a figure with intervals holds for: their level, the prevalence, how many labels."""
+    return f"{percent_text(report.level)} intervals, each for one metric; {labels_text(report)}"
+
+
+def labels_text(report: RoundReport) -> str:
+    """Say for which prevalence a figure holds, and on how many labels it rests."""
+    row = report.estimate("prevalence", basis="round", estimand="window")
+    prevalence = f"prevalence {percent_text(row.point)}; " if row and row.point is not None else ""
+    labeled = sum(stratum.labeled for stratum in report.strata)
+    return f"{prevalence}n = {labeled:,} labels of {report.size:,} predictions"
+
+
+def no_curves_text(report: RoundReport) -> str:
+    """Say why there are no curves; empty where there are."""
+    if report.curves is not None or not report.estimates:
+        return ""
+    positive = sum(row.positive for row in report.strata)
+    negative = sum(row.labeled for row in report.strata) - positive
+    if min(positive, negative) < FEWEST_FOR_CURVES:
+        return (
+            f"There are no ROC and precision-recall curves: they need {FEWEST_FOR_CURVES} labeled "
+            f"positives and negatives, and there are {positive} and {negative}."
+        )
+    if all(row.low is None and row.high is None for row in report.cells or report.strata):
+        return "There are no ROC and precision-recall curves: the predictions have no scores."
+    if report.version > 1:
+        return (
+            "There are no ROC and precision-recall curves in this version: the labels of this "
+            "round did not change, so those of the version before still hold."
+        )
+    return "There are no ROC and precision-recall curves: a part of the scores has no label."
+
+
+def window_text(report: RoundReport) -> str:
+    """Say of when the predictions are."""
+    return f"{minute_text(report.window_start)} to {minute_text(report.window_end)} UTC"

@@ -1,0 +1,99 @@
+"""What is said of a round that was restated, and of one that cannot be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.presentation.numbers import minute_text, number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from monitor.domain.report import EstimateRow, RestatedRow
+
+_MOST_ROUNDS = 6  # that a line names one by one
+_BEST_FIRST = (("pooled", "rate"), ("round", "window"))
+
+
+def restated_text(row: RestatedRow) -> str:
+    """Say who restated a round, when and why, and what stood there before.
+
+    Such as ``restated 2025-06-02 by ana: a label file was wrong; before: precision 0.83 (0.78 to
+    0.88), recall 0.60 (0.48 to 0.71)``.
+    """
+    what = "restated" if row.own else f"pools {_rounds(row.rounds)}, restated"
+    said = f"{what} {row.at:%Y-%m-%d} by {row.by}: {row.reason.strip().rstrip('.')}"
+    before = (f"{metric} {best_text(row.before, metric)}" for metric in ("precision", "recall"))
+    return f"{said}; before: {', '.join(before)}"
+
+
+def restated_since_text(version: int, newest: int) -> str:
+    """Say at an earlier version that a later one was restated."""
+    return f"restated since: version {newest} is the newest, this is version {version} as it was"
+
+
+def not_closed_text(monitor: str, number: int, state: str) -> str:
+    """Say that only a closed round can be restated."""
+    return f"round {number} of {monitor} is {state}; only closed rounds can be restated"
+
+
+def not_final_text(monitor: str, number: int, until: datetime) -> str:
+    """Say that a round needs no restatement yet."""
+    return (
+        f"round {number} of {monitor} takes labels until {minute_text(until)} UTC, and is "
+        "corrected by those that change; restate it after that, if it has to be"
+    )
+
+
+def not_by_people_text(monitor: str) -> str:
+    """Say that a label file changes nothing where labels come from a column."""
+    return (
+        f"the labels of these rounds of {monitor} come from a column, not from people; correct the "
+        "column and read it again with --truth"
+    )
+
+
+def not_by_column_text(monitor: str) -> str:
+    """Say that there is no column to read again."""
+    return (
+        f"people labeled these rounds of {monitor}, so there is no column to read again; give "
+        "corrected answers with --labels FILE"
+    )
+
+
+def uncounted_text(monitor: str, number: int) -> str:
+    """Say that late labels of a round come first."""
+    return (
+        f"round {number} of {monitor} has late labels that no version has counted; nothing was "
+        "restated, run pr-monitor run-once and then this again"
+    )
+
+
+def unlabeled_text(monitor: str, number: int) -> str:
+    """Say that a round would be left without labels."""
+    return (
+        f"round {number} of {monitor} would be left with no label for one of the predicted "
+        "classes; nothing was restated"
+    )
+
+
+def busy_text(monitor: str, number: int) -> str:
+    """Say that another worker has a round."""
+    return (
+        f"another worker is busy with round {number} of {monitor}; nothing of it was restated, run "
+        "the same command again"
+    )
+
+
+def _rounds(numbers: Sequence[int]) -> str:
+    if len(numbers) > _MOST_ROUNDS:
+        return f"{len(numbers)} rounds from {numbers[0]} to {numbers[-1]}"
+    return f"round{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+
+
+def best_text(rows: Sequence[EstimateRow], metric: str) -> str:
+    """Write the best estimate of a metric that there is, with earlier rounds before alone."""
+    found = {(row.basis, row.estimand): row for row in rows if row.metric == metric}
+    best = (found[shown] for shown in _BEST_FIRST if shown in found)
+    return number_text(next((row for row in best if row.point is not None), None))

@@ -1,0 +1,265 @@
+"""Curves: precision against the prevalence, and ROC, precision-recall and its gain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from monitor.domain.curve_rows import CurveRow
+from monitor.drawing import legend
+from monitor.drawing.legend import Key
+from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
+from monitor.drawing.scales import Linear, Log
+from monitor.drawing.svg import QUIET, picture, words_at
+from monitor.presentation.numbers import digits_text, percent_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
+    from monitor.domain.report import RoundReport
+
+    Triple = tuple[float, float, float]
+
+OPERATING = ("fpr", "recall", "precision", "recall_gain", "precision_gain")
+"""Metrics that say where a classifier stands in the three curves."""
+
+# Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
+_CURVE = "#0072B2"
+_NOW = "#D55E00"
+_LIMIT = "#B34700"
+_LEAST_AXIS = 1e-6
+_P3_SIZE, _SIZE = (576.0, 346.0), (864.0, 353.0)  # points
+_P3_BOX = Box(49, 42, 513, 236)
+_NARROW_SIZE, _NARROW = (330.0, 305.0), Box(45, 26, 270, 212)
+_ROC, _PRECISION_RECALL, _GAIN = (Box(left, 53, 230, 236) for left in (45, 332, 624))
+
+
+def p3_svg(report: RoundReport) -> bytes | None:
+    """Draw precision against the prevalence; None where the report has no such curve."""
+    p3 = report.p3
+    if p3 is None:
+        return None
+    return draw_p3(
+        p3,
+        title=f"{report.monitor}, round {report.round}: precision at other prevalences",
+        here="this window",
+        basis=", with earlier rounds",
+        band="band of calibrated pooling",
+        limit=report.limit("precision"),
+    )
+
+
+def narrow_curves(report: RoundReport) -> list[bytes]:
+    """Draw each curve by itself, P3 first, small enough that its words can be read on a phone."""
+    drawn = {}
+    if report.p3 is not None:
+        name = "Precision at other prevalences (P3)"
+        limit = report.limit("precision")
+        drawn[name] = _p3(
+            report.p3, _NARROW, "precision", here="this window", limit=limit, title=name
+        )
+    if report.curves is not None:
+        operating = _operating(report)
+        for name, draw in (
+            ("ROC", _roc),
+            ("Precision-recall", _precision_recall),
+            ("Precision-recall-gain", _gain),
+        ):
+            drawn[name] = draw(report.curves, operating, _NARROW)
+    of = f"{report.monitor}, round {report.round}"
+    return [picture(_NARROW_SIZE, f"{of}: {name}", "", shapes) for name, shapes in drawn.items()]
+
+
+def draw_p3(
+    p3: PrevalenceRow, *, title: str, here: str, basis: str, band: str, limit: float | None = None
+) -> bytes:
+    """Draw a P3 curve; the words say where it was read, on what it rests, and what its band is."""
+    words = "precision at other prevalences, TPR and FPR as they are"
+    shapes = _p3(p3, _P3_BOX, words, here=here, limit=limit)
+    footnote = (
+        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}{basis} · "
+        f"{p3.level:.0%} {band} at each prevalence"
+    )
+    return _picture(_P3_SIZE, title, footnote, shapes)
+
+
+def _p3(
+    p3: PrevalenceRow,
+    box: Box,
+    words: str,
+    *,
+    here: str,
+    limit: float | None,
+    title: str | None = None,
+) -> list[str]:
+    panel = Panel(box, Log(p3.curve.x[0], p3.curve.x[-1], percent_text), Linear(0, 1))
+    panel.grid()
+    now, low, high = p3.prevalence
+    panel.shade(low, high, _NOW, 0.13)
+    panel.up(now, _NOW, 1.0, "2 2")
+    _draw_curve(panel, p3.curve)
+    _draw_point(panel, p3.prevalence, p3.value)
+    keys = [
+        Key("band", _CURVE, words),
+        Key("point", _NOW, f"{here}: prevalence {percent_text(now)}"),
+    ]
+    if limit is not None:
+        panel.across(limit, _LIMIT, 1.3, DASHED)
+        keys.append(Key("line", _LIMIT, "limit", DASHED))
+    panel.axes()
+    panel.names("prevalence of actual positives", "Precision")
+    if title is not None:
+        panel.title(title)
+    left, top, width, height = box
+    corner = (left + width - legend.column_width(keys) - 6, top + height - 10)
+    return [*panel.shapes(), *_legend(keys, box, corner, 9)]
+
+
+def _legend(keys: list[Key], box: Box, corner: tuple[float, float], size: float) -> list[str]:
+    """Write the legend into a corner of a wide panel; under a narrow one, which it would hide."""
+    if box is not _NARROW:
+        return legend.column(keys, corner, size)
+    return legend.row(keys, (8, box.top + box.height + 56), 8)
+
+
+def curves_svg(report: RoundReport) -> bytes | None:
+    """Draw the three curves; None where the report has none."""
+    curves = report.curves
+    if curves is None:
+        return None
+    return draw_curves(
+        curves,
+        title=f"{report.monitor}, round {report.round}: what other thresholds would do",
+        labels="of this round",
+        whole="the window",
+        operating=_operating(report),
+    )
+
+
+def _operating(report: RoundReport) -> Operating:
+    return Operating({name: _rate(report, name) for name in OPERATING}, report.threshold)
+
+
+class Operating(NamedTuple):
+    """Where the classifier stands: its rates (point, low, high), and its threshold if known."""
+
+    rates: Mapping[str, Triple | None]
+    threshold: float | None
+
+    def key(self) -> str:
+        """Name it in a legend."""
+        return "as it is" if self.threshold is None else f"as it is, threshold {self.threshold:g}"
+
+
+def draw_curves(
+    curves: CurvesRow, *, title: str, labels: str, whole: str, operating: Operating
+) -> bytes:
+    """Draw the three curves; the words say which labels they are of, and weighted back to what."""
+    shapes = [
+        *_roc(curves, operating, _ROC),
+        *_precision_recall(curves, operating, _PRECISION_RECALL),
+        *_gain(curves, operating, _GAIN),
+    ]
+    return _picture(
+        _SIZE,
+        title,
+        f"from {curves.labeled:,} labels {labels}, {curves.positive:,} of them positive, "
+        f"weighted back to {whole} · precision and gains hold for the prevalence "
+        f"{percent_text(curves.prevalence[0])} ({percent_text(curves.prevalence[1])} to "
+        f"{percent_text(curves.prevalence[2])}) · {curves.level:.0%} credible bands at each place",
+        shapes,
+    )
+
+
+def _roc(curves: CurvesRow, operating: Operating, box: Box) -> list[str]:
+    panel = Panel(box, Log(max(curves.roc.x[0], _LEAST_AXIS), 1), Linear(0, 1.01))
+    panel.grid()
+    _draw_curve(panel, curves.roc)
+    panel.curve(curves.roc.x, curves.roc.x, QUIET, width=0.9, dash=DOTTED)
+    panel.title(f"ROC, at every prevalence · area {digits_text(*curves.roc_area)}")
+    panel.names("FPR, share of actual negatives flagged", "TPR (recall)")
+    rates = operating.rates
+    return _with_operating(panel, operating, "ROC", rates["fpr"], rates["recall"])
+
+
+def _precision_recall(curves: CurvesRow, operating: Operating, box: Box) -> list[str]:
+    panel = Panel(box, Linear(0, 1), Linear(0, 1.01))
+    panel.grid()
+    _draw_curve(panel, curves.precision_recall)
+    panel.across(curves.prevalence[0], QUIET, 0.9, DOTTED)
+    panel.title(f"Precision-recall · AP {digits_text(*curves.average_precision)}")
+    panel.names("recall", "precision")
+    x, y = (operating.rates[metric] for metric in ("recall", "precision"))
+    return _with_operating(panel, operating, "precision-recall", x, y)
+
+
+def _gain(curves: CurvesRow, operating: Operating, box: Box) -> list[str]:
+    gain = curves.gain
+    short = CurveRow(**{name: _shortfall(values) for name, values in gain.model_dump().items()})
+    across, up = (
+        Log(1, max(lowest, _LEAST_AXIS), _gain_label)
+        for lowest in (short.x[-1], min(min(short.point) / 3, 0.1))
+    )
+    panel = Panel(box, across, up)
+    panel.grid()
+    _draw_curve(panel, short)
+    panel.title(f"Gain · area {digits_text(*curves.gain_area)}")
+    panel.names("recall gain", "precision gain")
+    x, y = (_turned(operating.rates[metric]) for metric in ("recall_gain", "precision_gain"))
+    return _with_operating(panel, operating, "precision-recall-gain", x, y)
+
+
+def _gain_label(shortfall: float) -> str:
+    return f"{1 - shortfall:.6g}"
+
+
+def _shortfall(values: list[float]) -> list[float]:
+    """Say by how much gains fall short of 1, which a logarithmic axis can show."""
+    return [max(1 - value, _LEAST_AXIS) for value in values]
+
+
+def _turned(values: Triple | None) -> Triple | None:
+    if values is None:
+        return None
+    point, low, high = _shortfall(list(values))
+    return point, high, low
+
+
+def _draw_curve(panel: Panel, curve: CurveRow) -> None:
+    panel.band(curve.x, curve.low, curve.high, _CURVE)
+    panel.curve(curve.x, curve.point, _CURVE)
+
+
+def _with_operating(
+    panel: Panel, operating: Operating, curve: str, x: Triple | None, y: Triple | None
+) -> list[str]:
+    """Mark where the classifier stands, with both intervals of this round alone."""
+    panel.axes()
+    if x is None or y is None:
+        return panel.shapes()
+    _draw_point(panel, x, y)
+    keys = [Key("band", _CURVE, curve), Key("point", _NOW, operating.key())]
+    corner = (panel.box.left + 6, panel.box.top + panel.box.height - 18)
+    return [*panel.shapes(), *_legend(keys, panel.box, corner, 8.5)]
+
+
+def _draw_point(panel: Panel, x: Triple, y: Triple) -> None:
+    panel.level(y[0], x[1], x[2], _NOW, 1.2)
+    panel.upright(x[0], y[1], y[2], _NOW, 1.2)
+    panel.dot(x[0], y[0], 2.5, _NOW, "black")
+
+
+def _rate(report: RoundReport, metric: str) -> Triple | None:
+    row = report.estimate(metric, basis="round", estimand="rate")
+    if row is None or row.point is None or row.low is None or row.high is None:
+        return None
+    return min(max(row.point, row.low), row.high), row.low, row.high
+
+
+def _picture(size: tuple[float, float], title: str, footnote: str, shapes: list[str]) -> bytes:
+    width, height = size
+    texts = [
+        words_at((8, 22), title, 13, bold=True, room=width - 16),
+        words_at((8, height - 8), footnote, 8, colour=QUIET, room=width - 16),
+    ]
+    return picture(size, title, footnote, [*shapes, *texts])

@@ -1,0 +1,211 @@
+"""The classifier beside its challenger: on the labels of a round, and of all rounds with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.challenger_rows import ChallengerRow, ComparedMetric, ComparisonRow
+from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.presentation.challenger import few_labels_reason, not_read_reason, undecided_reason
+from monitor.presentation.reasons import undefined_reason
+from monitor.stats.estimation.summed_windows import RoundItems, compare_windows
+from monitor.storage import challenger_store, report_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.rounds.estimation.batch import HistoryBatch, Member
+    from monitor.stats.core.counts import Interval
+    from monitor.stats.estimation.paired import Comparison, PairedMetric
+    from monitor.storage.challenger_store import ChallengedStratum
+    from monitor.storage.round_store import Round
+
+    Strata = Sequence[ChallengedStratum]
+
+_DRAWS = 2**12
+"""Half of those of `pr-monitor compare`: late labels compare in all rounds after theirs again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """What a version of a round says of its challenger, and the counts that it stands on."""
+
+    row: ChallengerRow
+    counted: tuple[ChallengedStratum, ...] = ()
+
+
+def challenges(connection: Connection, batch: HistoryBatch) -> dict[int, Challenge]:
+    """Compare in each affected round that has a challenger; late labels compare again."""
+    rounds = [member.round for member in batch.affected]
+    if all(round_.settings.challenger is None for round_ in rounds):
+        return {}
+    counted = _earlier(connection, batch)
+    found: dict[int, Challenge] = {}
+    for member in batch.affected:
+        if member.round.settings.challenger is None:
+            continue
+        strata = _current(connection, batch, member)
+        stored = _stored(connection, member.round)
+        found[member.round.id] = _challenge(member.round, strata, counted, stored)
+        counted.append((member.round, strata))
+    return found
+
+
+def _earlier(connection: Connection, batch: HistoryBatch) -> list[tuple[Round, Strata]]:
+    """Read the rounds of the history before the affected ones, as they were last counted."""
+    ids = [each.id for each in batch.earlier]
+    counted = challenger_store.read_counts(connection, ids)
+    rounds = round_store.read_rounds(connection, counted)
+    return [(round_, counted[round_.id]) for round_ in rounds]
+
+
+def _current(connection: Connection, batch: HistoryBatch, member: Member) -> Strata:
+    round_id = member.round.id
+    return challenger_store.current_strata(connection, round_id, batch.labels[round_id])
+
+
+def _stored(connection: Connection, round_: Round) -> ComparisonRow | None:
+    """Read the comparison by this round's labels, where none of them changed since."""
+    if round_.label_revision != round_.estimated_revision:
+        return None
+    row = report_store.read_report(connection, round_.id, round_.version).get("challenger")
+    return None if row is None else ChallengerRow.model_validate(row).alone
+
+
+def _challenge(
+    round_: Round,
+    strata: Strata,
+    earlier: Sequence[tuple[Round, Strata]],
+    stored: ComparisonRow | None,
+) -> Challenge:
+    challenger = round_.settings.challenger
+    assert challenger is not None  # noqa: S101  asked by the caller
+    why = _why_not(round_, strata)
+    alone = pooled = None
+    if why is None:
+        alone = stored or _compared(round_, [strata])
+        why = None if alone is not None else few_labels_reason()
+        # Another challenger, also one by another threshold, is never mixed with this one.
+        before = [
+            counted
+            for other, counted in earlier
+            if other.settings.challenger == challenger and _why_not(other, counted) is None
+        ]
+        pooled = _compared(round_, [*before, strata]) if before else None
+    row = ChallengerRow(
+        name=challenger.title,
+        rule=challenger.rule,
+        undecided=sum(part.undecided for part in strata),
+        level=CREDIBLE_LEVEL,
+        alone=alone,
+        pooled=pooled,
+        reason=why,
+    )
+    return Challenge(row, tuple(strata))
+
+
+def _why_not(round_: Round, strata: Strata) -> str | None:
+    """Say why a round cannot compare; None if it can."""
+    if not strata:
+        return not_read_reason()
+    undecided, size = (sum(getattr(part, of) for part in strata) for of in ("undecided", "size"))
+    if undecided > round_.settings.bad_rows_max * size:
+        return undecided_reason(undecided, size, round_.settings.bad_rows_max)
+    cells = round_.settings.sample.cells is not None
+    return None if _is_labeled(strata, cells=cells) else few_labels_reason()
+
+
+def _is_labeled(strata: Strata, *, cells: bool) -> bool:
+    """Whether each stratum that holds items has a label; of score cells, each class of them."""
+    held = {_place(part, cells=cells) for part in strata if part.size}
+    labeled = {_place(part, cells=cells) for part in strata if sum(part.labeled)}
+    return held <= labeled
+
+
+def _place(part: ChallengedStratum, *, cells: bool) -> object:
+    """Name what answers are for: the predicted class of score cells, which share a rate."""
+    return part.flagged if cells else part.stratum
+
+
+def _compared(round_: Round, rounds: Sequence[Strata]) -> ComparisonRow | None:
+    """Compare on the windows of some rounds, this one the last; None where labels are too few."""
+    try:
+        found = compare_windows(
+            [_items(strata) for strata in rounds],
+            flagged=sum(part.flagged for part in rounds[0]),
+            cells=round_.settings.sample.cells is not None,
+            level=CREDIBLE_LEVEL,
+            rng=np.random.default_rng(round_.sobol_seed),
+            draws=_DRAWS,
+        )
+    except ValueError:
+        return None
+    return _row(found, rounds)
+
+
+def _items(strata: Strata) -> RoundItems:
+    """Write the counts of a round as its labeled items."""
+    repeats = [n for part in strata for n in _four(part)]
+    cell = np.repeat(np.arange(4 * len(strata)), repeats)
+    return RoundItems(
+        stratum=cell // 4,
+        positive=cell % 2 == 1,
+        other=cell % 4 > 1,
+        size=np.array([part.size for part in strata]),
+        other_flagged=np.array([part.challenged for part in strata]),
+    )
+
+
+def _four(part: ChallengedStratum) -> list[int]:
+    """Count negatives and positives that the challenger passes, then those that it flags."""
+    return [
+        n
+        for labeled, positive in zip(part.labeled, part.positive, strict=True)
+        for n in (labeled - positive, positive)
+    ]
+
+
+def _row(found: Comparison, rounds: Sequence[Strata]) -> ComparisonRow:
+    parts = [part for strata in rounds for part in strata]
+    return ComparisonRow(
+        rounds=len(rounds),
+        size=sum(part.size for part in parts),
+        labeled=sum(sum(part.labeled) for part in parts),
+        positive=sum(sum(part.positive) for part in parts),
+        flagged=sum(part.challenged for part in parts),
+        only_champion=_ends(found.only_first),
+        only_challenger=_ends(found.only_second),
+        metrics=tuple(map(_metric, found.metrics)),
+    )
+
+
+def _metric(found: PairedMetric) -> ComparedMetric:
+    if found.first is None or found.second is None or found.difference is None:
+        why = None if found.reason is None else undefined_reason(found.reason)
+        return ComparedMetric(
+            metric=found.metric,
+            champion=None,
+            challenger=None,
+            difference=None,
+            higher=None,
+            reason=why,
+        )
+    return ComparedMetric(
+        metric=found.metric,
+        champion=_ends(found.first),
+        challenger=_ends(found.second),
+        difference=_ends(found.difference),
+        higher=found.higher,
+    )
+
+
+def _ends(interval: Interval) -> tuple[float, float, float]:
+    point, low, high = (
+        float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
+    )
+    return point, low, high

@@ -1,0 +1,204 @@
+"""What a person asked to be restated, and the versions that come of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import InputRefused, TryLater
+from monitor.domain.labels import Statement
+from monitor.domain.model import Answer, LabelKind
+from monitor.presentation.moves import restated_reason
+from monitor.presentation.restatements import uncounted_text, unlabeled_text
+from monitor.rounds.estimation.tally import Tally
+from monitor.storage import estimate_store, label_store, restatement_store, round_moves
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.report import EstimateRow
+    from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
+    from monitor.storage.restatement_store import RestatedVersion
+    from monitor.storage.round_labels import RoundLabels
+    from monitor.storage.round_store import Round
+
+_SAME = 1e-9
+"""Numbers of two machines differ by less, those of two methods by more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestatedRound:
+    """A round and its new version; ``own`` unless it only pools one that was restated.
+
+    ``labels`` counts the answers that changed.
+    """
+
+    round: Round
+    version: int
+    own: bool
+    labels: int
+    before: list[EstimateRow]
+    after: list[EstimateRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Restatement:
+    """Rounds of one history to restate, in slot order, and why.
+
+    ``news`` are rows of label events to be stored with the new versions, by round.
+    """
+
+    rounds: tuple[Round, ...]
+    by: str
+    why: str
+    news: Mapping[int, Sequence[dict[str, Any]]] = field(default_factory=dict)
+
+    def asked_for(self, round_: Round) -> Round:
+        """Let a round that is restated be counted anew, and every other one stay as stored."""
+        if not self._has(round_):
+            return replace(round_, estimated_revision=round_.label_revision)
+        if round_.label_revision != round_.estimated_revision:
+            raise TryLater(uncounted_text(round_.monitor, round_.number))
+        return replace(round_, estimated_revision=None)
+
+    def with_news(self, labels: Mapping[int, RoundLabels]) -> dict[int, RoundLabels]:
+        """Add the new statements to those that are stored."""
+        return {
+            round_id: _with_statements(of_round, self.news.get(round_id, ()))
+            for round_id, of_round in labels.items()
+        }
+
+    def refuse_unlabeled(self, batch: HistoryBatch) -> None:
+        """Refuse to take away all labels of a predicted class.
+
+        Raises
+        ------
+        InputRefused
+            Naming the round.
+        """
+        for member in batch.affected:
+            if self._has(member.round) and _lost_a_class(member):
+                raise InputRefused(unlabeled_text(member.round.monitor, member.round.number))
+
+    def write(self, connection: Connection, batch: HistoryBatch, now: datetime) -> None:
+        """Store the new labels, and who restated what."""
+        label_store.insert_rows(connection, [row for rows in self.news.values() for row in rows])
+        versions = [
+            (member.round.id, member.version, member.round.version, self._has(member.round))
+            for member in batch.affected
+        ]
+        restatement_store.add_restatement(
+            connection,
+            batch.affected[0].round.monitor_id,
+            at=now,
+            by=self.by,
+            reason=self.why,
+            versions=versions,
+        )
+        for member in batch.affected:
+            if self._has(member.round):
+                reason = restated_reason(member.version, self.by, self.why)
+                round_moves.note_event(connection, member.round, reason, now)
+
+    def set_versions(self, connection: Connection, batch: HistoryBatch) -> None:
+        """Make the new versions the latest ones."""
+        revisions = [
+            # Storing labels raises it by one; whatever else came in meanwhile is still to count.
+            (member.round.id, member.round.label_revision + bool(self.news.get(member.round.id)))
+            for member in batch.affected
+            if self._has(member.round)
+        ]
+        versions = [(member.round.id, member.version) for member in batch.affected]
+        restatement_store.set_versions(connection, versions, revisions)
+
+    def outcome(
+        self,
+        batch: HistoryBatch,
+        stored: Mapping[int, list[EstimateRow]],
+        estimates: Estimates,
+    ) -> list[RestatedRound]:
+        """Say what becomes of each round."""
+        return [
+            RestatedRound(
+                member.round,
+                member.version,
+                self._has(member.round),
+                len(self.news.get(member.round.id, ())),
+                stored[member.round.id],
+                list(estimates[member.round.id].rows),
+            )
+            for member in batch.affected
+        ]
+
+    def _has(self, round_: Round) -> bool:
+        return any(round_.id == mine.id for mine in self.rounds)
+
+
+def read_stored(connection: Connection, batch: HistoryBatch) -> dict[int, list[EstimateRow]]:
+    """Read the newest estimates of the rounds of a batch."""
+    return {
+        member.round.id: estimate_store.read_estimates(
+            connection, member.round.id, member.round.version
+        )
+        for member in batch.affected
+    }
+
+
+def is_as_estimated(stored: Mapping[int, list[EstimateRow]], estimates: Estimates) -> bool:
+    """Whether all estimates come out as they were."""
+    return all(_same(rows, estimates[round_id].rows) for round_id, rows in stored.items())
+
+
+def read_unrestated(
+    connection: Connection, restated: Sequence[RestatedVersion]
+) -> dict[int, Tally]:
+    """Read how restated rounds were counted before the first time that they were."""
+    first: dict[int, int] = {}
+    for version in restated:
+        if version.own:
+            first.setdefault(version.round_id, version.before)
+    found: dict[int, Tally] = {}
+    for before in sorted(set(first.values())):
+        ids = [round_id for round_id, version in first.items() if version == before]
+        counted = estimate_store.read_counts(connection, ids, version=before)
+        found |= {round_id: Tally(strata) for round_id, strata in counted.items()}
+    return found
+
+
+def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> RoundLabels:
+    items = {item.id for item in labels.items}  # fewer than were asked where a round stopped
+    said = {item: list(statements) for item, statements in labels.said.items()}
+    for row in rows:
+        if row["item_id"] in items:
+            answer = None if row["answer"] is None else Answer(row["answer"])
+            statement = Statement(row["at"], row["annotator"], LabelKind(row["kind"]), answer)
+            said.setdefault(row["item_id"], []).append(statement)
+    return replace(labels, said=said)
+
+
+def _lost_a_class(member: Member) -> bool:
+    return any(
+        not any(part.labeled for part in member.tally.strata if part.stratum.flagged is flagged)
+        for flagged in (True, False)
+        if any(part.planned for part in member.tally.strata if part.stratum.flagged is flagged)
+    )
+
+
+def _same(before: Sequence[EstimateRow], after: Sequence[EstimateRow]) -> bool:
+    known, now = (
+        {(row.metric, row.estimand, row.basis): (row.point, row.low, row.high) for row in rows}
+        for rows in (before, after)
+    )
+    return known.keys() == now.keys() and all(
+        _close(one, other) for key in known for one, other in zip(known[key], now[key], strict=True)
+    )
+
+
+def _close(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=0, abs_tol=_SAME)

@@ -1,0 +1,278 @@
+"""Restating old rounds when a person asks for it: changed labels, or a newer method.
+
+Late labels correct a round by themselves; this is for what comes after. All that a history gets is
+written at once, so whoever is stopped asks again, and nothing is done twice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import InputRefused, TryLater
+from monitor.domain.labels import current_answers
+from monitor.domain.model import Collected, LabelEvent, LabelKind
+from monitor.domain.state import RoundState
+from monitor.presentation.restatements import (
+    busy_text,
+    not_by_column_text,
+    not_by_people_text,
+    not_closed_text,
+    not_final_text,
+)
+from monitor.presentation.round_page import no_round_text
+from monitor.rounds import publish
+from monitor.rounds.claims import renewed
+from monitor.rounds.closing import retried
+from monitor.rounds.estimation.restated import Restatement
+from monitor.rounds.labels.second_annotator import without_same_person
+from monitor.storage import label_store, round_claims, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from monitor.domain.model import Refusal, Task
+    from monitor.domain.ports import Labeler
+    from monitor.rounds.context import MonitorContext
+    from monitor.rounds.estimation.restated import RestatedRound
+    from monitor.storage.round_claims import Claim
+    from monitor.storage.round_store import Round
+
+log = structlog.get_logger("monitor.rounds")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person wants restated, and why.
+
+    Parameters
+    ----------
+    rounds, since
+        Numbers of rounds, and the first of all later ones; with neither the rounds whose labels
+        change.
+    read_file
+        Reads answers to tasks out of a corrected label file.
+    truth
+        Whether the column of the truth is read again.
+    without
+        An annotator whose answers are taken out.
+    """
+
+    by: str
+    why: str
+    rounds: tuple[int, ...] = ()
+    since: int | None = None
+    read_file: Callable[[Mapping[str, Task]], Collected] | None = None
+    truth: bool = False
+    without: str | None = None
+
+    @property
+    def names_rounds(self) -> bool:
+        """Whether it says which rounds."""
+        return bool(self.rounds) or self.since is not None
+
+    def has(self, round_: Round) -> bool:
+        """Whether it is about a round; about all where it names none."""
+        is_later = self.since is not None and round_.number >= self.since
+        return not self.names_rounds or is_later or round_.number in self.rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The rounds that get a new version, and rows of label files that were refused."""
+
+    restated: list[RestatedRound]
+    refused: tuple[Refusal, ...]
+
+
+def restate(context: MonitorContext, asked: Asked, *, dry_run: bool = False) -> Outcome:
+    """Restate closed rounds that take no labels any more, each history at once.
+
+    Safe to repeat: where every number comes out as it is, there is no new version.
+
+    Raises
+    ------
+    InputRefused
+        If a round that is named cannot be restated; then none is.
+    TryLater
+        If another worker has one of them, or late labels are still to be counted.
+    """
+    rounds = _chosen(context, asked)
+    changed = _changed_labels(context, asked, rounds)
+    restated: list[RestatedRound] = []
+    for of_history in _by_history(rounds):
+        restated += _restate_history(context, asked, of_history, changed.events, dry_run=dry_run)
+    if restated and not dry_run:
+        numbers = [each.round.number for each in restated if each.own]
+        log.info("rounds restated", monitor=context.settings.name, rounds=numbers, by=asked.by)
+    return Outcome(restated, changed.refused)
+
+
+def _chosen(context: MonitorContext, asked: Asked) -> list[Round]:
+    """Find the rounds to restate, in slot order; named ones have to be closed and final."""
+    name, now = context.settings.name, context.clock()
+    with context.database.read() as connection:
+        known = round_store.find_rounds(connection, name)
+    numbers = [round_.number for round_ in known]
+    for number in [*asked.rounds, *([] if asked.since is None else [asked.since])]:
+        if number not in numbers:
+            raise InputRefused(no_round_text(name, number, numbers))
+    for round_ in known:
+        if round_.number in asked.rounds:
+            _refuse_unfinished(round_, now)
+    return [round_ for round_ in known if asked.has(round_) and _is_final(round_, now)]
+
+
+def _refuse_unfinished(round_: Round, now: datetime) -> None:
+    if round_.state is not RoundState.CLOSED:
+        raise InputRefused(not_closed_text(round_.monitor, round_.number, round_.state))
+    if round_.labels_until is not None and round_.labels_until >= now:
+        raise InputRefused(not_final_text(round_.monitor, round_.number, round_.labels_until))
+
+
+def _is_final(round_: Round, now: datetime) -> bool:
+    is_over = round_.labels_until is None or round_.labels_until < now
+    return round_.state is RoundState.CLOSED and is_over
+
+
+def _by_history(rounds: Iterable[Round]) -> list[list[Round]]:
+    found: defaultdict[int | None, list[Round]] = defaultdict(list)
+    for round_ in rounds:
+        found[round_.history_id].append(round_)
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """Answers of today, by round, and rows that are none."""
+
+    events: Mapping[int, Sequence[LabelEvent]]
+    refused: tuple[Refusal, ...] = ()
+
+
+def _changed_labels(context: MonitorContext, asked: Asked, rounds: Sequence[Round]) -> _Changed:
+    """Read what the labels of some rounds are by today; nothing unless that was asked for."""
+    by_people = [round_ for round_ in rounds if context.asks_people(round_.settings)]
+    by_column = [round_ for round_ in rounds if round_ not in by_people]
+    events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
+    refused: tuple[Refusal, ...] = ()
+    if asked.read_file is not None:
+        if rounds and not by_people:
+            raise InputRefused(not_by_people_text(context.settings.name))
+        found = _in_file(context, asked.read_file, by_people)
+        events.update((each, list(said)) for each, said in found.events.items())
+        refused = found.refused
+    if asked.truth:
+        if rounds and not by_column:
+            raise InputRefused(not_by_column_text(context.settings.name))
+        events |= _in_column(context, by_column)
+    if asked.without is not None:
+        for round_ in rounds:
+            events[round_.id] += _withdrawn(context, round_, asked.without)
+    return _Changed(events, refused)
+
+
+def _in_file(
+    context: MonitorContext,
+    read: Callable[[Mapping[str, Task]], Collected],
+    rounds: Sequence[Round],
+) -> _Changed:
+    """Read a label file; what it says counts from now on, whenever it was written."""
+    tasks = {round_.id: _tasks(context, round_) for round_ in rounds}
+    round_of = {key: round_id for round_id, mine in tasks.items() for key in mine}
+    collected = read({key: task for mine in tasks.values() for key, task in mine.items()})
+    collected = without_same_person(context, collected)
+    events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
+    for event in collected.events:
+        events[round_of[event.task_key]].append(replace(event, at=None))
+    return _Changed(events, collected.refused)
+
+
+def _in_column(context: MonitorContext, rounds: Sequence[Round]) -> dict[int, list[LabelEvent]]:
+    """Read the truth as it is now; a row that is gone takes no answer back."""
+    events: dict[int, list[LabelEvent]] = {}
+    for round_ in rounds:
+        labeler, tasks = _column_of(context, round_), _tasks(context, round_)
+        with outside("collect"):
+            collected = labeler.collect(tasks, None)
+        events[round_.id] = [
+            replace(event, at=None) for event in collected.events if event.kind is LabelKind.GIVEN
+        ]
+    return events
+
+
+def _column_of(context: MonitorContext, round_: Round) -> Labeler:
+    """Choose today's column; the one of the round's opening where people label by now."""
+    own = context.labelers_of(round_.settings)[0]
+    return own if context.labeler.asks_people else context.labeler
+
+
+def _withdrawn(context: MonitorContext, round_: Round, annotator: str) -> list[LabelEvent]:
+    """Take back what an annotator said in a round."""
+    with context.database.read() as connection:
+        said = label_store.statements_of(connection, round_.id)
+    key_of = {task.item_id: key for key, task in _tasks(context, round_).items() if task.slot == 1}
+    return [
+        LabelEvent(key_of[item], annotator, None, kind=LabelKind.WITHDRAWN)
+        for item, statements in said.items()
+        if item in key_of and annotator in current_answers(statements)
+    ]
+
+
+def _tasks(context: MonitorContext, round_: Round) -> dict[str, Task]:
+    with context.database.read() as connection:
+        return label_store.all_tasks(connection, [round_.id])
+
+
+def _restate_history(
+    context: MonitorContext,
+    asked: Asked,
+    rounds: Sequence[Round],
+    events: Mapping[int, Sequence[LabelEvent]],
+    *,
+    dry_run: bool,
+) -> list[RestatedRound]:
+    """Restate rounds of one history; the claim on the first is that on all."""
+    found: list[RestatedRound] = []
+
+    def act(claim: Claim) -> None:
+        news = _news(context, rounds, events)
+        mine = tuple(round_ for round_ in rounds if asked.names_rounds or round_.id in news)
+        if mine:
+            restatement = Restatement(mine, asked.by, asked.why, news)
+            found[:] = publish.restate(context, restatement, claim, dry_run=dry_run)
+
+    with context.database.write() as connection:
+        claim = round_claims.claim_round(connection, rounds[0].id)
+    if claim is None:
+        raise TryLater(busy_text(rounds[0].monitor, rounds[0].number))
+    try:
+        with renewed(context.database, claim):
+            retried(lambda: act(claim))
+    finally:
+        with context.database.write() as connection:
+            round_claims.release_round(connection, claim)
+    return found
+
+
+def _news(
+    context: MonitorContext, rounds: Sequence[Round], events: Mapping[int, Sequence[LabelEvent]]
+) -> dict[int, list[dict[str, Any]]]:
+    """Make rows of the answers that are news, by round."""
+    with context.database.read() as connection:
+        rows = {
+            round_.id: label_store.new_rows(
+                connection,
+                context.labelers_of(round_.settings)[0].name,
+                list(events.get(round_.id, ())),
+                context.clock(),
+            )
+            for round_ in rounds
+        }
+    return {round_id: of_round for round_id, of_round in rows.items() if of_round}

@@ -1,0 +1,97 @@
+"""Which version of a registered model the alias in `model` named for a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.domain.registered import alias_of, named_in
+from monitor.presentation.windows import (
+    alias_gone_sentence,
+    alias_moved_sentence,
+    alias_unknown_sentence,
+)
+from monitor.rounds.aliases import look_at_alias
+from monitor.rounds.sampling.plausibility import Concern
+from monitor.storage import alias_store
+
+if TYPE_CHECKING:
+    from monitor.domain.registered import Alias, NamedVersions
+    from monitor.rounds.context import MonitorContext
+    from monitor.storage.round_store import Round
+
+MOVED, UNKNOWN, GONE = "alias_moved", "alias_unknown", "alias_gone"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedAlias:
+    """The alias of a round and what it named for its window."""
+
+    alias: Alias
+    round: Round
+    named: NamedVersions
+
+    @property
+    def only(self) -> str | None:
+        """The URI of the one version that the window is of; None where it is not known to be."""
+        return self.newest if len(self.named.versions) == 1 else None
+
+    @property
+    def newest(self) -> str | None:
+        """The URI of the version that it named last; None where it is not known to be any."""
+        versions = self.named.versions
+        return self.alias.version(versions[-1]) if versions else None
+
+    @property
+    def version(self) -> str | None:
+        """What the history of the round is known by.
+
+        A window of several versions has one of its own, that no other window shares.
+        """
+        versions = self.named.versions
+        if len(versions) > 1:
+            return f"{' and '.join(versions)} in round {self.round.number}"
+        return versions[0] if versions else None
+
+    def concerns(self, why_not: str | None) -> list[Concern]:
+        """Say what keeps the window from being known to be of one version.
+
+        Parameters
+        ----------
+        why_not
+            Why it could not be looked at.
+        """
+        name, named, window = self.alias.alias, self.named, self.round.window
+        found = []
+        if named.moves:
+            found.append(Concern(MOVED, alias_moved_sentence(name, named)))
+        if named.last_look is None or named.last_look < window.end:
+            found.append(Concern(UNKNOWN, alias_unknown_sentence(name, named, why_not)))
+        elif named.is_gone:
+            found.append(Concern(GONE, alias_gone_sentence(name, named)))
+        return found
+
+
+def watched_alias(context: MonitorContext, round_: Round) -> WatchedAlias | None:
+    """Read what the alias of a round named for its window; None where it has none."""
+    model = round_.settings.model
+    alias = alias_of(model)
+    if model is None or alias is None or context.aliases is None:
+        return None
+    with context.database.read() as connection:
+        looks = alias_store.read_looks(connection, model)
+    return WatchedAlias(alias, round_, named_in(round_.window, looks))
+
+
+def look_for(context: MonitorContext, round_: Round) -> str | None:
+    """Look at the alias of a round if nobody did since its window ended.
+
+    Returns why it is not known; None where it is.
+    """
+    watched = watched_alias(context, round_)
+    if watched is None or round_.settings.model is None:
+        return None
+    last = watched.named.last_look
+    if last is not None and last >= round_.window.end:
+        return None
+    return look_at_alias(context, round_.settings.model)

@@ -1,0 +1,75 @@
+"""What the libraries of table formats, and DuckDB over their streams, raise, in our words."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import MonitorError, SnapshotGone, SourceRefused, SourceUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.sources.lake.settings import LakeSettings
+
+_NO_TABLE = frozenset({"TableNotFoundError", "NoSuchTableError", "NoSuchNamespaceError"})
+_GONE = re.compile(
+    r"LogSegment end version|No files in log segment|No such file|not found", re.IGNORECASE
+)
+_SECRET = re.compile(r"key|secret|token|password|credential|sas", re.IGNORECASE)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
+_LONGEST = 300  # characters of another program's message
+
+
+@contextmanager
+def as_ours(place: str, settings: LakeSettings) -> Iterator[None]:
+    """Raise errors of the block as ours.
+
+    Raises
+    ------
+    SourceRefused
+        If there is no such table, or what reads it is not installed.
+    SnapshotGone
+        If files of a snapshot are not there.
+    SourceUnavailable
+        If anything else went wrong, most of which passes.
+    """
+    try:
+        yield
+    except MonitorError:
+        raise
+    except ImportError as error:
+        extra = "delta" if settings.iceberg is None else "iceberg"
+        message = (
+            f"{place} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' ({error})"
+        )
+        raise SourceRefused(message, is_public=True) from error
+    except Exception as error:  # there is no common base: stores, catalogs, formats, DuckDB
+        raise _ours(place, settings, error) from error
+
+
+def _ours(place: str, settings: LakeSettings, error: Exception) -> MonitorError:
+    whole = _cleaned(str(error), settings)
+    said = whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}..."
+    if type(error).__name__ in _NO_TABLE:
+        setting = "delta" if settings.iceberg is None else "iceberg"
+        message = f"{place} is not there ({said}); correct source.{setting}, or make the table"
+        return SourceRefused(message, is_public=True)
+    if _GONE.search(whole):
+        message = (
+            f"files of a snapshot of {place} are not there any more ({said}); the newest one is "
+            "taken at the next try"
+        )
+        return SnapshotGone(message)
+    message = f"{place} cannot be read now: {said}; it is tried again"
+    return SourceUnavailable(message)
+
+
+def _cleaned(text: str, settings: LakeSettings) -> str:
+    """Put a message on one line, without the secrets of the config."""
+    text = " ".join(_COLOUR.sub("", text).split())
+    for name, value in (settings.storage | settings.catalog).items():
+        if value and _SECRET.search(name):
+            text = text.replace(value, "***")
+    return text

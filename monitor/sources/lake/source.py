@@ -1,0 +1,106 @@
+"""A source over a table of a lake."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.sources.lake.delta import DeltaLake
+from monitor.sources.lake.iceberg import IcebergLake
+from monitor.sources.lake.refusals import as_ours
+from monitor.sources.lake.tables import opened
+from monitor.sources.table_source import TableSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from monitor.domain.model import Frame, Stratum, Window
+    from monitor.sources.lake.settings import LakeSettings
+    from monitor.sources.lake.tables import LakeTable
+
+
+class LakeSource(TableSource):
+    """A `Source` over a Delta or Iceberg table, which reads one snapshot of it.
+
+    Parameters
+    ----------
+    settings
+        What the config says.
+    base_folder
+        Where relative paths start: the folder of the config file.
+    snapshot
+        Which; None takes the newest with each reading.
+    """
+
+    advice = (
+        "is the store of objects or the catalog there? It is tried again; if a scan needs longer, "
+        "raise source.timeout"
+    )
+
+    def __init__(
+        self,
+        settings: LakeSettings,
+        base_folder: Path | str = ".",
+        *,
+        snapshot: str | None = None,
+    ) -> None:
+        super().__init__(settings, base_folder)
+        self.settings = settings
+        self._base_folder = base_folder
+        self._snapshot = snapshot
+        self._last: LakeSource | None = None
+        if settings.delta is not None:
+            address = _address(settings.delta, Path(base_folder))
+            self._lake: DeltaLake | IcebergLake = DeltaLake(address, settings.storage)
+        else:
+            self._lake = IcebergLake(str(settings.iceberg), settings.catalog)
+
+    @property
+    def place(self) -> str:
+        """The table, as the config says it."""
+        return f"the table {self.settings.delta or self.settings.iceberg}"
+
+    def at(self, snapshot: str) -> LakeSource:
+        """Return the source of one snapshot."""
+        if self._last is None or self._last.state() != snapshot:
+            self._last = LakeSource(self.settings, self._base_folder, snapshot=snapshot)
+        return self._last
+
+    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
+        """Count every stratum and return its first items by md5(seed, id), one read."""
+        if self._snapshot is None:
+            newest = self.within(self._newest)
+            return self.at(newest).scan(window, strata, at_most, seed)
+        frame = super().scan(window, strata, at_most, seed)
+        return replace(frame, snapshot=self._snapshot)
+
+    def scan_again(
+        self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
+    ) -> Frame:
+        """Scan the snapshot of a frame by other strata; its candidates are not drawn again."""
+        if self._snapshot is None and before.snapshot is not None:
+            return self.at(before.snapshot).scan_again(before, strata, at_most, seed)
+        frame = super().scan_again(before, strata, at_most, seed)
+        return replace(frame, snapshot=self._snapshot)
+
+    @contextmanager
+    def opened(self, window: Window | None = None) -> Iterator[LakeTable]:
+        """Open a snapshot, of which files without a row near the window are skipped."""
+        with as_ours(self.place, self.settings):
+            snapshot = self._lake.at(self._snapshot or self._lake.newest())
+            with opened(self.place, snapshot, window, self.settings.columns.time) as table:
+                yield table
+
+    def state(self) -> str | None:
+        """Return the snapshot, in which no row ever changes."""
+        return self._snapshot
+
+    def _newest(self) -> str:
+        with as_ours(self.place, self.settings):
+            return self._lake.newest()
+
+
+def _address(delta: str, base_folder: Path) -> str:
+    return delta if "://" in delta else str(base_folder / delta)

@@ -1,0 +1,123 @@
+"""A table of a lake as DuckDB's engine reads it: each query gets a stream of its own.
+
+The library of the table format reads the files, and alone knows which rows of them were deleted;
+rows come as a stream of Arrow batches, so that memory does not grow with the table.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Protocol
+
+from monitor.files.engine import session
+from monitor.files.relations import TIMES, OpenTable, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from monitor.domain.model import Window
+
+_ROWS = "lake_rows"
+_SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Rows that a stream need not leave out: those of a column between two times, or with none.
+
+    ``start`` and ``end`` are texts of ISO 8601, the latter excluded.
+    """
+
+    column: str
+    start: str
+    end: str
+
+    @property
+    def predicate(self) -> str:
+        """The rows in SQL, as deltalake and pyiceberg both read it."""
+        column = quoted(self.column)
+        between = f"{column} >= '{self.start}' and {column} < '{self.end}'"
+        return f"(({between}) or {column} is null)"
+
+
+def near(window: Window, column: str, column_type: str) -> Near | None:
+    """Say which rows may be in a window; None where the column's type does not tell."""
+    if not TIMES.fullmatch(column_type) or '"' in column:  # which both libraries write otherwise
+        return None
+    if column_type.startswith(("TIMESTAMP WITH", "TIMESTAMPTZ")):
+        return Near(column, window.start.isoformat(), window.end.isoformat())
+    start, end = (each.replace(tzinfo=None) for each in (window.start, window.end))
+    start, end = start - _SLACK, end + _SLACK
+    if column_type == "DATE":
+        return Near(column, start.date().isoformat(), _next_day(end))
+    return Near(column, start.isoformat(), end.isoformat())
+
+
+def _next_day(at: datetime) -> str:
+    return (at.date() + timedelta(days=1)).isoformat()
+
+
+class Snapshot(Protocol):
+    """One state of a table, as long as its files are kept."""
+
+    def stream(self, columns: Sequence[str], near: Near | None) -> Any:
+        """Return these columns as a new Arrow stream; all of them where none is named.
+
+        Rows outside ``near`` may be missing.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class LakeTable(OpenTable):
+    """An open snapshot.
+
+    Parameters
+    ----------
+    snapshot
+        Which.
+    near
+        Rows that queries ask for.
+    """
+
+    snapshot: Snapshot = field(kw_only=True)
+    near: Near | None = None
+
+    def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """Run a query over a stream of the columns that it names."""
+        named = [column for column in self.types if quoted(column) in sql]
+        with _registered(
+            self.connection, self.snapshot.stream(named or [next(iter(self.types))], self.near)
+        ):
+            return OpenTable.rows(self, sql, parameters)
+
+
+@contextmanager
+def opened(
+    place: str, snapshot: Snapshot, window: Window | None, time_column: str
+) -> Iterator[LakeTable]:
+    """Open a snapshot for queries on a window, or on all of it."""
+    with session(alone=True) as connection:
+        with _registered(connection, snapshot.stream((), None)):
+            described = connection.execute(f"describe {_ROWS}").fetchall()
+        types = {row[0]: row[1] for row in described}
+        known = window is not None and time_column in types
+        yield LakeTable(
+            place,
+            connection,
+            _ROWS,
+            types,
+            snapshot=snapshot,
+            near=near(window, time_column, types[time_column]) if window and known else None,
+        )
+
+
+@contextmanager
+def _registered(connection: Any, stream: Any) -> Iterator[None]:
+    connection.register(_ROWS, stream)
+    try:
+        yield
+    finally:
+        connection.unregister(_ROWS)

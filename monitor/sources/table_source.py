@@ -1,0 +1,193 @@
+"""A source over a table that DuckDB's engine reads, whatever holds it: one scan a window."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.time_limit import OF_FILES, T, within
+from monitor.files.relations import all_texts
+from monitor.sources import frames
+from monitor.sources.challenger_columns import ChallengerColumns
+from monitor.sources.duckdb_draw import draw, draw_again, unknown_values
+from monitor.sources.duckdb_query import Query
+from monitor.sources.refusals import check_groups, naive_time
+from monitor.sources.shown_columns import ShownRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from monitor.domain.model import Frame, Stratum, Window
+    from monitor.domain.shown import Shown
+    from monitor.files.relations import OpenTable
+    from monitor.sources.challenged_settings import ChallengedSettings
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class TableSource:
+    """What such sources have in common; one derives, and says where its rows are.
+
+    Parameters
+    ----------
+    settings
+        What the config says.
+    base_folder
+        Where relative paths start: the folder of the config file.
+    """
+
+    advice = OF_FILES
+    """What somebody can do where a reading does not end."""
+
+    def __init__(self, settings: ChallengedSettings, base_folder: Path | str = ".") -> None:
+        self._settings = settings
+        self._shown = ShownRows(settings.columns.show, Path(base_folder))
+        self._scanned: tuple[Window, str, object] | None = None
+
+    @property
+    def place(self) -> str:
+        """Where the rows are, for people."""
+        raise NotImplementedError
+
+    @property
+    def whole_place(self) -> str:
+        """The same where a reading does not end: by it, one that hangs is known again."""
+        return self.place
+
+    def opened(self, window: Window | None = None) -> AbstractContextManager[OpenTable]:
+        """Open the table; rows outside the window may be left out, but none without a time."""
+        raise NotImplementedError
+
+    def state(self) -> object:
+        """Return what differs once the rows do."""
+        raise NotImplementedError
+
+    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
+        """Count every stratum and return its first items by md5(seed, id), one read."""
+
+        def read(query: Query) -> list[frames.Group]:
+            self._scanned = (window, seed, self.state())
+            return draw(query, window, strata, at_most, seed)
+
+        return self.within(lambda: self._framed(window, strata, at_most, read))
+
+    def scan_again(
+        self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
+    ) -> Frame:
+        """Scan the window of a frame by other strata; its candidates are not drawn again.
+
+        They are where files changed since: candidates and sizes must be of the same rows.
+        """
+
+        def read(query: Query) -> list[frames.Group]:
+            if self._scanned != (before.window, seed, self.state()):
+                return draw(query, before.window, strata, at_most, seed)
+            return draw_again(query, before, strata, at_most, seed)
+
+        return self.within(lambda: self._framed(before.window, strata, at_most, read))
+
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
+        """Return the columns that labelers may see, as text, for each id found in the window."""
+        return self.within(lambda: self._show(ids, window)) if ids else {}
+
+    def count(self, window: Window) -> int:
+        """Count the rows inside the window, good and bad."""
+        return self.within(lambda: self._count(window))
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the earliest and latest prediction time, or None where there are no rows."""
+        return self.within(self._span)
+
+    def columns(self) -> Mapping[str, str]:
+        """Return every column with its type; refuse when one that the config names is missing."""
+        return self.within(self._columns)
+
+    def within(self, read: Callable[[], T]) -> T:
+        """Read, and wait for it no longer than the config allows."""
+        return within(self._settings.timeout, self.whole_place, read, self.advice)
+
+    def _framed(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        read: Callable[[Query], list[frames.Group]],
+    ) -> Frame:
+        with self.opened(window) as table:
+            query = self._query(table)
+            groups = read(query)
+            check_groups(self.place, self._settings.columns, groups, len(strata))
+            timed = self._timed_rows(table, groups)
+            unknown = unknown_values(query, window, groups)
+            fault = query.challenger.fault
+        return frames.assemble(
+            window,
+            strata,
+            groups,
+            timed_rows=timed,
+            at_most=at_most,
+            segment_columns=self._settings.columns.segments,
+            unknown=unknown,
+            challenger_fault=fault,
+        )
+
+    def _count(self, window: Window) -> int:
+        with self.opened(window) as table:
+            sql, parameters = self._query(table).count(window)
+            return int(table.rows(sql, parameters)[0][0])
+
+    def _show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
+        with self.opened(window) as table:
+            sql, parameters = self._query(table).show(ids, window)
+            rows = table.rows(sql, parameters)
+        first: dict[str, Sequence[Any]] = {}
+        for key, *values in rows:
+            first.setdefault(key, values)
+        return {key: self._shown.of(values) for key, values in first.items()}
+
+    def _span(self) -> tuple[datetime, datetime] | None:
+        with self.opened() as table:
+            sql, parameters = self._query(table).span()
+            earliest, latest, naive = table.rows(sql, parameters)[0]
+        if naive is not None:
+            raise naive_time(self.place, self._settings.columns, naive)
+        return None if earliest is None else (_instant(earliest), _instant(latest))
+
+    def _columns(self) -> Mapping[str, str]:
+        with self.opened() as table:
+            self._query(table)
+            return dict(table.types)
+
+    def _query(self, table: OpenTable) -> Query:
+        settings = self._settings
+        query = Query(
+            table=table,
+            columns=settings.columns.model_dump() | {"show": self._shown.columns},
+            time_zone=settings.time_zone,
+            where={column: all_texts(values) for column, values in settings.where.items()},
+            threshold=settings.threshold,
+            positive=all_texts(settings.positive),
+            negative=settings.negatives,
+            challenger=ChallengerColumns(table, settings.challenger),
+        )
+        query.check()
+        self._shown.check()
+        naive = query.first_naive_time()
+        if naive is not None:
+            raise naive_time(self.place, self._settings.columns, naive)
+        return query
+
+    def _timed_rows(self, table: OpenTable, groups: Sequence[frames.Group]) -> int:
+        # Texts are scanned whole, so the groups hold all rows; of other tables the scan skipped
+        # those far from the window. Without untimed rows nothing depends on the number.
+        if table.is_text or not frames.rows_in(groups, *frames.UNTIMED):
+            return sum(group.rows for group in groups if group.bucket not in frames.UNTIMED)
+        with self.opened() as whole:
+            sql, parameters = self._query(whole).timed_rows()
+            return int(whole.rows(sql, parameters)[0][0])
+
+
+def _instant(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)

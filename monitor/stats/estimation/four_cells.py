@@ -1,0 +1,182 @@
+r"""Draws of the confusion matrix of a labeled set that was not drawn by predicted class.
+
+Where labels are drawn by predicted class, the sizes of the classes are known (``draws``). Of a
+plain random sample, of items drawn with weights of their own, and of a set drawn by actual class
+they are not: then each of the four cells is an independent total,
+
+.. math:: T_c = w_c\, \gamma_c, \qquad \gamma_c \sim \mathrm{Gamma}\big(m_c + \tfrac12\big)
+
+with :math:`m_c` labels in the cell, of which each stands for :math:`w_c` items. All metrics are
+ratios of such totals. Of a plain random sample that is the Dirichlet posterior with half a count in
+each cell, so that precision and recall have their Jeffreys posteriors,
+:math:`\mathrm{Beta}(TP + 1/2, FP + 1/2)` and :math:`\mathrm{Beta}(TP + 1/2, FN + 1/2)`.
+
+With weights w of single items, :math:`w_c = \sum w^2/\sum w` and
+:math:`m_c = (\sum w)^2/\sum w^2` (Kish, *Survey Sampling*, 1965), which gives a total the variance
+:math:`\sum w^2` that it has where items are drawn one by one. Of a set drawn by actual class the
+positives' two cells are scaled to the prevalence :math:`\eta`, and the negatives' to
+:math:`1 - \eta`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.stats.core.beta_mixture import BetaMixture
+from monitor.stats.core.draws import POINTS, JointPosterior, draw_rates
+from monitor.stats.core.metrics import Matrix
+from monitor.stats.estimation.matrix_draws import MatrixDraws
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from monitor.stats.core.draws import Estimand
+
+    Values = NDArray[np.float64]
+
+_PRIOR = 0.5  # of each cell
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FourCells:
+    """The labels of a set by cell, in the order TP, FP, FN, TN; shape ``(4,)`` each.
+
+    Parameters
+    ----------
+    labeled
+        Labels that each cell is worth, whole numbers where there are no weights.
+    weight
+        Items that each of them stands for.
+    """
+
+    labeled: Values
+    weight: Values
+
+    @classmethod
+    def of_items(
+        cls, flagged: ArrayLike, positive: ArrayLike, weight: ArrayLike | None = None
+    ) -> FourCells:
+        """Count labeled items, each for one or for its weight, over 0.
+
+        A cell without an item has the weight of its predicted class.
+
+        Raises
+        ------
+        ValueError
+            If a predicted class has no item.
+
+        Examples
+        --------
+        >>> cells = FourCells.of_items([1, 1, 0, 0, 0], [1, 0, 0, 0, 0], [2, 2, 10, 10, 30])
+        >>> cells.labeled.round(2), cells.weight
+        (array([1.  , 1.  , 0.  , 2.27]), array([ 2.,  2., 22., 22.]))
+        """
+        up, yes = (np.asarray(each, dtype=np.bool_) for each in (flagged, positive))
+        each = np.ones(len(up)) if weight is None else np.asarray(weight, dtype=np.float64)
+        if up.all() or not up.any():
+            message = "all items are of one predicted class; wanted some of each"
+            raise ValueError(message)
+        cell = 2 * ~up + ~yes
+        total = np.bincount(cell, weights=each, minlength=4)
+        squares = np.bincount(cell, weights=each**2, minlength=4)
+        in_class = np.repeat(squares.reshape(2, 2).sum(1) / total.reshape(2, 2).sum(1), 2)
+        mean = np.divide(squares, total, out=in_class, where=total > 0)
+        return cls(labeled=total / mean, weight=mean)
+
+    def scaled(self, prevalence: float | None = None) -> Matrix:
+        """Matrix of the labels, each for what it stands for: what points are read off.
+
+        Parameters
+        ----------
+        prevalence
+            Of the population, where the set was drawn by actual class.
+
+        Examples
+        --------
+        >>> cells = FourCells.of_items([1, 1, 0, 0], [1, 0, 1, 0])
+        >>> float(cells.scaled(prevalence=0.1).fp)
+        0.45
+        """
+        return _matrix(self.labeled * self.weight, prevalence)
+
+    def draws(
+        self, *, seed: int = 0, points: int = POINTS, prevalence: float | None = None
+    ) -> MatrixDraws:
+        """Draw the matrix, for ``posterior.estimates`` (estimand ``rate``).
+
+        Parameters
+        ----------
+        seed, points
+            As in ``draws.draw``.
+        prevalence
+            Of the population, where the set was drawn by actual class.
+
+        Examples
+        --------
+        >>> cells = FourCells.of_items([1] * 160 + [0] * 4840, [1] * 138 + [0] * 22 + [1] * 108
+        ...     + [0] * 4732)
+        >>> matrix = cells.draws().of("rate")
+        >>> np.quantile(matrix.tp / (matrix.tp + matrix.fn), [0.025, 0.975]).round(3)
+        array([0.498, 0.622])
+        """
+        tp, fp, fn, tn = self.labeled + _PRIOR
+        # the share that is flagged, too, is a rate here
+        posterior = JointPosterior(
+            BetaMixture.single(np.array([tp, tp + fp]), np.array([fp, fn + tn])),
+            BetaMixture.single(np.array([fn]), np.array([tn])),
+        )
+        precise, flagged, missed = draw_rates(posterior, seed, points).T
+        shares = np.stack(
+            [
+                flagged * precise,
+                flagged * (1 - precise),
+                (1 - flagged) * missed,
+                (1 - flagged) * (1 - missed),
+            ],
+            axis=1,
+        )
+        drawn = _matrix(shares * self.weight, prevalence)
+
+        def rate(estimand: Estimand) -> Matrix:
+            if estimand != "rate":
+                message = f"the set says nothing of a window; wanted rate, got {estimand!r}"
+                raise ValueError(message)
+            return drawn
+
+        return MatrixDraws(rate, f"Gamma posterior of four cells, {points} Sobol points")
+
+    def plain_sample(self, prevalence: float | None = None) -> dict[str, int]:
+        """Count the plain random sample that knows no cell better than these labels do.
+
+        Parameters
+        ----------
+        prevalence
+            As in ``scaled``.
+
+        Examples
+        --------
+        >>> items = [1] * 138 + [0] * 22, [1] * 23 + [0] * 977
+        >>> cells = FourCells.of_items(
+        ...     [1] * 160 + [0] * 1000, [*items[0], *items[1]], [1] * 160 + [4.84] * 1000
+        ... )
+        >>> cells.plain_sample()
+        {'tp': 29, 'fp': 5, 'fn': 23, 'tn': 977}
+        """
+        matrix = self.scaled(prevalence)
+        total = np.array([matrix.tp, matrix.fp, matrix.fn, matrix.tn], dtype=np.float64).ravel()
+        share = total / total.sum()
+        size = float(np.min(self.labeled[share > 0] / share[share > 0]))
+        counts = np.rint(share * size).astype(int).tolist()
+        return dict(zip(("tp", "fp", "fn", "tn"), counts, strict=True))
+
+
+def _matrix(cells: Values, prevalence: float | None) -> Matrix:
+    """Matrices of cells ``(..., 4)``, at a prevalence where one is given."""
+    tp, fp, fn, tn = np.moveaxis(cells, -1, 0)
+    if prevalence is None:
+        return Matrix(tp, fp, fn, tn)
+    positive, negative = prevalence / (tp + fn), (1 - prevalence) / (fp + tn)
+    return Matrix(tp * positive, fp * negative, fn * positive, tn * negative)

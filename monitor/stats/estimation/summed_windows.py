@@ -1,0 +1,249 @@
+r"""Two classifiers on the labels of several rounds, as one sample of all their windows together.
+
+Rounds of one history have the same strata, and their windows share no item, so the items of all
+windows are one population and the rounds are a stratified sample of it, with strata "round t,
+stratum h". An item stands for :math:`w_i = N_{th}/n_{th}` items of its own round's stratum,
+whatever other rounds drew, so totals are unbiased also where sizes, plans or rates changed between
+rounds. A stratum of all rounds is one of the sample; within it labels are worth
+:math:`(\sum w_i)^2/\sum w_i^2` plain ones (Kish 1965, as in ``grouped_cells``), which counts what
+differs between rounds as doubt and never as knowledge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from monitor.stats.core.cells import DRAWS
+from monitor.stats.core.sample import LabeledSample
+from monitor.stats.design.cell_counts import groups_of_cells
+from monitor.stats.estimation.grouped_cells import GroupedCells, cell_weights, plain_labels
+from monitor.stats.estimation.paired import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.estimation.paired import Comparison
+
+    Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundItems:
+    """The labeled items of one round, n of them in H strata, and what was counted in its window.
+
+    Parameters
+    ----------
+    stratum
+        Position of each item's stratum in ``size``, shape ``(n,)``.
+    positive
+        Whether each item is actually positive, shape ``(n,)``.
+    other
+        Whether the other classifier flags each item, shape ``(n,)``.
+    size
+        Items of the round's window in each stratum, flagged ones first, each class in order of
+        score, shape ``(H,)``.
+    other_flagged
+        How many of them the other classifier flags, shape ``(H,)``.
+    """
+
+    stratum: Whole
+    positive: NDArray[np.bool_]
+    other: NDArray[np.bool_]
+    size: Whole
+    other_flagged: Whole
+
+
+def compare_windows(
+    rounds: Sequence[RoundItems],
+    *,
+    flagged: int,
+    cells: bool,
+    level: float = 0.95,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> Comparison:
+    """Compare two classifiers on the very items of the windows of some rounds (``compare``).
+
+    Parameters
+    ----------
+    rounds
+        One or more, with the same strata.
+    flagged
+        How many of the strata are flagged.
+    cells
+        Whether strata are score cells, of which neighbours are put together until they hold ten
+        labeled items a round: more rounds fill them, and do not make them finer.
+    level, rng, draws
+        As in ``compare``.
+
+    Raises
+    ------
+    ValueError
+        If a predicted class of a round holds items and none is labeled; without ``cells``, a
+        stratum.
+
+    Notes
+    -----
+    What the other classifier flags is known in each stratum, so strata are divided by its decision
+    too (post-stratification; Holt and Smith, *JRSS A* 142, 1979): only the actual classes are left
+    to estimate. Neighbours of one class and decision are put together until they hold ten labels.
+    Parts without any label are a stratum by themselves, of which the labels say nothing: it
+    has Jeffreys' prior, so its items may be of either class. To take them for their
+    neighbours would be narrower and too sure: of a challenger that is wrong about items with low
+    scores few are ever labeled.
+
+    Examples
+    --------
+    >>> stratum = np.repeat([0, 1], [100, 400])
+    >>> positive = np.arange(500) % 10 < np.where(stratum == 0, 8, 1)
+    >>> other = positive & (np.arange(500) % 50 > 0)
+    >>> one = RoundItems(stratum, positive, other, np.array([1000, 9000]), np.array([780, 720]))
+    >>> for rounds in ([one], [one] * 4):
+    ...     found = compare_windows(
+    ...         rounds, flagged=1, cells=False, rng=np.random.default_rng(1), draws=2000
+    ...     )
+    ...     print(found.metrics[1].difference)
+    0.412 [0.371, 0.442]
+    0.412 [0.392, 0.428]
+    """
+    other = np.concatenate([each.other for each in rounds])
+    sample = _by_decision(summed_windows(rounds, flagged=flagged, cells=cells), rounds, other)
+    return compare(
+        sample.items,
+        sample.items.is_flagged,
+        other,
+        second_possible=np.column_stack([~sample.other_flags, sample.other_flags]),
+        level=level,
+        estimand="window",
+        rng=rng,
+        draws=draws,
+    )
+
+
+def summed_windows(rounds: Sequence[RoundItems], *, flagged: int, cells: bool) -> GroupedCells:
+    """Take the labeled items of rounds as one sample, in their order.
+
+    Parameters
+    ----------
+    rounds, flagged, cells
+        As in ``compare_windows``.
+
+    Raises
+    ------
+    ValueError
+        If a predicted class of a round holds items and none is labeled; without ``cells``, a
+        stratum.
+
+    Examples
+    --------
+    >>> def items(stratum, size):
+    ...     nothing = np.zeros(len(stratum), dtype=bool)
+    ...     return RoundItems(np.array(stratum), nothing, nothing, np.array(size), np.zeros(2))
+    >>> rounds = [items([0, 1, 1], [10, 200]), items([0, 0, 1], [30, 400])]
+    >>> found = summed_windows(rounds, flagged=1, cells=False)
+    >>> found.sample.size, found.sample.weight.round(6)
+    (array([ 40, 600]), array([ 10., 100., 100.,  15.,  15., 400.]))
+    """
+    strata = len(rounds[0].size)
+    classes = slice(0, flagged), slice(flagged, strata)
+    sizes = np.stack([each.size for each in rounds])
+    answers = np.stack([np.bincount(each.stratum, minlength=strata) for each in rounds])
+    starts = [0, flagged] if cells else range(strata)  # of what needs an answer in each round
+    held, seen = (np.add.reduceat(each, starts, axis=1) for each in (sizes, answers))
+    if np.any((held > 0) & (seen == 0)):
+        message = "a stratum of a round holds items and none of them is labeled"
+        raise ValueError(message)
+    up, down = (
+        groups_of_cells(answers[:, of].mean(axis=0)) if cells else np.arange(of.stop - of.start)
+        for of in classes
+    )
+    group = np.concatenate([up, down + up.max() + 1])
+    weights = [
+        np.concatenate([cell_weights(size[of], answered[of]) for of in classes])
+        for size, answered in zip(sizes, answers, strict=True)
+    ]
+    stands_for = np.concatenate(
+        [row[each.stratum] for row, each in zip(weights, rounds, strict=True)]
+    )
+    of = group[np.concatenate([each.stratum for each in rounds])]
+    sample = LabeledSample(
+        of,
+        np.concatenate([each.positive for each in rounds]),
+        # whole, but where a cell without an answer is taken with neighbours of another group
+        size=np.bincount(of, weights=stands_for, minlength=group.max() + 1).round(),
+        flagged=int(up.max()) + 1,
+        worth=plain_labels(stands_for, of),
+    )
+    return GroupedCells(sample, group)
+
+
+class _ByDecision(NamedTuple):
+    """A sample whose strata are of one decision each, and whether the other flags theirs, (H,)."""
+
+    items: LabeledSample
+    other_flags: NDArray[np.bool_]
+
+
+def _by_decision(
+    grouped: GroupedCells, rounds: Sequence[RoundItems], other: NDArray[np.bool_]
+) -> _ByDecision:
+    """Divide the strata by the other's decision, whose items were counted in each of them."""
+    sample, parts = grouped.sample, len(grouped.sample.size)
+    flagged = np.zeros(parts)
+    for each in rounds:
+        np.add.at(flagged, grouped.group, each.other_flagged)
+    # where ids come twice, numbers of flagged items are estimates and may contradict the labels
+    known, ruled_out = (
+        np.bincount(sample.stratum[other == flags], minlength=parts) for flags in (True, False)
+    )
+    flagged = np.clip(flagged, known, sample.size - ruled_out)
+    up = np.arange(parts) < sample.flagged
+    sizes: list[float] = []
+    flags: list[bool] = []
+    stratum = np.zeros(len(other), dtype=np.int64)
+    stands_for = np.zeros(len(other))
+    for first in (True, False):
+        for second in (True, False):
+            size = np.where(up == first, flagged if second else sample.size - flagged, 0)
+            mine = (other == second) & (sample.is_flagged == first)
+            found = _merged(size, sample.stratum[mine], sample.weight[mine])
+            stratum[mine] = len(sizes) + found.stratum
+            stands_for[mine] = found.stands_for
+            sizes += found.size
+            flags += [second] * len(found.size)
+        if first:
+            of_flagged = len(sizes)
+    items = LabeledSample(
+        stratum,
+        sample.positive,
+        size=np.rint(sizes),
+        flagged=of_flagged,
+        worth=plain_labels(stands_for, stratum),
+        may_lack_labels=True,
+    )
+    return _ByDecision(items, np.array(flags))
+
+
+class _Merged(NamedTuple):
+    """Strata of one class and decision: sizes, the stratum of each item, what it stands for."""
+
+    size: list[float]
+    stratum: Whole
+    stands_for: NDArray[np.float64]
+
+
+def _merged(size: NDArray[np.float64], stratum: Whole, weight: NDArray[np.float64]) -> _Merged:
+    """Put neighbours together until they hold ten labels; what has none is a stratum by itself."""
+    answers = np.bincount(stratum, minlength=len(size))
+    seen = np.bincount(stratum, weights=weight, minlength=len(size))
+    labeled = np.flatnonzero(answers)
+    group = np.zeros(len(size), dtype=np.int64)
+    group[labeled] = groups_of_cells(answers[labeled])
+    stands_for = weight * np.divide(size, seen, out=np.ones(len(size)), where=seen > 0)[stratum]
+    sizes = np.bincount(group[labeled], weights=size[labeled]).tolist()
+    return _Merged([*sizes, size[answers == 0].sum()], group[stratum], stands_for)

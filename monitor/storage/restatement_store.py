@@ -1,0 +1,99 @@
+"""Restatements in the store: what a person asked for, and which versions came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import insert, select, update
+
+from monitor.storage.restatement_tables import restated_versions, restatements
+from monitor.storage.tables import rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+class RestatedVersion(NamedTuple):
+    """A version that a restatement made, and the one that it took the place of.
+
+    ``own`` is whether its round was restated itself; else it only pools one that was.
+    """
+
+    round_id: int
+    number: int
+    version: int
+    before: int
+    own: bool
+    restatement: int
+    at: datetime
+    by: str
+    reason: str
+
+
+def read_restated(
+    connection: Connection, *, monitor_id: int | None = None
+) -> tuple[RestatedVersion, ...]:
+    """Read what was restated of a monitor, or of all: the oldest restatement first."""
+    query = (
+        select(
+            restated_versions.c.round_id,
+            rounds.c.number,
+            restated_versions.c.version,
+            restated_versions.c.before,
+            restated_versions.c.own,
+            restatements.c.id,
+            restatements.c.at,
+            restatements.c.by,
+            restatements.c.reason,
+        )
+        .join_from(restated_versions, restatements)
+        .join(rounds, rounds.c.id == restated_versions.c.round_id)
+        .order_by(restatements.c.id, rounds.c.slot)
+    )
+    if monitor_id is not None:
+        query = query.where(restatements.c.monitor_id == monitor_id)
+    return tuple(RestatedVersion(*row) for row in connection.execute(query))
+
+
+def add_restatement(
+    connection: Connection,
+    monitor_id: int,
+    *,
+    at: datetime,
+    by: str,
+    reason: str,
+    versions: Iterable[tuple[int, int, int, bool]],
+) -> None:
+    """Record a restatement with its versions: round, version, the one before, own or not."""
+    restatement = connection.execute(
+        insert(restatements)
+        .values(monitor_id=monitor_id, at=at, by=by, reason=reason)
+        .returning(restatements.c.id)
+    ).scalar_one()
+    names = ("round_id", "version", "before", "own")
+    rows = [
+        {"restatement_id": restatement, **dict(zip(names, version, strict=True))}
+        for version in versions
+    ]
+    connection.execute(insert(restated_versions), rows)
+
+
+def set_versions(
+    connection: Connection,
+    versions: Sequence[tuple[int, int]],
+    estimated: Collection[tuple[int, int]],
+) -> None:
+    """Make versions the latest of their rounds, by round id.
+
+    ``estimated`` has the label revision that the restated rounds were counted at; a round that
+    only pools one keeps its own, so that its late labels are still to come.
+    """
+    for round_id, version in versions:
+        connection.execute(update(rounds).where(rounds.c.id == round_id).values(version=version))
+    for round_id, revision in estimated:
+        connection.execute(
+            update(rounds).where(rounds.c.id == round_id).values(estimated_revision=revision)
+        )

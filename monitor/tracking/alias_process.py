@@ -1,0 +1,56 @@
+"""Which version of a registered model an alias names, asked with MLflow's library.
+
+    python -m monitor.tracking.alias_process
+
+Standard input says which registry and which model, as JSON; standard output which ``version``
+(null: none), or ``why`` that is not known (`monitor.tracking.aliases`).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, cast
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.registered import NAMES_NONE, alias_of
+from monitor.tracking.connection import Connection
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mlflow import MlflowClient
+
+_TABLES = ("numpy", "pandas", "polars")  # for the datasets of notebooks; its client needs none
+
+
+def main() -> None:
+    """Answer one question."""
+    sys.modules.update(cast("dict[str, ModuleType]", dict.fromkeys(_TABLES)))
+    task = json.loads(sys.stdin.read())
+    connection = Connection(task["registry"], task["registry"], task["seconds"])
+    answer: dict[str, str | None]
+    try:
+        with connection.open(f"a look at the alias of {task['model']}") as client:
+            answer = {"version": _version(client, task["model"])}
+    except DeliveryFailed as error:
+        answer = {"why": str(error)}
+    sys.stdout.write(f"{json.dumps(answer)}\n")
+
+
+def _version(client: MlflowClient, model: str) -> str | None:
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415  takes 2.8 s
+
+    alias = alias_of(model)
+    if alias is None:
+        return None
+    try:
+        return str(client.get_model_version_by_alias(alias.model, alias.alias).version)
+    except MlflowException as error:
+        if error.error_code in NAMES_NONE:
+            return None
+        raise
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Reports of earlier versions of a round: kept in its run beside the newest one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import structlog
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+    from monitor.domain.report import RoundReport
+
+log = structlog.get_logger("monitor.tracking")
+
+REPORT = "report.json"
+
+
+def keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
+    """Keep the report that a new version is about to replace, as ``report-v1.json``.
+
+    By what stands in the file: a try that was cut off may have replaced it already. A store of
+    files that does not give it back costs this copy, not the round.
+    """
+    if report.version == 1 or "monitor.version" not in run.data.tags:
+        return
+    with TemporaryDirectory(prefix="monitor-") as folder:
+        try:
+            found = Path(client.download_artifacts(run.info.run_id, REPORT, folder))
+            version = int(json.loads(found.read_text(encoding="utf-8"))["version"])
+            if version < report.version:
+                kept = shutil.copy(found, Path(folder) / f"report-v{version}.json")
+                client.log_artifact(run.info.run_id, str(kept))
+        except Exception as error:  # noqa: BLE001  each artifact store brings errors of its own
+            log.warning(
+                "earlier report not kept in MLflow", round=report.round, reason=str(error)[:200]
+            )

@@ -1,0 +1,87 @@
+"""A challenger from the config to the page of a round; what `check` says of one."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+THRESHOLD = "threshold: 0.5"
+BETTER = "case when is_travel then 0.9 else 0.1 end"
+
+
+def with_challenger(place, setting, **columns):
+    place.predictions(**columns)
+    place.config(challenger=(THRESHOLD, f"{THRESHOLD}\n      challenger: {setting}"))
+
+
+def filled(place):
+    start = place.slot - timedelta(days=2)
+    return place.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
+
+
+def line_of(done, start):
+    [line] = [line for line in done.lines if start in line]
+    return line
+
+
+def test_show_has_the_round_and_all_rounds_together(bare):
+    with_challenger(bare, "{name: v8, score: v8, threshold: 0.7}", v8="1 - score")
+    filled(bare)
+
+    shown = bare.run("show", 2)
+    page = json.loads(bare.run("show", 2, "--json").out)["challenger"]
+
+    assert line_of(shown, "challenger v8, this round, 40 labels")
+    assert line_of(shown, "challenger v8, 2 rounds together, 80 labels")
+    assert line_of(shown, "each interval holds for one look")
+    assert page["pooled"]["rounds"] == 2
+    assert [row["metric"] for row in page["alone"]["metrics"]] == ["precision", "recall", "f1"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "columns", "said"),
+    [
+        ("{score: v9, threshold: 0.5}", {}, "has no column 'v9' (challenger.score)"),
+        ("{predicted: v8}", {"v8": "null"}, "it made no decision on 200 of 200 items"),
+        ("{score: v8, threshold: 0.5}", {"v8": "'high'"}, "(challenger.score) is VARCHAR"),
+    ],
+)
+def test_check_refuses_what_can_never_be_compared(bare, setting, columns, said):
+    with_challenger(bare, setting, **columns)
+
+    checked = bare.run("check")
+
+    assert checked.code == 65
+    assert said in line_of(checked, "PROBLEM  source of mail: in the newest window")
+
+
+@pytest.mark.parametrize(
+    ("setting", "columns", "said"),
+    [
+        ("{score: v8, threshold: 0.5}", {"v8": "score"}, "flags the same items as the classifier"),
+        ("{score: v8, threshold: 2}", {"v8": "score"}, "flags nothing of 200 items"),
+        ("{score: v8, threshold: 0.7}", {"v8": "100 * score"}, "the classifier's lie between 0"),
+        (
+            "{score: v8, threshold: 0.7}",
+            {"v8": "case when i % 200 > 0 then score end"},
+            "made no decision on 1 items (0.5 %)",
+        ),
+    ],
+)
+def test_check_tells_what_may_be_meant(bare, setting, columns, said):
+    with_challenger(bare, setting, **columns)
+
+    checked = bare.run("check")
+
+    assert said in line_of(checked, "ok       source of mail")
+
+
+def test_half_a_rule_is_refused_with_its_line(bare):
+    with_challenger(bare, "{score: v8}")
+
+    checked = bare.run("check")
+
+    assert checked.code == 78
+    assert "monitors[mail].source.challenger: score and threshold go together" in checked.err

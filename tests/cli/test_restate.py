@@ -1,0 +1,125 @@
+"""`pr-monitor restate`: what a person types, reads before and after, and is refused."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from tests.cli.test_labels_story import handed_out, read, save, truth  # noqa: F401
+
+WHY = ("--reason", "the truth was exported wrongly", "--by", "ana")
+LATER = timedelta(days=100)  # no round takes late labels then
+
+
+@pytest.fixture
+def rewritten(filled):
+    """Eight closed rounds, of which the truth was turned around since."""
+    filled.predictions(days=8, rows=1600, is_travel="(i + 1) % 2")
+    return filled
+
+
+def restate(place, *words):
+    return place.run_at(place.now + LATER, "restate", *words)
+
+
+def test_a_rewritten_column_is_read_again_and_shown_beside_what_stood_there(rewritten):
+    done = restate(rewritten, "3", "--truth", *WHY)
+    newest, first = (
+        rewritten.run("show", "3", *version).out for version in ((), ("--version", "1"))
+    )
+
+    assert done.code == 0, done.err
+    assert "round 3, version 2 (" in done.out
+    assert "round 4, version 2 (pools a restated one)" in done.out
+    assert "alerts stay as they are" in done.out
+    assert "by ana: the truth was exported wrongly; before: precision" in newest
+    assert "restated since: version 2 is the newest, this is version 1 as it was" in first
+
+
+def test_lists_and_status_say_that_a_round_was_restated(rewritten):
+    restate(rewritten, "3", "--truth", *WHY)
+
+    listed = {
+        row["round"]: (row["version"], row["restated"])
+        for row in json.loads(rewritten.run("rounds", "--json").out)["rounds"]
+    }
+    status = rewritten.run("status").out
+
+    last = max(listed)
+    assert (listed[2], listed[3], listed[last]) == ((1, False), (2, True), (2, False))
+    assert "version 2, restated" in rewritten.run("rounds").out
+    assert f"note: round {last}: pools round 3, restated" in status
+
+
+def test_a_preview_and_json_say_what_would_change(rewritten):
+    done = restate(rewritten, "--from", "3", "--truth", "--dry-run", "--json", *WHY)
+
+    told = json.loads(done.out)
+    assert told["dry_run"]
+    assert told["restated"][0]["labels_changed"] > 0
+    assert {one["own"] for one in told["restated"]} == {True}
+    assert "nothing was changed" in restate(rewritten, "3", "--truth", "--dry-run", *WHY).out
+    assert "version 1 of 1" in rewritten.run("show", "3").out
+
+
+def test_without_a_change_there_is_nothing_to_restate(filled):
+    done = restate(filled, "--truth", *WHY)
+
+    assert done.lines == ["nothing to restate: every number comes out as it is"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (["--reason", "a"], 2, "name rounds, or the first of them with --from"),
+        (["3", "--reason", " "], 2, "say in a few words why"),
+        (["3", "--reason", "w" * 301], 2, "301 characters; 300 are enough"),
+        (["3"], 2, "Missing option '--reason'"),
+        (["99", *WHY], 65, "mail has no round 99"),
+        (["3", "--labels", "any.csv", *WHY], 65, "come from a column, not from people"),
+    ],
+)
+def test_what_cannot_be_restated_is_refused(filled, words, code, why):
+    done = restate(filled, *words)
+
+    assert (done.code, why in " ".join(done.err.split())) == (code, True), done.err
+
+
+def test_a_round_that_still_takes_labels_is_left_to_be_corrected(filled):
+    done = filled.run("restate", "3", "--truth", *WHY)
+
+    assert done.code == 65
+    assert "is corrected by those that change" in done.err
+
+
+def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of(place, handed_out):  # noqa: F811
+    rows = [{**row, "label": truth(row)} for row in read(handed_out)]
+    save(handed_out, rows)
+    place.run("labels", "import", "todo.csv")
+    place.run("run-once")
+    wrong = [{**rows[0], "task": "0000feed"}]
+    save(handed_out, [{**row, "label": "1"} for row in rows] + wrong)
+
+    late = place.run_at(place.now + LATER, "labels", "import", "todo.csv")
+    done = restate(place, "--labels", "todo.csv", *WHY)
+
+    assert "is of no round that takes labels now" in late.out
+    assert (late.code, done.code) == (65, 65)
+    assert "refused: todo.csv row 42: " in done.out
+    assert "it is of no round that is to be restated" in done.out
+    assert "round 1, version 2 (" in done.out
+    page = json.loads(place.run("show", "1", "--json").out)
+    assert sum(row["positive"] for row in page["strata"]) == 40
+
+
+def test_a_column_is_not_read_where_people_label(place, handed_out):  # noqa: F811
+    save(handed_out, [{**row, "label": truth(row)} for row in read(handed_out)])
+    place.run("labels", "import", "todo.csv")
+    place.run("run-once")
+
+    done = restate(place, "1", "--truth", *WHY)
+
+    assert done.code == 65
+    assert "people labeled these rounds of mail, so there is no column to read again" in done.err

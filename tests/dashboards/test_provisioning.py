@@ -1,0 +1,129 @@
+"""Grafana's files name the same store, user and folder, and the dashboard fits Grafana's schema."""
+
+import json
+import os
+import re
+import typing
+from enum import Enum
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.dashboards import grafana
+
+if os.environ.get("CI") != "true":
+    pytest.importorskip("grafana_foundation_sdk", reason="the schema of Grafana is not installed")
+
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+
+@pytest.fixture(scope="module")
+def model():
+    """The dashboard as Grafana's own types have it."""
+    register_default_plugins()
+    return Dashboard.from_json(grafana.dashboard())
+
+
+def provisioned(kind):
+    return YAML(typ="safe").load(grafana.FOLDER / "provisioning" / kind / "pr-monitor.yaml")
+
+
+def test_the_data_source_is_the_one_that_the_dashboard_begins_with():
+    [source] = provisioned("datasources")["datasources"]
+    variables = {each["name"]: each for each in grafana.dashboard()["templating"]["list"]}
+
+    assert variables["store"]["current"]["value"] == source["uid"]
+    assert variables["store"]["query"] == source["type"]
+    kinds = re.findall(r'"type": "(grafana-\w+[^"]*)"', grafana.DASHBOARD.read_text())
+    assert set(kinds) == {source["type"]}
+
+
+def test_the_user_is_the_one_who_only_reads_and_no_password_is_in_a_file():
+    [source] = provisioned("datasources")["datasources"]
+
+    assert f"create role {source['user']} login" in (grafana.FOLDER / "reader.sql").read_text()
+    assert source["secureJsonData"] == {"password": "$PR_MONITOR_READER_PASSWORD"}
+
+
+def test_the_page_puts_the_dashboard_where_grafana_looks_for_it():
+    [provider] = provisioned("dashboards")["providers"]
+
+    page = (grafana.ROOT / "docs" / "sql.md").read_text()
+
+    assert f"-t {provider['options']['path']} deploy/grafana/dashboards/pr-monitor.json" in page
+
+
+def test_grafanas_types_keep_all_that_the_dashboard_says(model):
+    kept = json.loads(JSONEncoder().encode(model))
+
+    assert list(lost(grafana.dashboard(), kept, "")) == []
+
+
+def lost(said, kept, place):
+    """Yield what a schema does not know, or has otherwise; it may add what it knows as default."""
+    if isinstance(said, dict):
+        for name, value in said.items():
+            if not isinstance(kept, dict) or name not in kept:
+                yield f"{place}.{name}"
+            else:
+                yield from lost(value, kept[name], f"{place}.{name}")
+    elif isinstance(said, list) and isinstance(kept, list) and len(said) == len(kept):
+        for index, (one, other) in enumerate(zip(said, kept, strict=True)):
+            yield from lost(one, other, f"{place}[{index}]")
+    elif said != kept:
+        yield f"{place}: {said!r}, kept as {kept!r}"
+
+
+def test_every_value_of_the_dashboard_is_of_grafanas_type(model):
+    assert list(misfits(model, "dashboard")) == []
+
+
+def test_a_key_or_a_value_that_grafana_does_not_know_would_be_seen():
+    content = grafana.dashboard()
+    first = next(panel for panel in content["panels"] if panel["type"] == "timeseries")
+    first["fieldConfig"]["defaults"]["custom"] |= {"drawStyle": "lines", "fillBelow": "low"}
+    content["refresh"] = 5
+    model = Dashboard.from_json(content)
+
+    kept = json.loads(JSONEncoder().encode(model))
+
+    assert [place.rpartition(".")[2] for place in lost(content, kept, "")] == ["fillBelow"]
+    assert [place.rpartition(".")[2] for place in misfits(model, "")] == ["refresh", "draw_style"]
+
+
+def misfits(value, place):
+    """Yield the attributes of a model, and of all below it, that are not of their type."""
+    for name, hint in attribute_types(type(value)).items():
+        each = getattr(value, name)
+        if not fits(each, hint):
+            yield f"{place}.{name}"
+        below = each if isinstance(each, list) else [each]
+        for index, one in enumerate(below):
+            if type(one).__module__.startswith("grafana_foundation_sdk"):
+                yield from misfits(one, f"{place}.{name}[{index}]")
+
+
+def attribute_types(kind):
+    """Types of a model's attributes; of an enumeration none."""
+    return {} if issubclass(kind, Enum) else typing.get_type_hints(kind)
+
+
+def fits(value, hint):
+    """Whether a value is of a type: a class, one of several, one of some words, or a list."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return value in inner
+    if origin is list:
+        return isinstance(value, list) and all(fits(each, inner[0]) for each in value)
+    if inner and origin is not dict:
+        return any(fits(value, each) for each in inner)
+    return is_one(value, origin or hint)
+
+
+def is_one(value, kind):
+    """Whether a value is of a class, or has the value of one of an enumeration."""
+    if issubclass(kind, Enum):
+        return value in {each.value for each in kind}
+    return isinstance(value, (int, float) if kind is float else kind)

@@ -1,0 +1,67 @@
+"""Sets that look as if they were drawn otherwise than it is said are warned about."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import monitor
+from tests.evaluation.sets import SIZES, cells, drawn_by_class
+
+
+@pytest.mark.parametrize(
+    ("frame", "said", "words"),
+    [
+        (
+            drawn_by_class(),
+            {},
+            "1,000 flagged and 1,000 passed .* as many of each, so recall would",
+        ),
+        (drawn_by_class(), {"random": True}, "give its flagged_rate"),
+        (cells(250, 50, 20, 680), {}, "300 flagged and 700 passed .* round numbers of each"),
+        (cells(300, 33, 50, 317), {}, "350 positive and 350 negative .* so precision would"),
+        (
+            cells(860, 153, 22, 965),
+            {"flagged_rate": 0.032},
+            "50.6 % of the labeled .* 3.2 % of all",
+        ),
+        (drawn_by_class(), {"prevalence": 0.05}, "by predicted class. A prevalence .* give sizes"),
+    ],
+)
+def test_a_balance_that_hardly_comes_by_chance_is_told(frame, said, words):
+    with pytest.warns(UserWarning, match=words):
+        found = monitor.evaluate(frame, predicted="predicted", **said)
+
+    assert len(found.warnings) == 1
+    assert f"WARNING: {found.warnings[0]}" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (drawn_by_class(), {"sizes": SIZES}),
+        (drawn_by_class(), {"weight": np.repeat([160.0, 4840.0], 1000)}),
+        (drawn_by_class(), {"flagged_rate": 0.5}),  # it may flag half
+        (cells(138, 22, 108, 4732), {}),
+        (cells(138, 22, 108, 4732), {"flagged_rate": 0.03}),
+        (cells(860, 153, 22, 965), {}),  # nothing to see, whatever the truth is
+        (cells(9, 3, 2, 10), {}),
+        (cells(393, 21, 307, 1279), {"prevalence": 0.02}),
+    ],
+)
+def test_all_else_is_let_be(frame, said):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = monitor.evaluate(frame, predicted="predicted", **said)
+
+    assert found.warnings == ()
+
+
+def test_scores_in_the_wrong_order_are_told():
+    frame = cells(138, 22, 108, 732)
+    frame["score"] = 1 - frame.score
+
+    with pytest.warns(UserWarning, match="positives have lower scores than negatives"):
+        monitor.evaluate(frame, predicted="predicted", score="score", flagged_rate=0.16)

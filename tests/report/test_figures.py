@@ -1,0 +1,93 @@
+"""The two figures that only the report has: densities of a metric, and counts by stratum."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.report.counts_figure import counts_svg
+from monitor.report.curve_figures import narrow_curves
+from monitor.report.density_figure import density_svg
+from tests.drawing import looking
+from tests.report.test_html import whole
+from tests.tracking.reports import make_report, strata
+
+
+def test_a_density_marks_the_point_the_interval_and_the_limit():
+    picture = looking.at(density_svg(whole(12), "precision"))
+
+    assert picture.title == "mail-travel, round 12: Precision: how likely each value is"
+    assert {"with earlier rounds, 95% shaded", "this round alone", "limit"} <= set(picture.texts)
+    [panel] = picture.panels()
+    assert len(picture.curves()) == 2
+    [shaded] = panel.findall(f"{looking.SVG}polygon")
+    places = [float(place.split(",")[0]) for place in shaded.attrib["points"].split()]
+    [dot] = looking.circles_of(panel)
+    assert min(places) < dot.x - float(panel.attrib["x"]) < max(places)
+
+
+def test_a_limit_far_from_what_is_likely_is_not_drawn():
+    far = whole(1)  # recall is about 0.6
+    rows = [row.model_copy(update={"limit": 0.01}) for row in far.evidence]
+
+    picture = looking.at(density_svg(far.model_copy(update={"evidence": rows}), "recall"))
+
+    assert "limit" not in picture.texts
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall"])
+def test_a_report_without_densities_has_no_such_figure(metric):
+    assert density_svg(make_report(1), metric) is None
+
+
+def test_counts_stand_by_score_with_the_cells_of_the_confusion_matrix():
+    picture = looking.at(counts_svg(make_report(1)))
+
+    rows = [text for text in picture.texts if text.startswith(("flagged", "passed"))]
+    assert rows == [
+        "flagged-3, 0.9 to …",
+        "flagged-2, 0.7 to 0.9",
+        "flagged-1, 0.5 to 0.7",
+        "passed-3, 0.3 to 0.5",
+        "passed-2, 0.1 to 0.3",
+        "passed-1, … to 0.1",
+    ]
+    counts = [text for text in picture.texts if text.startswith(("TP", "TN"))]
+    assert counts[0] == "TP 68 · FP 8"
+    assert counts[-1] == "TN 76 · FN 0"
+    assert "flagged-1: TP 50, FP 26" in picture.description
+
+
+def test_a_bar_is_as_long_as_its_count():
+    picture = looking.at(counts_svg(make_report(1)))
+
+    bars = [
+        float(bar.attrib["width"])
+        for bar in picture.root.findall(f"{looking.SVG}rect")
+        if bar.get("fill") == "#0072B2"
+    ]
+    assert bars[0] / bars[2] == pytest.approx(68 / 50, rel=0.01)
+
+
+def test_a_round_that_handed_nothing_out_has_no_counts_to_draw():
+    rows = [row.model_copy(update={"planned": 0, "labeled": 0}) for row in strata()]
+
+    assert counts_svg(make_report(1, strata=[])) is None
+    assert counts_svg(make_report(1, strata=rows)) is None
+
+
+def test_each_curve_is_a_picture_of_its_own_whose_words_fit():
+    drawn = narrow_curves(whole(12))
+
+    titles = [looking.at(one).title for one in drawn]
+    assert [title.partition(": ")[2] for title in titles] == [
+        "Precision at other prevalences (P3)",
+        "ROC",
+        "Precision-recall",
+        "Precision-recall-gain",
+    ]
+    assert "this window: prevalence 2 %" in looking.at(drawn[0]).texts
+
+
+def test_only_what_is_there_is_drawn():
+    assert narrow_curves(make_report(1)) == []
+    assert len(narrow_curves(whole(12, curves=None))) == 1

@@ -1,0 +1,281 @@
+"""Rounds of a monitor whose model is an alias, which people move from version to version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.errors import RegistryUnavailable
+from monitor.domain.report import Status
+from monitor.domain.settings import MonitorSettings
+from monitor.domain.state import RoundState
+from monitor.rounds.aliases import look_at_aliases
+from monitor.rounds.sampling.aliases import GONE, MOVED, UNKNOWN
+from monitor.storage import alias_store, concern_store
+from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings
+
+MODEL = "models:/mail-travel@champion"
+DAY = timedelta(days=1)
+
+
+@dataclass
+class Registry:
+    """Says which version the alias names now, and counts how often it is asked."""
+
+    version: str | None = "7"
+    is_cheap: bool = True
+    down: bool = False
+    asked: list[str] = field(default_factory=list)
+
+    def version_of(self, model):
+        self.asked.append(model)
+        if self.down:
+            message = "MLflow at http://host does not tell (timed out)"
+            raise RegistryUnavailable(message)
+        return self.version
+
+
+@dataclass
+class AliasScene(Scene):
+    registry: Registry = field(default_factory=Registry)
+
+    @property
+    def context(self):
+        return replace(super().context, aliases=self.registry)
+
+    def look(self, at):
+        """Pass at a time of its own, as the service does at each tick."""
+        self.now = at
+        look_at_aliases([self.context])
+
+    def histories(self):
+        """The model version of each round's history."""
+        query = (
+            "select h.model_version from rounds r join histories h on h.id = r.history_id"
+            " order by r.slot"
+        )
+        return [row["model_version"] for row in self.rows(query)]
+
+    def registered(self):
+        return [row["registered"] for row in self.rows("select * from rounds order by slot")]
+
+    def concerns(self, number):
+        with self.database.read() as connection:
+            return concern_store.read_concerns(connection, self.round(number).id)
+
+    def tagged(self):
+        """Rounds whose closing tags a version."""
+        query = "select key from effects where kind = 'model_tags' and key not like '%attention%'"
+        return len(self.rows(query))
+
+
+@pytest.fixture
+def scene(database):
+    return AliasScene(database, settings(model=MODEL))
+
+
+def slot(number):
+    return MONDAY + (number - 1) * WEEK
+
+
+def test_as_long_as_an_alias_stays_its_rounds_are_one_history_of_that_version(scene):
+    for number in (1, 2, 3):
+        scene.play(number)
+
+    assert scene.histories() == ["7"] * 3
+    assert scene.registered() == ["models:/mail-travel/7"] * 3
+    assert scene.tagged() == 3
+    assert scene.concerns(3) == {}
+
+
+def test_an_alias_moved_between_two_windows_opens_a_history_at_the_next_round(scene):
+    scene.play(1)
+    scene.look(slot(1) + timedelta(minutes=1))
+    scene.registry.version = "8"
+    scene.look(slot(1) + timedelta(minutes=2))
+
+    scene.play(2)
+
+    assert scene.histories() == ["7", "8"]
+    assert scene.registered()[1] == "models:/mail-travel/8"
+    assert scene.concerns(2) == {}
+
+
+def test_a_window_that_spans_a_move_needs_a_look_and_is_pooled_with_no_other(scene):
+    scene.play(1)
+    scene.look(slot(1) + 3 * DAY)
+    scene.registry.version = "8"
+    scene.look(slot(1) + 4 * DAY)
+
+    scene.play(2)
+    scene.play(3)
+
+    assert scene.histories() == ["7", "7 and 8 in round 2", "8"]
+    assert scene.registered() == ["models:/mail-travel/7", None, "models:/mail-travel/8"]
+    said = scene.concerns(2)[MOVED]
+    assert said.startswith(
+        "the alias champion moved from version 7 to 8 between 2025-03-06 06:00 and "
+        "2025-03-07 06:00 UTC"
+    )
+    assert scene.concerns(3) == {}
+    assert scene.tagged() == 2  # the figures of round 2 are neither version's
+
+
+def test_while_such_a_round_is_the_newest_its_monitor_needs_attention(scene):
+    scene.play(1)
+    scene.look(slot(1) + 3 * DAY)
+    scene.registry.version = "8"
+
+    scene.play(2)
+
+    monitor = MonitorSettings(name="mail", round=scene.settings)
+    assert overview(scene.database, monitor, scene.now).status is Status.ATTENTION
+    assert scene.round(2).state is RoundState.CLOSED
+
+
+def test_looked_at_only_when_rounds_are_drawn_a_move_lies_in_one_window(scene):
+    scene.registry.is_cheap = False
+    scene.play(1)
+    scene.registry.version = "8"
+
+    scene.play(2)
+    scene.play(3)
+
+    assert scene.histories() == ["7", "7 and 8 in round 2", "8"]
+    assert len(scene.registry.asked) == 3
+
+
+def test_an_alias_moved_back_goes_on_with_the_history_that_it_had(scene):
+    scene.play(1)
+    scene.look(slot(1))
+    scene.registry.version = "8"
+    scene.look(slot(1) + timedelta(minutes=1))
+    scene.play(2)
+    scene.registry.version = "7"
+    scene.look(slot(2) + timedelta(minutes=1))
+
+    scene.play(3)
+
+    assert scene.histories() == ["7", "8", "7"]
+    first, _, last = (scene.round(number).history_id for number in (1, 2, 3))
+    assert first == last
+
+
+def test_moved_there_and_back_within_a_window_it_spans_both(scene):
+    scene.play(1)
+    for day, version in enumerate(("7", "8", "7")):
+        scene.registry.version = version
+        scene.look(slot(1) + (day + 1) * DAY)
+
+    scene.play(2)
+
+    assert scene.histories() == ["7", "7 and 8 and 7 in round 2"]
+
+
+def test_an_alias_that_is_deleted_leaves_the_version_in_use_and_says_so(scene):
+    scene.play(1)
+    scene.registry.version = None
+
+    scene.play(2)
+
+    assert scene.histories() == ["7", "7"]
+    assert scene.concerns(2)[GONE] == (
+        "the alias champion names no version; version 7 counts, which it named last: set it "
+        "again, or name a version in `model`"
+    )
+
+
+def test_no_round_waits_for_mlflow_and_the_last_known_version_counts(scene):
+    scene.play(1)
+    scene.look(slot(1) + 2 * DAY)
+    scene.registry.down = True
+
+    found = scene.play(2)
+
+    assert found.state is RoundState.CLOSED
+    assert scene.histories() == ["7", "7"]
+    assert scene.concerns(2)[UNKNOWN] == (
+        "the alias champion could not be looked up since 2025-03-05 06:00 UTC, so the round is "
+        "taken to be of version 7, which it named then: MLflow at http://host does not tell "
+        "(timed out)"
+    )
+
+
+def test_a_move_while_mlflow_was_down_is_known_at_the_next_round(scene):
+    scene.play(1)
+    scene.registry.down = True
+    scene.play(2)
+    scene.registry.down, scene.registry.version = False, "8"
+
+    scene.play(3)
+
+    assert scene.histories() == ["7", "7", "7 and 8 in round 3"]
+
+
+def test_an_alias_that_was_never_known_is_told_and_tags_nothing(scene):
+    scene.registry.down = True
+
+    found = scene.play(1)
+
+    assert found.state is RoundState.CLOSED
+    assert scene.histories() == [None]
+    assert "never was, so no version is known" in scene.concerns(1)[UNKNOWN]
+    assert scene.tagged() == 0
+
+
+def test_where_rows_name_their_version_these_decide_and_a_move_is_no_concern(scene):
+    scene.week(1, version="seven")
+    scene.run(1)
+    scene.look(slot(1) + 3 * DAY)
+    scene.registry.version = "8"
+    scene.week(2, version="eight")
+
+    scene.run(2)
+
+    assert scene.histories() == ["seven", "eight"]
+    assert scene.registered()[1] == "models:/mail-travel/8"
+    assert scene.concerns(2) == {}
+
+
+@pytest.mark.parametrize("model", [None, "models:/mail-travel/7"])
+def test_without_an_alias_nobody_asks_and_nothing_changes(database, model):
+    scene = AliasScene(database, settings(model=model))
+
+    scene.play(1)
+    scene.look(slot(1) + DAY)
+
+    assert scene.registry.asked == []
+    assert (scene.histories(), scene.registered()) == ([None], [None])
+    assert scene.rows("select * from alias_looks") == []
+
+
+def test_monitors_of_one_alias_ask_once_a_pass(scene):
+    contexts = [
+        replace(scene.context, settings=MonitorSettings(name=name, round=scene.settings))
+        for name in ("a", "b")
+    ]
+
+    look_at_aliases(contexts)
+
+    assert scene.registry.asked == [MODEL]
+
+
+def test_a_pass_leaves_alone_a_registry_that_costs_a_process(scene):
+    scene.registry.is_cheap = False
+
+    scene.look(MONDAY)
+
+    assert scene.registry.asked == []
+
+
+def test_a_clock_set_back_makes_no_look_earlier_than_the_one_before(scene):
+    for at, version in ((slot(2), "7"), (slot(1), "8")):
+        scene.registry.version = version
+        scene.look(at)
+
+    with scene.database.read() as connection:
+        looks = alias_store.read_looks(connection, MODEL)
+
+    assert [(look.version, look.first_at) for look in looks] == [("7", slot(2)), ("8", slot(2))]

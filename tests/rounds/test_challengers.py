@@ -1,0 +1,260 @@
+"""A challenger on the sample of each round: compared, kept apart, and no matter for labelers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from monitor.domain.challenger import Challenger
+from monitor.domain.challenger_rows import ChallengerRow
+from monitor.domain.model import Answer
+from monitor.domain.sample_settings import Cells, Sample
+from monitor.domain.state import RoundState
+from monitor.testing import MemorySource
+from tests.rounds.scene import THRESHOLD, Scene, settings
+
+V8 = Challenger(name="v8", predicted="v8")
+CELLS = Sample(max_labels=200, cells=Cells(flagged=5, passed=8))
+
+
+def challenged(database, *, challenger=V8, column="v8", **changes):
+    source = MemorySource([], threshold=THRESHOLD, show=["text"], challenger=column)
+    return Scene(database, settings(challenger=challenger, **changes), source)
+
+
+def decide(scene, decision, column="v8"):
+    """Let the challenger decide on every row that is there."""
+    rng = np.random.default_rng(5)
+    for row in scene.source.rows:
+        if column not in row:
+            row[column] = decision(row, scene.truth[row["id"]] is Answer.POSITIVE, rng)
+
+
+def better(row, is_positive, rng):
+    """Flags nine of ten positives and one in a hundred others."""
+    return bool(rng.random() < (0.9 if is_positive else 0.01))
+
+
+def play(scene, number, decision=better, **changes):
+    scene.week(number, **changes)
+    decide(scene, decision)
+    scene.run(number)
+    for _ in range(3):
+        scene.answer()
+        scene.run()
+    assert scene.round(number).state is RoundState.CLOSED
+    return row_of(scene, number)
+
+
+def row_of(scene, number):
+    payload = report_of(scene, number)["challenger"]
+    return None if payload is None else ChallengerRow.model_validate(payload)
+
+
+def report_of(scene, number):
+    found = scene.rows(
+        "select payload from reports p join rounds r on r.id = p.round_id "
+        "and p.version = r.version where r.number = :number",
+        number=number,
+    )
+    payload = found[0]["payload"]
+    return json.loads(payload) if isinstance(payload, str) else payload
+
+
+@pytest.mark.parametrize("sample", [None, CELLS], ids=["classes", "cells"])
+def test_a_round_compares_on_its_own_labels(database, sample):
+    scene = challenged(database, **({} if sample is None else {"sample": sample}))
+
+    row = play(scene, 1, count=4000)
+
+    week = scene.source.rows
+    assert row.name == "v8"
+    assert row.pooled is None
+    assert row.alone.flagged == sum(each["v8"] for each in week)
+    recall = row.alone.metric("recall")
+    true = {
+        of: np.mean([flags(r) for r in week if scene.truth[r["id"]] is Answer.POSITIVE])
+        for of, flags in (("own", lambda r: r["score"] >= THRESHOLD), ("v8", lambda r: r["v8"]))
+    }
+    assert recall.difference[1] <= true["v8"] - true["own"] <= recall.difference[2]
+    assert recall.difference[0] == pytest.approx(
+        recall.challenger[0] - recall.champion[0], abs=1e-5
+    )
+    assert recall.difference[2] - recall.difference[1] < 0.5
+    assert recall.higher > 0.99
+
+
+def test_after_several_rounds_their_labels_count_together(database):
+    scene = challenged(database, sample=CELLS)
+    first, *_, last = [play(scene, number) for number in (1, 2, 3)]
+
+    assert first.pooled is None
+    assert last.pooled.rounds == 3
+    assert last.pooled.size == 6000
+    assert last.pooled.labeled == 3 * last.alone.labeled == 600
+    widths = [
+        row.metric("recall").difference[2] - row.metric("recall").difference[1]
+        for row in (last.alone, last.pooled)
+    ]
+    assert widths[1] < 0.9 * widths[0]
+    stored = scene.rows("select rounds, metric from comparisons where round_id = 3")
+    assert {(row["rounds"], row["metric"]) for row in stored} == {
+        (n, metric) for n in (1, 3) for metric in ("precision", "recall", "f1")
+    }
+
+
+def test_another_challenger_begins_anew_and_the_first_goes_on_where_it_was(database):
+    scene = challenged(database)
+    play(scene, 1)
+    scene.settings = settings(challenger=Challenger(name="v9", predicted="v8"))
+    other = play(scene, 2)
+    scene.settings = settings(challenger=V8)
+
+    back = play(scene, 3)
+
+    assert (other.name, other.pooled) == ("v9", None)
+    assert back.pooled.rounds == 2
+    assert back.pooled.labeled == 400
+
+
+def test_late_labels_compare_again_also_in_the_rounds_after(database):
+    scene = challenged(database)
+    play(scene, 1)
+    second = play(scene, 2)
+    task = next(iter(scene.labeler.sent.values()))
+    item = next(iter(task.values())).item_id
+    given = scene.labeler.answers[item]
+    scene.labeler.answers[item] = Answer.NEGATIVE if given is Answer.POSITIVE else Answer.POSITIVE
+
+    scene.run()
+    scene.run()
+
+    assert scene.round(1).version == 2
+    assert scene.round(2).version == 2
+    corrected = row_of(scene, 2)
+    assert corrected.alone == second.alone
+    assert corrected.pooled.positive != second.pooled.positive
+    old = scene.rows("select count(*) n from challenger_counts where version = 1")
+    assert old[0]["n"] > 0
+
+
+def test_answers_that_change_places_between_decisions_make_a_new_version(database):
+    scene = challenged(database)
+    play(scene, 1)
+    answers = scene.labeler.answers
+    rows = {row["id"]: row for row in scene.source.rows if row["score"] < THRESHOLD}
+    pick = {
+        (flags, answer): next(
+            i
+            for i, row in rows.items()
+            if i in answers and row["v8"] is flags and answers[i] is answer
+        )
+        for flags, answer in ((True, Answer.POSITIVE), (False, Answer.NEGATIVE))
+    }
+    one, two = pick.values()
+    answers[one], answers[two] = answers[two], answers[one]
+
+    scene.run()
+
+    assert scene.round(1).version == 2
+
+
+def test_a_missing_decision_counts_as_not_flagged_and_is_told(database):
+    scene = challenged(database)
+
+    row = play(scene, 1, lambda r, up, rng: None if rng.random() < 0.005 else better(r, up, rng))
+
+    missing = sum(each["v8"] is None for each in scene.source.rows)
+    assert row.undecided == missing > 0
+    assert row.alone.flagged == sum(bool(each["v8"]) for each in scene.source.rows)
+    [note] = scene.rows("select reason from round_issues where reason like 'challenger%'")
+    assert f"made no decision on {missing} items" in note["reason"]
+
+
+@pytest.mark.parametrize("share", [0.05, 1.0], ids=["in part", "all"])
+def test_too_many_missing_decisions_are_no_comparison_and_the_round_goes_on(database, share):
+    scene = challenged(database)
+
+    row = play(scene, 1, lambda r, up, rng: None if rng.random() < share else better(r, up, rng))
+
+    assert row.comparisons == ()
+    assert "it made no decision on" in row.reason
+    assert report_of(scene, 1)["estimates"]
+    [concern] = scene.rows("select kind, sentence from concerns")
+    assert concern["kind"] == "challenger"
+    assert concern["sentence"].startswith("challenger v8 is not compared")
+
+
+def test_a_source_without_decisions_is_told_and_the_round_goes_on(database):
+    scene = challenged(database, column=None)
+
+    row = play(scene, 1)
+
+    assert row.reason == "its decisions could not be read when the round was drawn"
+    [concern] = scene.rows("select sentence from concerns")
+    assert "its source has no decisions of challengers" in concern["sentence"]
+
+
+def test_a_challenger_that_decides_alike_has_a_difference_of_exactly_0_and_is_told(database):
+    scene = challenged(database)
+
+    row = play(scene, 1, lambda row, *_: row["score"] >= THRESHOLD)
+
+    assert row.alone.metric("recall").difference == (0, 0, 0)
+    assert row.alone.metric("precision").difference == (0, 0, 0)
+    [note] = scene.rows("select reason from round_issues where reason like 'challenger%'")
+    assert "flags the same items as the classifier, all 2,000 alike" in note["reason"]
+
+
+@pytest.mark.parametrize("flags", [False, True], ids=["nothing", "everything"])
+def test_a_challenger_that_flags_nothing_or_everything_is_told(database, flags):
+    scene = challenged(database)
+
+    row = play(scene, 1, lambda *_: flags)
+
+    what = "everything" if flags else "nothing"
+    [note] = scene.rows("select reason from round_issues where reason like 'challenger%'")
+    assert f"flags {what} of 2,000 items" in note["reason"]
+    precision, recall, _ = row.alone.metrics
+    assert recall.challenger == ((1, 1, 1) if flags else (0, 0, 0))
+    if not flags:
+        assert precision.difference is None
+        assert precision.reason == "nothing was predicted positive (TP + FP = 0)"
+
+
+def test_the_second_wave_has_its_decisions_too(database):
+    sample = Sample(max_labels=200, cells=Cells(flagged=5, passed=8), second_wave=0.4)
+    scene = challenged(database, sample=sample)
+    play(scene, 1)
+
+    drawn = {row["id"]: row["challenged"] for row in scene.rows("select id, challenged from items")}
+
+    waves = scene.rows("select sum(first_wave) f, sum(planned) p from strata")[0]
+    assert waves["f"] < waves["p"]
+    assert len(drawn) == waves["p"]
+    of = {row["id"]: row["v8"] for row in scene.source.rows}
+    assert all(bool(flags) is of[item] for item, flags in drawn.items())
+
+
+def test_people_are_told_nothing_of_it(database):
+    scene = challenged(database)
+    play(scene, 1)
+
+    tasks = [task for sent in scene.labeler.sent.values() for task in sent.values()]
+
+    assert tasks
+    assert all(set(task.shown) == {"text"} for task in tasks)
+    shown = scene.rows("select shown from payloads")
+    assert not any("v8" in str(row["shown"]) for row in shown)
+
+
+def test_no_notice_and_no_alert_comes_of_it(database):
+    scene = challenged(database)
+    for number in (1, 2):
+        play(scene, number)
+
+    assert report_of(scene, 2)["notices"] == []
+    assert report_of(scene, 2)["status"] == "learning"
+    assert scene.rows("select * from concerns") == []

@@ -1,0 +1,99 @@
+"""A round keeps to the snapshot that it was drawn from, for as long as that is there."""
+
+from __future__ import annotations
+
+import pytest
+from deltalake import DeltaTable
+
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.state import RoundState
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
+from tests.sources.lake_tables import Delta
+
+TWO_WAVES = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return Delta(tmp_path)
+
+
+@pytest.fixture
+def scene(database, lake):
+    scene = Scene(database, settings(sample=TWO_WAVES), source=lake.source())
+    rows, scene.truth = week_of_rows(MONDAY - WEEK, count=4000, share=0.2)
+    lake.write(rows)
+    return scene
+
+
+def rewrite(lake, *, suffix, text):
+    """Put other rows into the place of those of the week."""
+    rows, _ = week_of_rows(MONDAY - WEEK, count=4000, share=0.2)
+    others = [{**row, "id": f"{row['id']}{suffix}", "text": text} for row in rows]
+    lake.write(others, mode="overwrite")
+
+
+def clean_up(lake):
+    DeltaTable(lake.address).vacuum(0, dry_run=False, enforce_retention_duration=False)
+
+
+def texts(scene):
+    """What is out, by item."""
+    return {
+        task.item_id: task.shown["text"]
+        for tasks in scene.labeler.sent.values()
+        for task in tasks.values()
+    }
+
+
+def test_a_second_wave_shows_the_rows_of_the_draw_though_the_table_was_rewritten(scene, lake):
+    scene.run(1)
+    first = texts(scene)
+    rewrite(lake, suffix="", text="another text")
+
+    scene.answer()
+    scene.run()
+
+    assert scene.round(1).snapshot == "0"
+    assert len(texts(scene)) > len(first)
+    assert not any(text == "another text" for text in texts(scene).values())
+
+
+def test_a_second_wave_takes_the_newest_rows_where_the_snapshot_is_gone(scene, lake):
+    scene.run(1)
+    first = texts(scene)
+    rewrite(lake, suffix="", text="another text")
+    clean_up(lake)
+
+    scene.answer()
+    scene.run()
+
+    later = {item: text for item, text in texts(scene).items() if item not in first}
+    assert later
+    assert set(later.values()) == {"another text"}
+
+
+def test_a_round_that_is_done_again_is_drawn_from_the_snapshot_it_had(scene, lake):
+    scene.run(1)
+    before = {row["id"] for row in scene.rows("select id from items")}
+    rewrite(lake, suffix="x", text="")
+    again = Scene(scene.database, settings(sample=TWO_WAVES, snapshot="0"), source=lake.source())
+    again.name = "again"
+
+    again.run(1)
+
+    redrawn = again.round(1)
+    assert (redrawn.state, redrawn.snapshot) == (RoundState.LABELING, "0")
+    ids = again.rows("select id from items where round_id = :id", id=redrawn.id)
+    assert not any(row["id"].endswith("x") for row in ids)
+    assert len(ids) == len(before)
+
+
+def test_a_round_whose_snapshot_is_gone_is_drawn_from_the_newest(scene, lake):
+    rewrite(lake, suffix="x", text="")
+    clean_up(lake)
+    scene.settings = settings(sample=TWO_WAVES, snapshot="0")
+
+    scene.run(1)
+
+    assert scene.round(1).snapshot == str(DeltaTable(lake.address).version())

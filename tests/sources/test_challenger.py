@@ -1,0 +1,175 @@
+"""A challenger's decisions in the same predictions: read in the scan, refused or told."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import duckdb
+import pytest
+from pydantic import ValidationError
+
+from monitor.domain.adapters import SourceSettings
+from monitor.domain.model import BandEdges
+from monitor.domain.refused_setting import SettingRefused
+from monitor.files.relations import opened
+from monitor.sources.duckdb import DuckdbSource
+from monitor.testing import ChallengerContract, MemorySource
+from tests.sources.prediction_files import (
+    COLUMNS,
+    TWO,
+    WEEK,
+    as_texts,
+    copy_to,
+    parquet_source,
+    settings_with,
+    write_csv,
+)
+
+HEADER = ("mail_id", "scored_at", "score", "text", "other")
+DECISIONS = {True: "yes", False: "no", None: ""}
+BY_CLASS = {"challenger": {"predicted": "other"}, "positive": "yes", "negative": "no"}
+ROWS = (
+    "select 'i' || i mail_id, timestamptz '2026-03-03 00:00:00Z' scored_at, i / 100 score, 't' text"
+)
+
+
+def with_decisions(rows):
+    return [
+        (*text, DECISIONS[row["other"]]) for text, row in zip(as_texts(rows), rows, strict=True)
+    ]
+
+
+class TestMemorySource(ChallengerContract):
+    def challenged_source(self, rows):
+        return MemorySource(rows, threshold=0.5, challenger="other")
+
+
+class TestCsv(ChallengerContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def challenged_source(self, rows):
+        write_csv(self.folder / "p.csv", with_decisions(rows), HEADER)
+        return DuckdbSource(settings_with(path="p.csv", **BY_CLASS), self.folder)
+
+
+class TestParquetByScore(ChallengerContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def challenged_source(self, rows):
+        write_csv(self.folder / "p.csv", with_decisions(rows), HEADER)
+        copy_to(
+            self.folder / "p.parquet",
+            "select mail_id, cast(scored_at as timestamptz) scored_at, "
+            "cast(score as double) score, text, case other when 'yes' then 80.0 when 'no' "
+            "then 20.0 end as other from read_csv(?, header = true, all_varchar = true)",
+            str(self.folder / "p.csv"),
+        )
+        by_score = {"score": "other", "threshold": 70}
+        return DuckdbSource(settings_with(challenger=by_score), self.folder)
+
+
+def test_a_window_drawn_again_by_bands_has_the_same_decisions(tmp_path):
+    source = parquet_source(
+        tmp_path,
+        f"{ROWS}, (i % 3)::double other from range(100) t(i)",
+        challenger={"score": "other", "threshold": 2},
+    )
+    bands = BandEdges((0.7,), (0.2,)).strata()
+    before = source.scan(WEEK, TWO, 1000, "s")
+
+    again = source.scan_again(before, bands, 5, "s")
+
+    assert again == source.scan(WEEK, bands, 5, "s")
+    assert again.challenged == before.challenged
+    assert before.challenged.flagged == 33
+
+
+@pytest.mark.parametrize("value", ["null", "'nan'::double", "'infinity'::double"])
+def test_a_score_that_is_no_number_is_no_decision(tmp_path, value):
+    source = parquet_source(
+        tmp_path,
+        f"{ROWS}, case when i < 10 then {value} else i / 50 end other from range(100) t(i)",
+        challenger={"score": "other", "threshold": 1},
+    )
+
+    frame = source.scan(WEEK, TWO, 100, "s")
+
+    assert (frame.size, frame.challenged.flagged, frame.challenged.undecided) == (100, 50, 10)
+    assert (frame.challenged.low, frame.challenged.high) == (0.2, 1.98)
+
+
+@pytest.mark.parametrize(
+    ("challenger", "said"),
+    [
+        ({"score": "v8", "threshold": 0.7}, "has no column 'v8' (challenger.score)"),
+        ({"predicted": "v8"}, "has no column 'v8' (challenger.predicted)"),
+        ({"score": "text", "threshold": 0.7}, "column 'text' (challenger.score) is VARCHAR"),
+    ],
+)
+def test_a_column_that_cannot_serve_costs_the_comparison_and_not_the_window(
+    tmp_path, challenger, said
+):
+    columns = {**COLUMNS, "show": []}
+    source = parquet_source(
+        tmp_path, f"{ROWS} from range(100) t(i)", challenger=challenger, columns=columns
+    )
+
+    frame = source.scan(WEEK, TWO, 100, "s")
+
+    assert frame.size == 100
+    assert frame.challenged is None
+    assert said in frame.challenger_fault
+
+
+@pytest.mark.parametrize(
+    ("challenger", "said"),
+    [
+        ({}, "wanted either score with threshold, or predicted"),
+        ({"score": "v8", "threshold": 1, "predicted": "p"}, "wanted either score"),
+        ({"score": "v8"}, "score and threshold go together"),
+        ({"threshold": 0.5}, "score and threshold go together"),
+        ({"score": "score", "threshold": 0.5}, "it flags by the classifier's own rule"),
+        ({"score": "text", "threshold": 0.5}, "'text' is also in columns.show"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(challenger, said):
+    with pytest.raises((ValidationError, SettingRefused), match=said):
+        settings_with(challenger=challenger)
+
+
+def test_another_threshold_of_the_same_score_is_a_challenger(tmp_path):
+    source = parquet_source(
+        tmp_path, f"{ROWS} from range(100) t(i)", challenger={"score": "score", "threshold": 0.9}
+    )
+
+    frame = source.scan(WEEK, TWO, 100, "s")
+
+    assert (frame.flagged_size, frame.challenged.flagged) == (50, 10)
+
+
+def test_the_scan_stays_one_statement_over_the_rows(tmp_path):
+    source = parquet_source(
+        tmp_path,
+        f"{ROWS}, i / 50 other from range(100) t(i)",
+        challenger={"score": "other", "threshold": 1},
+    )
+    with opened(source.files) as table:
+        sql, parameters = source._query(table).scan(WEEK, TWO, 10, "s", {})
+
+    with duckdb.connect() as connection:
+        assert len(connection.extract_statements(sql)) == 1
+    assert sql.count(table.relation) == 1
+    assert parameters["challenger"] == 1
+
+
+def test_a_source_without_challengers_refuses_one_by_name():
+    class Other(SourceSettings):
+        kind: Literal["other"] = "other"
+
+    with pytest.raises(ValidationError, match=r"challenger\n  Extra inputs are not permitted"):
+        Other.model_validate({"challenger": {"predicted": "v8"}})
+    assert Other().challenged_by is None

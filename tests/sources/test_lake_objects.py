@@ -1,0 +1,142 @@
+"""Tables of a lake in a store of objects: a real server on loopback that speaks S3."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from datetime import timedelta
+
+import boto3
+import pytest
+from botocore.exceptions import BotoCoreError
+from deltalake import write_deltalake
+from pyiceberg.catalog import load_catalog
+
+from monitor.domain.errors import SourceUnavailable
+from monitor.sources.lake.settings import LakeSettings
+from monitor.sources.lake.source import LakeSource
+from tests.servers import free_port
+from tests.sources.lake_tables import COLUMNS, arrow, mails
+from tests.sources.prediction_files import TWO, WEEK
+
+KEYS = {"access": "monitor", "secret": "not-to-be-shown"}
+SECONDS = 30
+
+
+@pytest.fixture(scope="module")
+def objects():
+    """The address of a server with the bucket `lake`."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _make_bucket(url)
+            yield url
+        finally:
+            server.kill()
+
+
+def _make_bucket(url):
+    client = boto3.client(
+        "s3",
+        endpoint_url=url,
+        aws_access_key_id=KEYS["access"],
+        aws_secret_access_key=KEYS["secret"],
+        region_name="us-east-1",
+    )
+    until = time.monotonic() + SECONDS
+    while True:
+        try:
+            client.create_bucket(Bucket="lake")
+        except BotoCoreError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+def storage(url):
+    return {
+        "aws_endpoint_url": url,
+        "aws_access_key_id": KEYS["access"],
+        "aws_secret_access_key": KEYS["secret"],
+        "aws_region": "us-east-1",
+        "aws_allow_http": True,
+    }
+
+
+def delta(url, folder, **changes):
+    settings = {"delta": "s3://lake/predictions", "storage": storage(url), **changes}
+    return source(settings, folder)
+
+
+def iceberg(url, folder, **changes):
+    return source(
+        {"iceberg": "mail.predictions", "catalog": catalog(url, folder), **changes}, folder
+    )
+
+
+def catalog(url, folder):
+    return {
+        "name": "lake",
+        "type": "sql",
+        "uri": f"sqlite:///{folder}/catalog.db",
+        "warehouse": "s3://lake/warehouse",
+        "s3.endpoint": url,
+        "s3.access-key-id": KEYS["access"],
+        "s3.secret-access-key": KEYS["secret"],
+        "s3.region": "us-east-1",
+    }
+
+
+def source(settings, folder):
+    return LakeSource(
+        LakeSettings.model_validate({"columns": COLUMNS, "threshold": 0.5, **settings}), folder
+    )
+
+
+def write_delta(url, folder, rows):
+    options = {
+        key: str(value).lower() if value is True else value for key, value in storage(url).items()
+    }
+    options["aws_conditional_put"] = "etag"
+    write_deltalake("s3://lake/predictions", arrow(rows), mode="append", storage_options=options)
+
+
+def write_iceberg(url, folder, rows):
+    there = load_catalog(**catalog(url, folder))
+    there.create_namespace_if_not_exists("mail")
+    there.create_table_if_not_exists("mail.predictions", arrow(rows).schema).append(arrow(rows))
+
+
+LAKES = {"delta": (delta, write_delta), "iceberg": (iceberg, write_iceberg)}
+
+
+@pytest.mark.parametrize("kind", LAKES)
+def test_a_lake_in_a_store_of_objects_is_read(objects, tmp_path, kind):
+    make, write = LAKES[kind]
+    write(objects, tmp_path, mails(20))
+    lake = make(objects, tmp_path)
+
+    frame = lake.scan(WEEK, TWO, 5, "s")
+
+    assert frame.size == 20
+    assert lake.at(frame.snapshot).show(["m3"], WEEK) == {"m3": {"text": "mail 3"}}
+
+
+@pytest.mark.parametrize("kind", LAKES)
+def test_a_store_of_objects_that_is_down_makes_a_round_wait_and_no_key_is_told(
+    objects, tmp_path, kind
+):
+    make, write = LAKES[kind]
+    write(objects, tmp_path, mails(20))
+    nowhere = f"http://127.0.0.1:{free_port()}"
+
+    with pytest.raises(SourceUnavailable) as caught:
+        make(nowhere, tmp_path, timeout=timedelta(seconds=60)).scan(WEEK, TWO, 5, "s")
+
+    assert "predictions" in str(caught.value)
+    assert KEYS["secret"] not in str(caught.value)

@@ -1,0 +1,332 @@
+"""The views that dashboards read say what the program says, of rounds in every state."""
+
+import re
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+from sqlalchemy import insert, select, text, update
+
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import Answer, LabelEvent, LabelKind
+from monitor.domain.report import RoundReport
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.state import RoundState
+from monitor.rounds.open_rounds import open_rounds
+from monitor.rounds.reporting.report import find_row
+from monitor.storage import effect_store, label_store, report_store, round_store
+from monitor.storage.tables import alerts, effects, monitors, rounds
+from tests.rounds.scene import LIMITS, Scene, settings
+from tests.storage.released.write import play
+
+SAMPLE = Sample(max_labels=60, bands=Bands(flagged=1, passed=1))
+
+
+def rows(database, query, **values):
+    with database.read() as connection:
+        return [dict(row) for row in connection.execute(text(query), values).mappings()]
+
+
+def results(database):
+    """Rows of ``round_results``, by the number of the round."""
+    return {row["round"]: row for row in rows(database, "select * from round_results")}
+
+
+def as_time(found):
+    """SQLite has times as texts, in UTC."""
+    return found if isinstance(found, datetime) else datetime.fromisoformat(f"{found}+00:00")
+
+
+def share_of(told):
+    """Evidence of a report as a share of what fires; None where it gathered none."""
+    if told.log_evidence is None:
+        return None
+    return pytest.approx(told.log_evidence / told.log_threshold)
+
+
+@pytest.fixture
+def played(database):
+    """A store with a round in each state; rounds 1 and 2 closed under an alert, 5 without one."""
+    play(database)
+    return database
+
+
+@pytest.fixture
+def corrected(database):
+    """A scene whose second round got a second version by labels that changed."""
+    scene = Scene(database, settings(limits=LIMITS, sample=SAMPLE))
+    scene.play(1, count=400)
+    scene.play(2, count=400)
+    for item in sorted(scene.truth)[:200]:
+        scene.labeler.answers[item] = Answer.NEGATIVE
+    for item in sorted(scene.truth)[400:]:
+        if item in scene.labeler.answers:
+            scene.labeler.answers[item] = Answer.NEGATIVE
+    scene.run()
+    assert scene.round(2).version == 2
+    return scene
+
+
+def test_each_closed_round_has_the_figures_of_its_newest_report(corrected):
+    found = results(corrected.database)
+
+    for number in (1, 2):
+        round_ = corrected.round(number)
+        row = found[number]
+        with corrected.database.read() as connection:
+            payload = report_store.read_report(connection, round_.id, round_.version)
+        report = RoundReport.model_validate(payload)
+        for metric in ("precision", "recall", "prevalence"):
+            for basis in ("round", "pooled"):
+                told = find_row(report.estimates, metric, basis)
+                assert told is not None
+                shown = [row[f"{metric}_{basis}_{end}"] for end in ("point", "low", "high")]
+                assert shown == [told.point, told.low, told.high]
+        for watched in report.evidence:
+            assert row[f"{watched.metric}_limit"] == watched.limit
+            assert row[f"{watched.metric}_evidence"] == share_of(watched)
+        assert (row["status"], row["version"]) == (report.status, report.version)
+        assert (row["size"], row["flagged"]) == (report.size, report.flagged)
+        assert row["flagged_rate"] == pytest.approx(report.flagged / report.size)
+        labels = ("planned", "labeled", "declined", "unanswered")
+        assert {name: row[name] for name in labels} == {
+            name: sum(getattr(part, name) for part in report.strata) for name in labels
+        }
+        hours = ("half_hours", "most_hours", "last_hours")
+        assert {name: row[name] for name in hours} == {
+            name: getattr(report.answers, name) for name in hours
+        }
+        assert (row["threshold"], row["model_version"]) == (0.5, None)
+        assert as_time(row["slot"]) == report.slot
+
+
+def test_all_rounds_are_there_and_those_without_an_estimate_have_none(played):
+    found = results(played)
+
+    nothing = {
+        number: {
+            name: value
+            for name, value in row.items()
+            if value is not None
+            and re.match(r"precision|recall|prevalence|labeled|declined|unanswered|version", name)
+        }
+        for number, row in found.items()
+    }
+    states = {number: row["state"] for number, row in found.items()}
+    assert states == {
+        1: "closed",
+        2: "closed",
+        3: "abandoned",
+        4: "skipped",
+        5: "closed",
+        6: "labeling",
+        7: "open",
+    }
+    assert {number: row["status"] for number, row in found.items() if number not in {1, 2, 5}} == {
+        3: "stale",
+        4: None,
+        6: None,
+        7: None,
+    }
+    assert sorted(number for number, there in nothing.items() if not there) == [3, 4, 6, 7]
+    assert (found[6]["planned"], found[4]["planned"], found[7]["size"]) == (20, None, None)
+
+
+def test_the_status_is_what_the_newest_report_says(played):
+    before = rows(played, "select * from monitor_status")
+    with played.write() as connection:  # nobody labels the sixth round
+        connection.execute(
+            update(rounds).where(rounds.c.number.in_((5, 6))).values(state=RoundState.SKIPPED)
+        )
+    after = rows(played, "select * from monitor_status")
+
+    [old], [new] = before, after
+    assert (old["monitor"], old["status"], old["reported_round"]) == ("mail", "alert", 5)
+    assert (new["status"], new["reported_round"], new["estimated_round"]) == ("stale", 3, 2)
+    assert (old["newest_round"], old["newest_state"]) == (7, "open")
+    assert old["sentence"].startswith("Window 2025-03-24 to 2025-03-31: precision")
+    assert "no estimate" in new["sentence"]
+
+
+def test_an_open_alert_is_counted_until_a_person_ends_it(played):
+    [before] = rows(played, "select * from monitor_status")
+    [fired] = rows(played, "select min(fired_at) as at from open_alerts")
+    with played.write() as connection:
+        connection.execute(update(alerts).values(state="resolved"))
+    [after] = rows(played, "select * from monitor_status")
+
+    assert before["open_alerts"] > 0
+    assert before["alert_since"] == fired["at"]
+    assert (after["open_alerts"], after["alert_since"]) == (0, None)
+    assert after["status"] == "alert"  # what the newest report says, until there is a newer one
+
+
+def test_the_figures_of_a_monitor_are_those_of_its_newest_estimate(corrected):
+    corrected.week(3, count=400)
+    corrected.run(3)
+
+    [status] = rows(corrected.database, "select * from monitor_status")
+    row = results(corrected.database)[2]
+
+    shown = [name for name in status if re.search(r"^(precision|recall)_", name)]
+    assert {name: status[name] for name in shown} == {name: row[name] for name in shown}
+    assert {"precision_pooled_point", "recall_limit", "recall_evidence"} < set(shown)
+    assert (status["estimated_round"], status["newest_round"]) == (2, 3)
+
+
+def test_a_round_that_lies_ahead_is_not_the_newest(corrected):
+    ahead = datetime.now(corrected.now.tzinfo) + timedelta(days=1)
+    with corrected.database.write() as connection:
+        connection.execute(update(rounds).where(rounds.c.number == 2).values(slot=ahead))
+
+    [status] = rows(corrected.database, "select * from monitor_status")
+
+    assert [status[f"{name}_round"] for name in ("newest", "reported", "estimated")] == [1, 1, 1]
+
+
+def test_a_monitor_without_a_round_has_no_status(played):
+    with played.write() as connection:
+        name = {"name": "new", "created_at": datetime.fromisoformat("2025-03-03T06:00:00+00:00")}
+        connection.execute(insert(monitors).values(name))
+
+    [status] = rows(played, "select * from monitor_status where monitor = 'new'")
+
+    assert {name for name, value in status.items() if value not in {None, 0}} == {"monitor"}
+
+
+def test_evidence_is_a_share_of_what_fires_by_the_newest_version(corrected):
+    found = rows(corrected.database, "select * from latest_evidence order by round, metric")
+
+    assert [(row["round"], row["metric"]) for row in found] == [
+        *((1, "precision"), (1, "recall"), (2, "precision"), (2, "recall"))
+    ]
+    for row in found:
+        round_ = corrected.round(row["round"])
+        with corrected.database.read() as connection:
+            payload = report_store.read_report(connection, round_.id, round_.version)
+        told = RoundReport.model_validate(payload).evidence
+        [same] = [one for one in told if one.metric == row["metric"]]
+        assert (row["version"], row["limit"]) == (round_.version, same.limit)
+        assert row["share"] == share_of(same)
+    assert found[2]["share"] > 1  # by the labels of today
+
+
+def test_evidence_is_unknown_at_first_and_while_an_alert_is_open(played):
+    found = rows(
+        played,
+        "select round, share from latest_evidence where metric = 'precision' order by round",
+    )
+
+    [fired] = rows(played, "select fired_in_round from open_alerts where metric = 'precision'")
+    assert [(row["round"], row["share"] is None) for row in found] == [
+        *((1, True), (2, False), (5, True))
+    ]
+    assert fired == {"fired_in_round": 2}
+    assert found[1]["share"] >= 1
+
+
+def test_rounds_that_wait_have_the_answers_that_status_counts(database):
+    rng = np.random.default_rng(7)
+    scene = Scene(database, settings(sample=SAMPLE))
+    scene.week(1, count=400)
+    scene.run(1)
+    with database.write() as connection:
+        [one] = round_store.find_rounds(connection)
+        keys = sorted(label_store.all_tasks(connection, [one.id]))
+        for minute in range(150):
+            answer = [*Answer, None][rng.integers(len(Answer) + 1)]
+            said = LabelEvent(
+                keys[rng.integers(len(keys))],
+                ("ada", "bob")[rng.integers(2)],
+                answer,
+                kind=LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN,
+                at=scene.now + timedelta(minutes=minute),
+            )
+            label_store.add_events(connection, "memory", [said], scene.now)
+
+    [waiting] = rows(database, "select * from waiting_rounds")
+    with database.read() as connection:
+        [told] = open_rounds(connection, "mail")
+
+    assert (waiting["wanted"], waiting["answered"]) == (told.wanted, told.answered)
+    assert 0 < told.answered < told.wanted
+    assert as_time(waiting["deadline"]) == told.deadline
+    assert as_time(waiting["since"]) == scene.now
+
+
+def test_of_two_waves_those_items_wait_that_are_out(database):
+    scene = Scene(database, settings(sample=Sample(max_labels=100)))
+    scene.week(1, count=4000, share=0.2)
+    scene.run(1)
+
+    [waiting] = rows(database, "select * from waiting_rounds")
+    with database.read() as connection:
+        [told] = open_rounds(connection, "mail")
+
+    assert told.items_to_come > 0
+    assert (waiting["wanted"], waiting["answered"]) == (told.wanted, 0)
+    assert as_time(waiting["second_wave_at"]) == told.second_wave_at
+
+
+def test_a_round_without_predictions_waits_with_the_reason(database):
+    scene = Scene(database, settings(sample=SAMPLE))
+    with pytest.raises(SourceRefused):
+        scene.run(1)
+
+    [waiting] = rows(database, "select * from waiting_rounds")
+
+    assert (waiting["state"], waiting["wanted"], waiting["answered"]) == ("open", None, 0)
+    assert "no predictions" in waiting["reason"]
+
+
+def test_a_queue_whose_first_effect_needs_somebody_is_dead(played):
+    before = {
+        row["sink"]: bool(row["dead"]) for row in rows(played, "select * from waiting_effects")
+    }
+    with played.write() as connection:
+        head = select(effects.c.id).where(effects.c.sink == "ops", effects.c.status == "waiting")
+        first = connection.execute(head.order_by(effects.c.id).limit(1)).scalar_one()
+        connection.execute(update(effects).where(effects.c.id == first).values(status="dead"))
+    after = rows(played, "select * from waiting_effects")
+    with played.read() as connection:
+        told = effect_store.find_waiting(connection)
+
+    assert before["ops"] is False
+    assert {row["sink"]: bool(row["dead"]) for row in after} == {
+        waiting.sink: waiting.dead for waiting in told
+    }
+    assert {row["sink"] for row in after if row["dead"]} == {"ops"}
+
+
+def test_a_round_is_found_in_mlflow_once_it_is_there(played):
+    with played.write() as connection:
+        of_first = select(rounds.c.id).where(rounds.c.number == 1).scalar_subquery()
+        connection.execute(
+            update(effects)
+            .where(effects.c.round_id == of_first, effects.c.kind == "round_run")
+            .values(receipt="experiments/3/runs/ab12")
+        )
+
+    found = results(played)
+
+    assert (found[1]["mlflow_run"], found[2]["mlflow_run"]) == ("experiments/3/runs/ab12", None)
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from round_results where monitor = 'mail'",
+        "select * from monitor_status",
+        "select * from waiting_rounds",
+        "select * from latest_evidence where monitor = 'mail'",
+        "select * from latest_estimates where monitor = 'mail'",
+    ],
+)
+def test_a_dashboard_reads_no_growing_table_from_end_to_end(played, query):
+    with played.read() as connection:
+        plan = connection.exec_driver_sql(f"explain query plan {query}").all()
+
+    scanned = [row.detail.split()[1] for row in plan if row.detail.startswith("SCAN")]
+    assert any(row.detail.startswith("SEARCH") for row in plan)
+    assert [table for table in scanned if table != "m"] == []  # the monitors

@@ -1,0 +1,78 @@
+"""docs/evaluate.md is true: its code prints what it shows, and feeds a monitor."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from monitor.config.load import load_config
+from monitor.domain.settings import ReferenceMatrix
+from tests.cli.workplace import PEOPLE, Workplace
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/evaluate.md").read_text(encoding="utf-8")
+BEFORE = """\
+import warnings
+
+warnings.simplefilter("ignore")
+from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry
+
+from monitor.evaluation.plugin import PrMonitorEvaluator
+
+_model_evaluation_registry.register("pr_monitor", PrMonitorEvaluator)
+"""  # as an installation does
+AFTER = """
+print(result.artifacts["pr_monitor_reference"].content.splitlines()[-1])
+"""
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.server
+def test_the_pages_code_prints_what_the_page_shows(tmp_path):
+    program = "\n".join([BEFORE, *blocks("python"), AFTER])
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "MLFLOW_DISABLE_TELEMETRY": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout == "".join([*blocks("text"), *blocks("yaml")])
+
+
+def test_the_reference_that_the_page_shows_is_what_a_monitor_plans_by(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [line] = blocks("yaml")
+    place = Workplace(tmp_path)
+    place.predictions()
+    place.config(PEOPLE, reference=("    labeling", f"    {line}    labeling"))
+
+    plan = place.run("plan")
+
+    [monitor] = load_config(tmp_path / "config.yaml").monitors
+    assert isinstance(monitor.reference, ReferenceMatrix)
+    assert f"reference: {{tp: {monitor.reference.tp}, " in line
+    assert "the labeled reference" in plan.out
+
+
+def test_every_setting_of_the_evaluator_stands_on_the_page():
+    source = (ROOT / "monitor/evaluation/mlflow_run.py").read_text()
+    [lists] = re.findall(r"_DRAWN = .*\n_SETTINGS = .*", source)
+    names = re.findall(r'"(\w+)"', lists)
+
+    missing = [name for name in names if f"`{name}" not in PAGE and f'"{name}"' not in PAGE]
+
+    assert len(names) == 10
+    assert not missing

@@ -1,0 +1,127 @@
+"""Which version an alias names, asked of a real MLflow server and of a SQLite file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.errors import RegistryUnavailable
+from monitor.tracking import aliases as module
+from monitor.tracking.aliases import MlflowAliases
+from monitor.tracking.connection import load_mlflow
+from monitor.tracking.mlflow import MlflowSettings
+from tests.tracking.conftest import Stub
+
+load_mlflow()  # without its telemetry, before anything else imports it
+
+from mlflow import MlflowClient  # noqa: E402
+
+pytestmark = pytest.mark.server
+
+
+def aliases_of(url, **more):
+    return MlflowAliases(MlflowSettings(tracking_uri=url, timeout=timedelta(seconds=10), **more))
+
+
+def with_versions(client, name):
+    client.create_registered_model(name)
+    for _ in range(2):
+        client.create_model_version(name, source="s3://models/somewhere")
+    client.set_registered_model_alias(name, "champion", "1")
+
+
+def test_a_server_is_asked_once_for_what_an_alias_names(proxy, client, prefix):
+    with_versions(client, prefix)
+    aliases = aliases_of(proxy.url)
+
+    before = aliases.version_of(f"models:/{prefix}@champion")
+    client.set_registered_model_alias(prefix, "champion", "2")
+    after = aliases.version_of(f"models:/{prefix}@champion")
+
+    assert (before, after) == ("1", "2")
+    assert aliases.is_cheap
+    assert len(proxy.seen) == 2
+
+
+def test_an_alias_or_a_model_that_is_not_there_names_none(mlflow_url, client, prefix):
+    with_versions(client, prefix)
+    aliases = aliases_of(mlflow_url)
+
+    assert aliases.version_of(f"models:/{prefix}@nobody") is None
+    assert aliases.version_of(f"models:/{prefix}-nowhere@champion") is None
+
+
+def test_names_that_mean_something_in_an_address_find_their_model(mlflow_url, client, prefix):
+    name = f"{prefix} & co?"
+    with_versions(client, name)
+
+    assert aliases_of(mlflow_url).version_of(f"models:/{name}@champion") == "1"
+
+
+def test_a_registry_in_a_file_elsewhere_is_asked_by_a_process_of_its_own(mlflow_url, tmp_path):
+    registry = f"sqlite:///{tmp_path / 'registry.db'}"
+    with_versions(MlflowClient(registry, registry), "mail")
+    aliases = aliases_of(mlflow_url, registry_uri=registry)
+
+    found = [aliases.version_of(f"models:/mail@{name}") for name in ("champion", "nobody")]
+
+    assert found == ["1", None]
+    assert not aliases.is_cheap
+
+
+def test_a_file_that_is_not_there_yet_is_not_made_by_looking(tmp_path):
+    aliases = aliases_of(f"sqlite:///{tmp_path / 'mlflow.db'}")
+
+    with pytest.raises(RegistryUnavailable, match="there is no such file yet"):
+        aliases.version_of("models:/mail@champion")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("status", [200, 401, 403, 404, 500, 503])
+def test_an_answer_that_says_nothing_of_the_alias_is_no_answer(status):
+    with (
+        Stub(status, body=b"<html>") as stub,
+        pytest.raises(RegistryUnavailable, match=f"it answers {status}"),
+    ):
+        aliases_of(stub.url).version_of("models:/mail@champion")
+
+
+def test_a_registry_that_does_not_answer_is_waited_for_once_a_minute(monkeypatch):
+    with Stub(200, wait=30) as stub:
+        aliases = MlflowAliases(MlflowSettings(tracking_uri=stub.url, timeout=timedelta(seconds=1)))
+        begun = time.monotonic()
+        for _ in range(20):
+            with pytest.raises(RegistryUnavailable, match="does not tell"):
+                aliases.version_of("models:/mail@champion")
+        took = time.monotonic() - begun
+
+    assert 1 <= took < 10
+
+
+def test_it_is_asked_again_after_a_while(proxy, client, prefix, monkeypatch):
+    with_versions(client, prefix)
+    aliases = aliases_of(proxy.url)
+    proxy.fault("dropped", "alias", times=1)
+    monkeypatch.setattr(module, "PAUSE", 0)
+
+    with pytest.raises(RegistryUnavailable):
+        aliases.version_of(f"models:/{prefix}@champion")
+
+    assert aliases.version_of(f"models:/{prefix}@champion") == "1"
+
+
+def test_a_process_that_cannot_say_has_its_reason_told(tmp_path, monkeypatch):
+    (tmp_path / "mlflow.db").write_text("no database")
+    aliases = aliases_of(f"sqlite:///{tmp_path / 'mlflow.db'}")
+
+    with pytest.raises(RegistryUnavailable, match="file is not a database"):
+        aliases.version_of("models:/mail@champion")
+
+    monkeypatch.setattr(module, "COMMAND", (sys.executable, "-c", "raise SystemExit(3)"))
+    monkeypatch.setattr(module, "PAUSE", 0)
+    with pytest.raises(RegistryUnavailable, match="ended with 3"):
+        aliases.version_of("models:/mail@champion")

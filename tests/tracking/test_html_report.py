@@ -1,0 +1,99 @@
+"""The report of a round in a real MLflow: the same bytes again, and a link that opens it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from monitor.domain.model import EffectKind
+from monitor.report.html import report_html
+from tests.service.pages.browsers import chromium
+from tests.tracking.conftest import handler_for
+from tests.tracking.reports import make_effect, make_report, segments
+from tests.tracking.test_curve_figures import CURVES, P3
+
+pytestmark = pytest.mark.server
+ROUND = EffectKind.ROUND_RUN
+
+
+def the_run(client, prefix):
+    experiment = client.get_experiment_by_name(f"{prefix}/mail-travel")
+    [run] = client.search_runs([experiment.experiment_id])
+    return run
+
+
+def html_of(client, run, folder):
+    folder.mkdir(exist_ok=True)
+    return Path(client.download_artifacts(run.info.run_id, "report.html", str(folder))).read_bytes()
+
+
+def test_the_report_is_a_file_of_the_run_and_byte_for_byte_the_same_when_written_again(
+    handler, client, prefix, mlflow_url, tmp_path
+):
+    report = make_report(12, p3=P3, curves=CURVES)
+    handler.deliver(make_effect(ROUND, report))
+    first = html_of(client, the_run(client, prefix), tmp_path / "first")
+
+    again = replace(make_effect(ROUND, report), has_failed=True)
+    handler_for(mlflow_url, prefix).deliver(again)
+
+    assert first == html_of(client, the_run(client, prefix), tmp_path / "again")
+    assert first == report_html(report)
+
+
+def test_a_later_version_replaces_the_report(handler, client, prefix, tmp_path):
+    handler.deliver(make_effect(ROUND, make_report(2)))
+    handler.deliver(make_effect(ROUND, make_report(2, version=2, shift=-0.1)))
+
+    found = html_of(client, the_run(client, prefix), tmp_path / "found")
+
+    assert "mail-travel, round 2, version 2" in found.decode()
+
+
+def test_a_report_that_cannot_be_made_keeps_no_round_from_mlflow(
+    handler, client, prefix, monkeypatch
+):
+    def broken(_):
+        message = "no such template"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr("monitor.tracking.html_report.report_html", broken)
+
+    handler.deliver(make_effect(ROUND, make_report(1)))
+
+    run = the_run(client, prefix)
+    files = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert run.info.status == "FINISHED"
+    assert files == {"timeline.svg", "counts.json", "report.json"}
+    assert "[Report]" not in run.data.tags["mlflow.note.content"]
+
+
+@pytest.mark.slow
+def test_the_link_in_the_description_opens_the_report_which_runs_nothing(
+    handler, client, prefix, mlflow_url
+):
+    hostile = "<img src=x onerror=document.title='ran'>"
+    report = make_report(12, p3=P3, curves=CURVES, segments=segments((hostile,), (hostile,)))
+    handler.deliver(make_effect(ROUND, report))
+    info = the_run(client, prefix).info
+
+    with chromium() as browser:
+        browser.driver.get(f"{mlflow_url}/#/experiments/{info.experiment_id}/runs/{info.run_id}")
+        browser.until(lambda: browser.has("a[href*='artifacts/report.html']"))
+        link = browser.find("a[href*='artifacts/report.html']").get_attribute("href")
+        browser.driver.get("about:blank")  # else only what is behind the # differs
+        browser.driver.get(link)
+        browser.until(lambda: browser.has("iframe"))
+        browser.driver.switch_to.frame(browser.find("iframe"))
+        browser.until(lambda: "Precision is 0.73" in browser.text("h1"))
+        title = browser.driver.title
+        asked = browser.requests()
+        styled = browser.driver.execute_script(
+            "return getComputedStyle(document.querySelector('.status')).fontWeight"
+        )
+
+    assert title != "ran"
+    assert styled == "700"
+    assert [one for one in asked if one.startswith("http") and not one.startswith(mlflow_url)] == []

@@ -1,0 +1,249 @@
+"""The page of a model version says how it stands, and leaves alone what people wrote there."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.model import EffectKind
+from monitor.domain.receipts import why_untagged
+from monitor.domain.report import Status
+from monitor.tracking import model_page
+from monitor.tracking.connection import load_mlflow
+from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from monitor.tracking.model_page import RoundLinks, with_our_part
+from tests.tracking.conftest import handler_for
+from tests.tracking.reports import center, make_effect, make_report
+from tests.tracking.test_mlflow import the_run
+
+load_mlflow()  # without its telemetry, before anything else imports it
+
+pytestmark = pytest.mark.server
+
+ROUND, FLEET, TAGS = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT, EffectKind.MODEL_TAGS
+LINKS = RoundLinks(
+    "#/round", "#/rounds", "http://host/#/rounds", "![timeline](get-artifact?path=t)"
+)
+
+
+@pytest.fixture
+def version(client, prefix):
+    """The URI of a registered version."""
+    client.create_registered_model(prefix)
+    client.create_model_version(prefix, source="s3://models/somewhere")
+    return f"models:/{prefix}/1"
+
+
+def page(client, prefix):
+    return client.get_model_version(prefix, "1")
+
+
+def deliver(handler, report, kinds=(ROUND, FLEET, TAGS)):
+    for kind in kinds:
+        receipt = handler.deliver(make_effect(kind, report))
+    return receipt
+
+
+def test_tags_say_how_a_version_stands_since_when_and_where_to_look(
+    handler, client, prefix, version
+):
+    deliver(handler, make_report(11, model=version))
+
+    tags = page(client, prefix).tags
+    assert tags["monitor.status"] == "alert"
+    assert tags["monitor.date"] == "2025-03-17"
+    assert tags["monitor.precision"].startswith(f"{center('precision', 11):.3f} [")
+    experiment = client.get_experiment_by_name(f"{prefix}/mail-travel").experiment_id
+    begin = f"{client.tracking_uri}/#/experiments/{experiment}/runs?workflowType=machine_learning&"
+    assert tags["monitor.link"].startswith(begin)
+
+
+def test_the_description_links_to_the_round_and_shows_its_picture(handler, client, prefix, version):
+    deliver(handler, make_report(11, model=version))
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    text = page(client, prefix).description
+    where = f"#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}?workflowType="
+    assert (
+        f"**ALERT since round 10.** Precision 0.74 (limit 0.8) · [Round 11, 2025-03-17]({where}"
+        in text
+    )
+    assert f"(get-artifact?path=timeline.svg&run_uuid={run.info.run_id})" in text
+
+
+def test_a_run_links_back_to_the_version(handler, client, prefix, version):
+    deliver(handler, make_report(1, model=version), [ROUND])
+
+    note = the_run(client, f"{prefix}/mail-travel").data.tags["mlflow.note.content"]
+    assert note.endswith(f"Model: [{version}](#/models/{prefix}/versions/1).")
+
+
+def test_publishing_twice_changes_nothing_and_takes_one_look(proxy, client, prefix, version):
+    handler = handler_for(proxy.url, prefix)
+    report = make_report(3, model=version)
+    deliver(handler, report)
+    before, seen = page(client, prefix), len(proxy.seen)
+
+    deliver(handler, report, [TAGS])
+
+    after = page(client, prefix)
+    assert (after.tags, after.description) == (before.tags, before.description)
+    assert after.last_updated_timestamp == before.last_updated_timestamp
+    assert len(proxy.seen) - seen == 1
+
+
+def test_a_round_takes_ten_requests_for_its_model(proxy, client, prefix, version):
+    handler = handler_for(proxy.url, prefix)
+    deliver(handler, make_report(1, model=version))
+    before = len(proxy.seen)
+
+    deliver(handler, make_report(2, model=version))
+
+    calls = proxy.seen[before:]
+    looks = [call for call in calls if "model-versions/get" in call]
+    writes = [call for call in calls if "model-versions/" in call and call not in looks]
+    # MLflow's client looks at the model before each write
+    assert (len(looks), len(writes), len(calls)) == (2, 4, 18 + 2 + 2 * 4), calls
+
+
+def test_what_people_wrote_about_a_version_stays(handler, client, prefix, version):
+    client.update_model_version(prefix, "1", "Trained by Ada.\n")
+    deliver(handler, make_report(1, model=version))
+    first = page(client, prefix).description
+    client.update_model_version(prefix, "1", f"{first}\n\nDo not use for Sundays.")
+
+    deliver(handler, make_report(2, model=version))
+
+    text = page(client, prefix).description
+    assert text.startswith("Trained by Ada.\n\n<!-- pr-monitor mail-travel: ")
+    assert text.endswith("-->\n\nDo not use for Sundays.")
+    assert ("Round 2," in text, "Round 1," in text) == (True, False)
+
+
+def test_two_monitors_of_one_version_have_a_part_each():
+    first = with_our_part("", make_report(1, monitor="a"), LINKS)
+
+    text = with_our_part(first, make_report(2, monitor="b"), LINKS)
+    text = with_our_part(text, make_report(3, monitor="a"), LINKS)
+
+    assert [text.count(f"Round {number},") for number in (1, 2, 3)] == [0, 1, 1]
+    assert text.index("Round 3,") < text.index("Round 2,")
+
+
+def test_a_round_without_estimates_keeps_the_picture_of_the_one_before():
+    before = with_our_part("", make_report(1), LINKS)
+    attention = make_report(
+        2, estimates=[], status=Status.ATTENTION, sentence="Round 2 needs a look: *no* scores."
+    )
+
+    text = with_our_part(before, attention, RoundLinks("#/round", "#/rounds", ""))
+
+    assert r"**ATTENTION.** Round 2 needs a look: \*no\* scores. · [Round 2," in text
+    assert LINKS.picture in text
+
+
+def test_no_name_of_a_monitor_ends_the_comment_around_our_part():
+    report = make_report(1, monitor="a-->b")
+
+    text = with_our_part("", report, LINKS)
+
+    assert with_our_part(text, report, LINKS) == text
+    assert text.count("-->") == 2
+
+
+def test_a_description_that_is_full_keeps_what_people_wrote(
+    handler, client, prefix, version, monkeypatch
+):
+    monkeypatch.setattr(model_page, "LONGEST", 100)
+    client.update_model_version(prefix, "1", "A long story.")
+
+    deliver(handler, make_report(1, model=version))
+
+    found = page(client, prefix)
+    assert found.description == "A long story."
+    assert found.tags["monitor.status"] == "ok"
+
+
+def test_a_registry_elsewhere_gets_whole_addresses_and_no_picture(mlflow_url, prefix, tmp_path):
+    from mlflow import MlflowClient  # noqa: PLC0415
+
+    registry = f"sqlite:///{tmp_path / 'registry.db'}"
+    models = MlflowClient(registry, registry)
+    models.create_registered_model(prefix)
+    models.create_model_version(prefix, source="s3://models/somewhere")
+    settings = MlflowSettings(
+        tracking_uri=mlflow_url,
+        registry_uri=registry,
+        experiment_prefix=prefix,
+        timeout=timedelta(seconds=60),
+    )
+
+    deliver(MlflowHandler(settings), make_report(1, model=f"models:/{prefix}/1"))
+
+    text = page(models, prefix).description
+    assert f"({mlflow_url}/#/experiments/" in text
+    assert "get-artifact" not in text
+
+
+def test_tags_go_to_the_version_that_the_alias_named_for_the_window(
+    handler, client, prefix, version
+):
+    client.create_model_version(prefix, source="s3://models/other")
+    client.set_registered_model_alias(prefix, "champion", "2")
+    report = make_report(1, model=f"models:/{prefix}@champion", registered=version)
+
+    receipt = deliver(handler, report)
+
+    assert receipt == version
+    assert page(client, prefix).tags["monitor.date"] == "2025-01-06"
+    assert the_run(client, f"{prefix}/mail-travel").data.tags["monitor.model"] == version
+    assert client.get_model_version(prefix, "2").tags == {}
+
+
+def test_estimates_go_to_the_logged_model_in_the_same_request(proxy, client, prefix):
+    handler = handler_for(proxy.url, prefix)
+    model = with_logged_model(client, prefix)
+    report = make_report(1, model=f"models:/{prefix}/1")
+
+    deliver(handler, report, [ROUND])
+
+    found = {metric.key: metric for metric in client.get_logged_model(model.model_id).metrics}
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert {name: metric.value for name, metric in found.items()} == {
+        f"{metric}/{end}": run.data.metrics[f"{metric}/{end}"]
+        for metric in ("precision", "recall")
+        for end in ("point", "low", "high")
+    }
+    (data,) = run.inputs.dataset_inputs
+    assert found["recall/point"].dataset_digest == data.dataset.digest
+    assert sum("log-batch" in call or "log-metric" in call for call in proxy.seen) == 1
+
+
+def test_a_logged_model_that_was_purged_costs_its_metrics_and_no_round(
+    handler, client, prefix, monkeypatch
+):
+    with_logged_model(client, prefix)
+    gone = f"m-{'0' * 32}"
+    monkeypatch.setattr("monitor.tracking.writing.logged_model_id", lambda *_: gone)
+
+    deliver(handler, make_report(1, model=f"models:/{prefix}/1"), [ROUND])
+
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert run.data.metrics["precision/point"] == center("precision", 1)
+    assert run.data.tags["monitor.digest"]
+
+
+def with_logged_model(client, prefix):
+    experiment = client.create_experiment(f"{prefix}-training")
+    model = client.create_logged_model(experiment, name="classifier")
+    client.create_registered_model(prefix)
+    client.create_model_version(prefix, source=f"models:/{model.model_id}", model_id=model.model_id)
+    return model
+
+
+def test_a_version_that_is_gone_is_told_and_holds_back_no_run(handler, client, prefix):
+    receipt = deliver(handler, make_report(1, model="models:/nowhere/7"))
+
+    assert "no model version models:/nowhere/7" in (why_untagged(receipt) or "")
+    assert the_run(client, f"{prefix}/mail-travel").info.status == "FINISHED"
