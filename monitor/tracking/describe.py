@@ -333,7 +333,7 @@ def _strata_table(report: RoundReport) -> str:
         ]
         for row in report.strata[:_MOST_STRATA]
     ]
-    parts = [_table(head, rows)]
+    parts = ["**Labels by stratum:**", _table(head, rows)] if rows else []
     left = len(report.strata) - _MOST_STRATA
     if left > 0:
         parts.append(f"{left} more strata are in counts.json.")
