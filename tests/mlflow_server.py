@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -15,18 +16,23 @@ STARTS_WITHIN = 120  # seconds; making the tables takes most of it
 
 
 class MlflowServer:
-    """One worker on one port and one store: a SQLite file in ``folder``, and files beside it."""
+    """One worker on one port and one store: a SQLite file in ``folder``, and files beside it.
 
-    def __init__(self, folder, *, more=(), environment=None):
+    ``prefix`` is its ``--static-prefix``; ``python`` that of another environment, with another
+    version of MLflow.
+    """
+
+    def __init__(self, folder, *, more=(), environment=None, prefix="", python=sys.executable):
         self.folder = folder
-        self.more = more
+        self.more = [*more, "--static-prefix", prefix] if prefix else more
         self.environment = environment or {}
+        self.python = python
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://127.0.0.1:{self.port}{prefix}"
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self):
-        command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1"]
+        command = [self.python, "-m", "mlflow", "server", "--host", "127.0.0.1"]
         command += ["--port", str(self.port), "--workers", "1"]
         command += ["--backend-store-uri", f"sqlite:///{self.folder}/mlflow.db"]
         command += ["--artifacts-destination", str(self.folder / "artifacts")]
@@ -89,3 +95,20 @@ class MlflowServer:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def accounts(folder, password):
+    """Write what a server with accounts reads; a user may do nothing that nobody allowed.
+
+    Returns its environment; it is started with ``--app-name basic-auth``.
+    """
+    (folder / "accounts.ini").write_text(
+        "[mlflow]\ndefault_permission = NO_PERMISSIONS\n"
+        f"database_uri = sqlite:///{folder}/accounts.db\n"
+        f"admin_username = root\nadmin_password = {password}\n"
+        "authorization_function = mlflow.server.auth:authenticate_request_basic_auth\n"
+    )
+    return {
+        "MLFLOW_AUTH_CONFIG_PATH": str(folder / "accounts.ini"),
+        "MLFLOW_FLASK_SERVER_SECRET_KEY": secrets.token_urlsafe(32),
+    }

@@ -100,7 +100,7 @@ def firing_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundRepor
     """Say that a limit is not kept, by which numbers, and why it may be so."""
     return (
         f"{report.monitor}: {broken_limit(alert)}: {_how_sure(pooled)} with earlier rounds."
-        f"{_cause(alert, report)} {capital(fired(alert))}."
+        f"{_because(alert, report)} {capital(fired(alert))}."
     )
 
 
@@ -223,15 +223,18 @@ def _how_sure(row: EstimateRow | None) -> str:
     return f"{row.point:.2f} ({percent_text(row.level)} interval {row.low:.2f} to {row.high:.2f})"
 
 
-def _cause(alert: Limited, report: RoundReport) -> str:
-    """Say in an alert why its metric is not what it was."""
+def _because(alert: Limited, report: RoundReport) -> str:
+    cause = alert_cause(alert, report)
+    return f" {capital(cause)}." if cause else ""
+
+
+def alert_cause(alert: Limited, report: RoundReport) -> str | None:
+    """Say why the metric of an alert is not what it was, without a full stop; None if unknown."""
     if alert.metric == "recall" and alert.side == "at_least":
         return (
-            " How common positives are does not change recall: the classifier, or what it is fed, "
-            "is not what it was."
+            "how common positives are does not change recall: the classifier, or what it is fed, "
+            "is not what it was"
         )
     if alert.metric != "precision" or report.cause is None:
-        return ""
-    cause = report.cause
-    sentence = cause_beside_alert(cause) if alert.side == "at_least" else cause.sentence
-    return f" {capital(sentence)}."
+        return None
+    return cause_beside_alert(report.cause) if alert.side == "at_least" else report.cause.sentence

@@ -51,8 +51,8 @@ def timeline_svg(report: RoundReport) -> bytes:
     shapes += [
         *legend.row(_keys(report, points), (8, 42)),
         words_at((8, 22), title, 13, bold=True, room=_SIZE[0] - 16),
-        words_at((_SIZE[0] - 10, 359), slots.context(), 9, anchor="end"),
-        words_at((8, 381), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
+        words_at((_SIZE[0] - 10, 319), slots.context(), 9, anchor="end"),
+        words_at((8, 341), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
     ]
     return picture(_SIZE, title, f"{report.sentence} {footnote}", shapes)
 

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, EvidenceState
-from monitor.presentation.alerts import recovery_sentence
-from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.alerts import alert_cause, recovery_sentence
 from monitor.presentation.challenger import ONE_LOOK
 from monitor.presentation.estimates import BASES as HEADS
 from monitor.presentation.estimates import pooled_intervals_text
@@ -18,6 +17,7 @@ from monitor.presentation.numbers import (
     interval_text,
     range_text,
 )
+from monitor.presentation.outcome import to_do_sentences, verdict_sentence
 from monitor.presentation.restatements import restated_text
 from monitor.presentation.rows import (
     BANDS_OF_CELLS,
@@ -37,8 +37,9 @@ _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
 _MOST_RESTATED = 3
-_MOST_ALERTS = 2  # that a line has room for
+_VERDICT = 64  # characters that a line has room for beside the links
 _GAP = "&emsp;"
+_LEFT_OUT = "\n\nThe description of the round has more."
 _MARKUP = re.compile(
     r"[\\`*\[\]<>|~]"  # wherever it stands
     r"|(?<!\w)_|_(?!\w)"  # not inside a name
@@ -54,13 +55,15 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
     which comes last.
     """
     parts = [
-        _cell(report.sentence),
+        _cell(verdict_sentence(report)),
+        f"**What to do:** {_cell(' '.join(to_do_sentences(report)))}",
         *_restated(report),
         *_alerts(report),
         *_concerns(report),
         *_notices(report),
         *_cause(report),
         *_challenger(report),
+        _facts(report),
         picture,
         *_learning(report),
         _estimates_table(report),
@@ -71,10 +74,17 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
         *_proposal(report),
         *_segments(report),
         _strata_table(report),
-        _footnote(report),
         model,
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def as_far_as_fits(text: str, room: int) -> str:
+    """Leave out the last paragraphs and tables of a description that is too long."""
+    if len(text) <= room:
+        return text
+    kept = text[: room - len(_LEFT_OUT)].rpartition("\n\n")[0]
+    return kept + _LEFT_OUT
 
 
 def verdict(report: RoundReport) -> str:
@@ -84,14 +94,14 @@ def verdict(report: RoundReport) -> str:
     recall 0.67``.
     """
     firing = [row for row in report.alerts if row.state == AlertState.FIRING]
+    if not report.estimates:
+        return f"**{report.status.upper()}.** No estimate in round {report.round}"
     if not firing:
         metrics = ", ".join(_short(report, metric) for metric in ("precision", "recall"))
         return f"**{report.status.upper()}.** {capital(metrics)}"
-    since = min(row.fired_in_round for row in firing)
-    metrics = ", ".join(
-        f"{_short(report, row.metric)} (limit {row.limit:.3g})" for row in firing[:_MOST_ALERTS]
-    )
-    return f"**ALERT since round {since}.** {capital(metrics)}"
+    since = f"ALERT since round {min(row.fired_in_round for row in firing)}."
+    limits = [f"{_short(report, row.metric, row.limit)} (limit {row.limit:.3g})" for row in firing]
+    return f"**{since}** {capital(_as_many(limits, _VERDICT - len(since) - 1))}"
 
 
 def sentence(report: RoundReport) -> str:
@@ -99,9 +109,22 @@ def sentence(report: RoundReport) -> str:
     return _cell(report.sentence)
 
 
-def _short(report: RoundReport, metric: str) -> str:
-    point = best_point(report, metric)
-    return f"{metric.replace('_', ' ')} {NOT_ESTIMABLE if point is None else f'{point:.2f}'}"
+def _as_many(parts: list[str], room: int) -> str:
+    """Write as many parts as there is room for, at least one, and how many more there are."""
+    for shown in range(len(parts), 0, -1):
+        more = len(parts) - shown
+        text = ", ".join([*parts[:shown], *([f"{more} more"] if more else [])])
+        if len(text) <= room:
+            return text
+    return text
+
+
+def _short(report: RoundReport, metric: str, limit: float | None = None) -> str:
+    """Write the best estimate, so finely that it is not taken for its limit."""
+    point, name = best_point(report, metric), metric.replace("_", " ")
+    if point is None:
+        return f"{name} {NOT_ESTIMABLE}"
+    return f"{name} {point:.{2 if limit is None or round(point, 2) != limit else 3}f}"
 
 
 def _cell(text: str) -> str:
@@ -160,14 +183,13 @@ def _notices(report: RoundReport) -> list[str]:
 
 
 def _cause(report: RoundReport) -> list[str]:
-    if report.cause is None:
-        return []
-    is_low = any(
-        (alert.metric, alert.side, alert.state) == ("precision", "at_least", AlertState.FIRING)
-        for alert in report.alerts
-    )
-    cause = cause_beside_alert(report.cause) if is_low else report.cause.sentence
-    return [f"**Against earlier rounds:** {_cell(cause)}."]
+    """Say why metrics with an alert are not what they were, then whether precision moved."""
+    firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
+    causes = [alert_cause(alert, report) for alert in firing]
+    if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
+        causes.append(report.cause.sentence)
+    told = " ".join(f"{capital(_cell(cause))}." for cause in dict.fromkeys(causes) if cause)
+    return [f"**Against earlier rounds:** {told}"] if told else []
 
 
 def _challenger(report: RoundReport) -> list[str]:
@@ -311,7 +333,7 @@ def _strata_table(report: RoundReport) -> str:
         ]
         for row in report.strata[:_MOST_STRATA]
     ]
-    parts = [_table(head, rows)]
+    parts = ["**Labels by stratum:**", _table(head, rows)] if rows else []
     left = len(report.strata) - _MOST_STRATA
     if left > 0:
         parts.append(f"{left} more strata are in counts.json.")
@@ -320,10 +342,11 @@ def _strata_table(report: RoundReport) -> str:
     return "\n\n".join(parts)
 
 
-def _footnote(report: RoundReport) -> str:
+def _facts(report: RoundReport) -> str:
     facts = [
         f"Predictions from {minute(report.window_start)} to {minute(report.window_end)}: "
-        f"{report.size:,}, of them {report.flagged:,} flagged",
+        f"{report.size:,}, of them {report.flagged:,} flagged and "
+        f"{sum(row.labeled for row in report.strata):,} labeled",
         f"{report.level:.0%} intervals, per metric",
         pooled_intervals_text(report.pooled_coverage),
     ]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from monitor.domain.errors import DeliveryFailed
+from monitor.tracking.connection import is_down
+from monitor.tracking.saved_views import MOST_VIEWS, is_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.tracking")
 
 NOTE = "mlflow.note.content"
+MOST_CHARACTERS = 5_000
+"""Of a tag of an experiment, before MLflow 3.17; since then 20,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +65,37 @@ def find_or_create_experiment(
 def write_note(client: MlflowClient, experiment: Experiment, note: str) -> None:
     """Write the description of an experiment, unless it is that already."""
     if experiment.tags.get(NOTE) != note:
-        client.set_experiment_tag(experiment.id, NOTE, note)
-        experiment.tags[NOTE] = note
+        _set_tag(client, experiment, NOTE, note)
 
 
 def add_views(client: MlflowClient, experiment: Experiment, views: Mapping[str, str]) -> None:
-    """Write the views that an experiment lacks.
+    """Write the views that an experiment lacks, as long as the page has room for them.
 
-    One that is there stays as it is: a person may have changed it. No round fails for want of a
-    view.
+    One that is there stays as it is: a person may have changed it.
+    """
+    for tag, view in views.items():
+        if tag not in experiment.tags and has_room(experiment, tag):
+            _set_tag(client, experiment, tag, view)
+
+
+def has_room(experiment: Experiment, view: str) -> bool:
+    """Whether a view is among those that the page offers, or would be."""
+    return view in experiment.tags or sum(map(is_view, experiment.tags)) < MOST_VIEWS
+
+
+def _set_tag(client: MlflowClient, experiment: Experiment, tag: str, value: str) -> None:
+    """Write what is more than the numbers: a refusal costs it, and nothing else.
+
+    Where MLflow does not answer, the delivery is tried again: what stands there is of an earlier
+    round.
     """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
-    for tag, view in views.items():
-        if tag in experiment.tags:
-            continue
-        try:
-            client.set_experiment_tag(experiment.id, tag, view)
-        except MlflowException as error:
-            log.warning("view not saved in MLflow", experiment=experiment.id, reason=str(error))
-            return
-        experiment.tags[tag] = view
+    try:
+        client.set_experiment_tag(experiment.id, tag, value)
+    except MlflowException as error:
+        if is_down(error):
+            raise
+        log.warning("not written in MLflow", experiment=experiment.id, tag=tag, reason=str(error))
+        return
+    experiment.tags[tag] = value

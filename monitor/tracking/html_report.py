@@ -34,11 +34,9 @@ def html_report(report: RoundReport) -> dict[str, bytes]:
 
 def page_link(run: Run, page: Mapping[str, bytes]) -> str:
     """Lead from a description to the report, and begin a new paragraph; nothing where none is."""
-    return f"[Report]({report_path(run)})\n\n" if page else ""
+    return f"[Report]({report_path(run.info.experiment_id, run.info.run_id)})\n\n" if page else ""
 
 
-def report_path(run: Run) -> str:
+def report_path(experiment_id: str, run_id: str) -> str:
     """Return where MLflow's pages show the report: the files of the run, with this one opened."""
-    return (
-        f"#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}/artifacts/{FILE}?{CLASSIC}"
-    )
+    return f"#/experiments/{experiment_id}/runs/{run_id}/artifacts/{FILE}?{CLASSIC}"

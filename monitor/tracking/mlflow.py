@@ -18,18 +18,28 @@ from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
 from monitor.tracking import values
 from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
-from monitor.tracking.describe import verdict
+from monitor.tracking.describe import as_far_as_fits, describe, verdict
 from monitor.tracking.experiments import (
+    MOST_CHARACTERS,
     Experiment,
     add_views,
     find_or_create_experiment,
+    has_room,
     write_note,
 )
+from monitor.tracking.html_report import report_path
 from monitor.tracking.links import model_path, round_path, run_path, view_path
 from monitor.tracking.model_page import RoundLinks, write_model_page
 from monitor.tracking.models import model_version, watched_version
 from monitor.tracking.runs import NewRun, RunKey, find, find_or_create, settle
-from monitor.tracking.saved_views import CHARTS, ROUNDS, fleet_views, key_of, monitor_views
+from monitor.tracking.saved_views import (
+    CHARTS,
+    ROUNDS,
+    charts_of,
+    fleet_views,
+    key_of,
+    monitor_views,
+)
 from monitor.tracking.writing import timeline_picture, write_fleet, write_round
 
 if TYPE_CHECKING:
@@ -171,6 +181,7 @@ class MlflowHandler:
 
         receipt = _write_once(client, experiment.id, key, _new_run(name, report), write)
         self._runs = {report.round_key: receipt.rpartition("/")[2]}  # its model's page comes next
+        add_views(client, experiment, monitor_views())  # the figures come first
         return receipt
 
     def _fleet_point(
@@ -182,25 +193,23 @@ class MlflowHandler:
         def write(run: Run) -> None:
             if write_fleet(client, run, report, digest, has_failed=has_failed):
                 self._tell_verdict(client, report, experiment, run)
+                write_note(client, experiment, self._fleet_note(experiment))
+                add_views(client, experiment, fleet_views() | charts_of(report.monitor))
 
         return _write_once(client, experiment.id, key, _new_run(report.monitor, report), write)
 
     def _experiment(self, client: MlflowClient, name: str) -> Experiment:
         if name not in self._experiments:
             files = self._files and self._files / quote(name.replace("/", "-"), safe="")
-            found = find_or_create_experiment(client, name, files)
-            if name == self._prefix:
-                add_views(client, found, fleet_views())
-                write_note(client, found, self._fleet_note(found))
-            else:
-                add_views(client, found, monitor_views())
-            self._experiments[name] = found
+            self._experiments[name] = find_or_create_experiment(client, name, files)
         return self._experiments[name]
 
     def _fleet_note(self, fleet: Experiment) -> str:
+        monitors = view_path(fleet.id, key_of("Monitors", fleet_views()), charts=False)
         charts = view_path(fleet.id, key_of(CHARTS, fleet_views()), charts=True)
         return (
-            f"[Charts of all monitors]({charts}): a run per monitor, a step per round. The rounds "
+            f"[Monitors]({monitors}), those with an alert first · [Charts]({charts}) · one "
+            f"monitor's charts: menu Views.\n\nA run per monitor, a step per round. The rounds "
             f"themselves are in the experiments `{self._prefix}/<monitor>`."
         )
 
@@ -210,18 +219,16 @@ class MlflowHandler:
         """Let the pages of the monitor's experiment begin with how it stands."""
         own = self._experiment(client, f"{self._prefix}/{report.monitor}")
         rounds = view_path(own.id, key_of(ROUNDS, monitor_views()), charts=False)
-        charts = view_path(fleet.id, key_of(CHARTS, fleet_views()), charts=True)
         links = (
             f"[Last round]({round_path(own.id, report.round_key)})",
             f"[Rounds]({rounds})",
-            f"[Charts]({charts})",
+            f"[Charts]({_charts_path(fleet, report.monitor)})",
         )
-        about = (
-            "One run per round: precision and recall of a classifier in production, estimated "
-            "from a small labeled sample."
-        )
-        first = " · ".join([verdict(report), *links])
-        write_note(client, own, "\n\n".join([first, timeline_picture(trend.info.run_id), about]))
+        run = self._run_of(client, own, report)
+        page = [f"[Report]({report_path(own.id, run)})"] if run else []
+        first = " · ".join([verdict(report), *links, *page])
+        rest = describe(report, timeline_picture(trend.info.run_id))
+        write_note(client, own, as_far_as_fits(f"{first}\n\n{rest}", MOST_CHARACTERS))
 
     def _model_page(self, client: MlflowClient, report: RoundReport) -> str:
         version = watched_version(client, report)
@@ -262,6 +269,14 @@ class MlflowHandler:
             EffectKind.FLEET_POINT: f"experiment '{self._prefix}'",
             EffectKind.MODEL_TAGS: f"tags on model version {report.watched}",
         }[kind]
+
+
+def _charts_path(fleet: Experiment, monitor: str) -> str:
+    """Return where the charts of a monitor show; those of all where there was no room for them."""
+    own = charts_of(monitor)
+    is_offered = all(has_room(fleet, tag) for tag in own)
+    name, views = (monitor, own) if is_offered else (CHARTS, fleet_views())
+    return view_path(fleet.id, key_of(name, views), charts=True)
 
 
 def _pages(uri: str) -> str:

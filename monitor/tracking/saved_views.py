@@ -15,11 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CHARTS, ROUNDS = "Precision and recall", "Rounds"
+MOST_VIEWS = 40
+"""More are not offered."""
+
 _TAG = "mlflow.sharedViewState."
 _WRITTEN = 1_795_313_804_987  # the same always, so that a view which nobody changed is the same
 _ENDS = ("point", "low", "high")
 _COLUMNS = ("monitor.status", "P", "R", "monitor.alert")
 _SECTIONS_OF_MLFLOW = ("precision", "prevalence", "recall", "round")
+_EVIDENCE = "Evidence of a breach: 1 is an alert"
+_GRAVEST_FIRST = {  # `alert` comes before all others by the alphabet, too
+    "orderByKey": "tags.`monitor.status`",
+    "orderByAsc": True,
+    "runsHiddenMode": "SHOWALL",
+}
 
 
 def monitor_views() -> dict[str, str]:
@@ -28,21 +37,31 @@ def monitor_views() -> dict[str, str]:
 
 
 def fleet_views() -> dict[str, str]:
-    """Make the tags with the views of the experiment of all monitors: a step is a round."""
-    good = [_line(metric, _estimates(metric)) for metric in ("precision", "recall")]
-    evidence = [
-        _line("evidence", [f"round/evidence_{metric}" for metric in ("precision", "recall")])
-    ]
+    """Make the tags with the views of the experiment of all monitors: a step is a round.
+
+    Of many monitors a chart has the points alone, and those whose alert fires stand out by their
+    colour.
+    """
+    points = [_line(metric, _estimates(metric)[:1]) for metric in ("precision", "recall")]
     return _tags(
         [
-            (CHARTS, _state(["Point, interval and limit"], [good])),
-            (
-                "Evidence",
-                _state(["Evidence of a breach: 1 is an alert"], [evidence]),
-            ),
-            ("Monitors", _state([], [], run_list=True)),
+            (CHARTS, _state(["Estimates of all monitors"], [points]) | _GRAVEST_FIRST),
+            ("Evidence", _state([_EVIDENCE], [_evidence()]) | _GRAVEST_FIRST),
+            ("Monitors", _state([], [], run_list=True) | _GRAVEST_FIRST),
         ]
     )
+
+
+def charts_of(monitor: str) -> dict[str, str]:
+    """Make the tag with the view of one monitor's charts in the experiment of all."""
+    estimates = [_line(metric, _estimates(metric)) for metric in ("precision", "recall")]
+    state = _state(["Point, interval and limit", _EVIDENCE], [estimates, _evidence()])
+    return _tags([(monitor, state | {"searchFilter": f"tags.`monitor.name` = '{monitor}'"})])
+
+
+def is_view(tag: str) -> bool:
+    """Whether a tag is a saved view, whoever saved it."""
+    return tag.startswith(_TAG)
 
 
 def key_of(name: str, views: dict[str, str]) -> str:
@@ -60,6 +79,11 @@ def _tags(views: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, str]:
         view = {"name": name, "createdAt": _WRITTEN, "updatedAt": _WRITTEN, "state": text}
         tags[f"{_TAG}{key}"] = json.dumps(view)
     return tags
+
+
+def _evidence() -> list[dict[str, Any]]:
+    names = [f"round/evidence_{metric}" for metric in ("precision", "recall")]
+    return [_line("evidence", names)]
 
 
 def _estimates(metric: str) -> list[str]:

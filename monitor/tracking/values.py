@@ -170,7 +170,7 @@ def tags(report: RoundReport) -> dict[str, str]:
         "monitor.partial": str(report.partial).lower(),
         "monitor.precision": interval(report, "precision"),
         "monitor.recall": interval(report, "recall"),
-        **{_SHORT[metric]: _short_figure(report, metric) or NOT_ESTIMABLE for metric in FIRST},
+        **{_SHORT[metric]: _short_interval(report, metric) for metric in FIRST},
         **source_tags(),
     }
     if report.watched:
@@ -201,7 +201,7 @@ def minute(at: datetime) -> str:
 def run_name(report: RoundReport) -> str:
     """Name the run so that a list of names reads as a calendar of news.
 
-    Such as ``2025-04-28 ok P .91 R .67`` or ``2025-05-05 ALERT R .55``: what an alert fires for,
+    Such as ``2025-04-28 ok P.91 R.67`` or ``2025-05-05 ALERT R.55``: what an alert fires for,
     else precision and recall. Rounds of less than a day have their time as well, and restated ones
     say so.
     """
@@ -231,15 +231,23 @@ def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
 
 
 def _figure(report: RoundReport, metric: str) -> str | None:
-    """Write the best estimate in as few letters as a list has room for."""
-    figure = _short_figure(report, metric)
-    return f"{_SHORT.get(metric, metric)} {figure}" if figure else None
-
-
-def _short_figure(report: RoundReport, metric: str) -> str:
-    """Write the best estimate such as ``.83``; nothing where there is none."""
+    """Write the best estimate in as few letters as a list has room for, such as ``P.83``."""
     point = best_point(report, metric)
-    return "" if point is None else f"{point:.2f}".removeprefix("0")
+    if point is None:
+        return None
+    return f"{_SHORT.get(metric, f'{metric} ')}{_short(point)}"
+
+
+def _short_interval(report: RoundReport, metric: str) -> str:
+    """Write the best estimate and its interval in the room of a column: ``.83 .79-.87``."""
+    row = best_row(report, metric)
+    if row is None or row.point is None or row.low is None or row.high is None:
+        return NOT_ESTIMABLE
+    return f"{_short(row.point)} {_short(row.low)}-{_short(row.high)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}".removeprefix("0")
 
 
 def colour(report: RoundReport) -> str:

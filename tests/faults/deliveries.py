@@ -14,7 +14,10 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.storage import effect_store, round_store
 from monitor.storage.tables import effects
 from monitor.tracking import connection, reach, values
+from monitor.tracking.describe import verdict
+from monitor.tracking.experiments import NOTE
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from monitor.tracking.saved_views import charts_of, fleet_views, monitor_views
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import add_round
 from tests.tracking.reports import center, make_report
@@ -139,7 +142,7 @@ class Story(Queue):
 
     def violations(self):
         """What is wrong now that everything passes and all should be there."""
-        found = self.wrong() + self._not_done() + self._out_of_order()
+        found = self.wrong() + self._not_done() + self._out_of_order() + self._first_lines()
         for experiment in (f"{self.name}/{self.name}", self.name):
             runs = self.runs(experiment)
             if len(runs) != 1:
@@ -158,6 +161,22 @@ class Story(Queue):
     def _out_of_order(self):
         wanted = [row.key.partition("/")[2] for row in self.stored()]
         return [] if self.order == wanted else [f"delivered as {self.order}"]
+
+    def _first_lines(self):
+        """Experiments that do not begin with how the monitor stands, or lack a view."""
+        wanted = {
+            f"{self.name}/{self.name}": (verdict(self.report(2)), monitor_views()),
+            self.name: ("[Monitors]", fleet_views() | charts_of(self.name)),
+        }
+        found = []
+        for name, (line, views) in wanted.items():
+            experiment = self.client.get_experiment_by_name(name)
+            tags = experiment.tags if experiment else {}
+            if not tags.get(NOTE, "").startswith(line):
+                found.append(f"{name} is described as {tags.get(NOTE)!r}")
+            if lacking := views.keys() - tags.keys():
+                found.append(f"{name} lacks the views {sorted(lacking)}")
+        return found
 
     def _not_as_last_told(self, run):
         report = self.report(2)

@@ -58,7 +58,7 @@ def all_calls(database, proxy, client, label):
 
 
 def small(cases):
-    """Every fault with calls all over the delivery, once each; and every fault of `create`.
+    """Every fault with calls all over the delivery, once each; and every fault of two of them.
 
     And the one that MLflow's client keeps for as long as the process lives.
     """
@@ -68,7 +68,8 @@ def small(cases):
         for place, kind in enumerate(FAULTS)
         for step in range(2)
     }
-    few |= {(kind, call) for kind in FAULTS for call in calls if call.endswith("runs/create")}
+    each = ("runs/create", "set-experiment-tag")
+    few |= {(kind, call) for kind in FAULTS for call in calls if call.endswith(each)}
     few |= {("emptied", call) for call in calls if call.endswith("runs/get")}
     return [
         (kind, call, times) for kind, call, times in cases if times == 1 and (kind, call) in few

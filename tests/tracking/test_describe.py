@@ -10,7 +10,7 @@ import pytest
 
 from monitor.domain.report import AgreementRow, AnswersRow
 from monitor.report.figures import timeline_svg
-from monitor.tracking.describe import describe
+from monitor.tracking.describe import as_far_as_fits, describe
 from monitor.tracking.values import metrics, segments_table, tags, timestamp
 from tests.drawing import looking
 from tests.tracking.reports import estimates, make_report, segments, strata
@@ -26,13 +26,41 @@ def cells(table):
     ]
 
 
-def test_the_sentence_comes_first_then_the_alert_then_the_tables():
+def test_the_verdict_comes_first_then_what_to_do_then_the_alert_then_the_tables():
     parts = describe(make_report(11)).split("\n\n")
 
-    assert parts[0].endswith("below the limit of 80 %.")
-    assert parts[1] == "**Alert firing:** limit precision ≥ 0.8, fired in round 10."
-    assert cells(parts[2])[0] == ["metric", "this round alone", "with earlier rounds", "limit"]
-    assert cells(parts[2])[2][0] == "precision"
+    assert parts[0].endswith("the alert has been open since round 10.")
+    assert parts[1].startswith("**What to do:** If labels are wrong, correct them")
+    assert parts[2] == "**Alert firing:** limit precision ≥ 0.8, fired in round 10."
+    assert parts[3].startswith("Predictions from ")
+    assert cells(parts[4])[0] == ["metric", "this round alone", "with earlier rounds", "limit"]
+    assert cells(parts[4])[2][0] == "precision"
+
+
+def test_an_alert_on_recall_says_that_prevalence_is_not_its_cause():
+    [alert] = make_report(11).alerts
+    recall = alert.model_copy(update={"metric": "recall"})
+
+    text = describe(make_report(11, alerts=[recall]))
+
+    assert "**Against earlier rounds:** How common positives are does not change recall" in text
+
+
+def test_a_description_says_how_many_labels_it_is_from():
+    assert "flagged and 456 labeled; 95% intervals" in describe(make_report(3))
+
+
+def test_a_description_that_is_too_long_loses_its_last_tables_and_says_so():
+    text = describe(make_report(11))
+    room = len(text) - 1
+
+    short = as_far_as_fits(text, room)
+
+    assert as_far_as_fits(text, len(text)) == text
+    assert len(short) <= room
+    kept, _, more = short.rpartition("\n\n")
+    assert text.startswith(f"{kept}\n\n")
+    assert more == "The description of the round has more."
 
 
 def test_a_metric_without_an_estimate_says_why():
@@ -183,10 +211,10 @@ def test_corrected_estimates_have_a_sentence_of_their_own():
 def test_text_from_the_config_cannot_break_out_of_its_table_cell():
     rows = [strata()[0].model_copy(update={"stratum": "a|b<img src=x>"})]
 
-    text = describe(make_report(1, strata=rows, sentence="<script>*bold*</script>"))
+    text = describe(make_report(1, strata=rows, concerns=["<script>*bold*</script>"]))
 
     assert r"a\|b\<img src=x\>" in text
-    assert text.startswith(r"\<script\>\*bold\*\</script\>")
+    assert r"**Needs a look:** \<script\>\*bold\*\</script\>." in text
 
 
 def test_partial_rounds_corrections_and_proposals_are_said():

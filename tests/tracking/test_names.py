@@ -17,9 +17,9 @@ LINE = 65  # characters that MLflow's page shows of an experiment's description
 @pytest.mark.parametrize(
     ("report", "name"),
     [
-        (make_report(3), "2025-01-20 ok P .85 R .58"),
-        (make_report(10), "2025-03-10 ALERT P .81"),
-        (make_report(3, status=Status.ATTENTION), "2025-01-20 attention P .85 R .58"),
+        (make_report(3), "2025-01-20 ok P.85 R.58"),
+        (make_report(10), "2025-03-10 ALERT P.81"),
+        (make_report(3, status=Status.ATTENTION), "2025-01-20 attention P.85 R.58"),
         (make_report(3, estimates=[], status=Status.STALE), "2025-01-20 stale"),
     ],
 )
@@ -37,7 +37,7 @@ def test_rounds_of_less_than_a_day_have_their_time_in_the_name():
 def test_the_name_of_a_precise_classifier_does_not_lose_its_one():
     report = make_report(3, shift=1 - center("precision", 3))
 
-    assert run_name(report).startswith("2025-01-20 ok P 1.00")
+    assert run_name(report).startswith("2025-01-20 ok P1.00")
 
 
 def test_an_alert_has_a_colour_of_its_own():
@@ -52,12 +52,35 @@ def test_an_alert_has_a_colour_of_its_own():
     [
         (make_report(12), "**ALERT since round 10.** Precision 0.73 (limit 0.8)"),
         (make_report(3), "**OK.** Precision 0.85, recall 0.58"),
-        (make_report(3, estimates=[]), "**OK.** Precision not estimable, recall not estimable"),
+        (make_report(3, estimates=[], status=Status.STALE), "**STALE.** No estimate in round 3"),
     ],
 )
 def test_the_verdict_is_one_line(report, line):
     assert verdict(report) == line
-    assert len(line) <= LINE
+
+
+@pytest.mark.parametrize(
+    ("firing", "line"),
+    [
+        (["recall"], "Recall 0.55 (limit 0.8)"),
+        (["recall", "precision"], "Recall 0.55 (limit 0.8), 1 more"),
+        (["precision", "f1", "recall"], "Precision 0.73 (limit 0.8), 2 more"),
+    ],
+)
+def test_a_verdict_on_several_limits_keeps_to_the_room_there_is(firing, line):
+    [alert] = make_report(12).alerts
+    alerts = [alert.model_copy(update={"metric": metric}) for metric in firing]
+
+    found = verdict(make_report(12, alerts=alerts))
+
+    assert found == f"**ALERT since round 10.** {line}"
+    assert len(found.replace("**", "")) < LINE
+
+
+def test_a_metric_just_under_its_limit_does_not_read_as_if_it_kept_it():
+    just_under = make_report(12, shift=0.797 - center("precision", 12))
+
+    assert verdict(just_under).endswith("Precision 0.797 (limit 0.8)")
 
 
 def test_a_round_has_a_dozen_metrics_and_the_estimates_come_first_by_the_alphabet():
@@ -83,8 +106,8 @@ def test_the_metrics_of_an_estimate_are_those_of_its_tag_and_name():
 
     shown = " ".join(f"{found[f'precision/{end}']:.3f}" for end in ("point", "low", "high"))
     assert tags(report)["monitor.precision"] == "{} [{}, {}]".format(*shown.split())
-    assert (tags(report)["P"], tags(report)["R"]) == (".85", ".58")
-    assert run_name(report).endswith("P .85 R .58")
+    assert (tags(report)["P"], tags(report)["R"]) == (".85 .82-.88", ".58 .55-.61")
+    assert run_name(report).endswith("P.85 R.58")
     assert found["precision/round"] == 0.5
 
 

@@ -8,7 +8,14 @@ import pytest
 
 from monitor.domain.model import EffectKind
 from monitor.tracking.links import view_path
-from monitor.tracking.saved_views import CHARTS, ROUNDS, fleet_views, key_of, monitor_views
+from monitor.tracking.saved_views import (
+    CHARTS,
+    ROUNDS,
+    charts_of,
+    fleet_views,
+    key_of,
+    monitor_views,
+)
 from tests.service.pages.browsers import chromium
 from tests.tracking.reports import make_effect, make_report
 
@@ -34,9 +41,12 @@ def note_of(client, prefix):
 def test_the_experiment_of_a_monitor_begins_with_how_it_stands(handler, client, prefix):
     deliver(handler, 9, 10)
 
-    line, picture, _ = note_of(client, prefix).split("\n\n")
+    line, *parts = note_of(client, prefix).split("\n\n")
     assert line.startswith("**ALERT since round 10.** Precision 0.81 (limit 0.8) · [Last round](#/")
-    assert picture.startswith("![Estimates of the rounds so far](get-artifact?path=timeline.svg&")
+    assert parts[0].startswith("Of the mail flagged in the week")
+    facts, picture, *_ = parts[-4:]  # a note cannot be scrolled, so words come before the picture
+    assert facts.startswith("Predictions from 2025-03-03")
+    assert picture.startswith("![Estimates of the rounds so far](get-artifact")
 
 
 def test_a_late_correction_of_an_earlier_round_leaves_the_verdict(handler, client, prefix):
@@ -47,6 +57,21 @@ def test_a_late_correction_of_an_earlier_round_leaves_the_verdict(handler, clien
         handler.deliver(make_effect(kind, make_report(9, version=2, shift=-0.2)))
 
     assert note_of(client, prefix) == before
+
+
+def test_the_charts_of_a_monitor_are_of_its_run_alone(handler, client, prefix):
+    for monitor in ("mail-travel", "other"):
+        handler.deliver(make_effect(FLEET, make_report(1, monitor=monitor)))
+    fleet = client.get_experiment_by_name(prefix)
+    [(tag, view)] = charts_of("mail-travel").items()
+
+    found = client.search_runs(
+        [fleet.experiment_id], json.loads(json.loads(view)["state"])["searchFilter"]
+    )
+
+    assert fleet.tags[tag] == view
+    assert [run.info.run_name for run in found] == ["mail-travel"]
+    assert f"viewStateShareKey={tag.rpartition('.')[2]}&" in note_of(client, prefix)
 
 
 def test_a_view_that_a_person_changed_stays_so(handler, client, prefix):
@@ -78,13 +103,14 @@ def test_a_description_that_was_lost_comes_back(handler, client, prefix):
 
 
 def test_each_view_is_within_what_the_page_reads():
-    views = {**fleet_views(), **monitor_views()}
+    views = {**fleet_views(), **monitor_views(), **charts_of("mail")}
 
     assert {json.loads(text)["name"] for text in views.values()} == {
         "Precision and recall",
         "Evidence",
         "Monitors",
         "Rounds",
+        "mail",
     }
     assert max(map(len, views.values())) < CAP
 
@@ -108,5 +134,5 @@ def test_mlflows_pages_show_the_verdict_the_charts_and_the_rounds(
         browser.until(lambda: "precision/limit" in browser.driver.page_source)
         browser.driver.get("about:blank")  # else only what is behind the # differs
         browser.driver.get(f"{mlflow_url}/{rounds}")
-        browser.until(lambda: "2025-03-10 ALERT P .81" in browser.text())
+        browser.until(lambda: "2025-03-10 ALERT P.81" in browser.text())
         browser.until(lambda: "monitor.status" in browser.text())

@@ -1,0 +1,131 @@
+"""A user of MLflow's accounts who may only read, or see nothing: told plainly, and rounds go on."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from importlib.util import find_spec
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+
+from monitor.domain.errors import DeliveryFailed
+from monitor.domain.model import EffectKind
+from monitor.domain.state import RoundState
+from monitor.rounds.delivery.deliver import deliver
+from tests.mlflow_server import MlflowServer, accounts
+from tests.rounds.scene import LIMITS, Scene, settings
+from tests.servers import cannot_start
+from tests.tracking.conftest import handler_for
+from tests.tracking.reports import make_effect, make_report
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+ROUND, FLEET = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
+LONG_ENOUGH = timedelta(days=1)  # for the next try
+
+
+class Accounts:
+    """A server with accounts: its administrator, and users who may what they are given."""
+
+    def __init__(self, url, password):
+        self.url, self.password = url, password
+
+    def ask(self, path, **body):
+        answer = httpx.post(
+            f"{self.url}/api/{path}",
+            json=body,
+            auth=("root", self.password),
+            trust_env=False,
+            timeout=60,
+        )
+        assert answer.status_code == 200, answer.text
+
+    def add(self, name, **permissions):
+        """Add a user with a permission on each of some experiments, by their numbers."""
+        self.ask("2.0/mlflow/users/create", username=name, password=self.password)
+        for experiment, permission in permissions.items():
+            self.ask(
+                "3.0/mlflow/users/permissions/grant",
+                username=name,
+                resource_type="experiment",
+                resource_id=experiment.removeprefix("e"),
+                permission=permission,
+            )
+
+    def be(self, monkeypatch, name):
+        """Let the client of MLflow be a user."""
+        monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", name)
+        monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", self.password)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    if find_spec("flask_wtf") is None:
+        cannot_start("mlflow[auth] is not installed (requirements-dev.lock)")
+    folder = tmp_path_factory.mktemp("mlflow-permissions")
+    password = secrets.token_urlsafe(16)
+    more = ("--app-name", "basic-auth")
+    with MlflowServer(folder, more=more, environment=accounts(folder, password)) as running:
+        yield Accounts(running.url, password)
+
+
+@pytest.fixture
+def experiments(server, monkeypatch, prefix):
+    """Experiments of a monitor and of all, made by the administrator."""
+    server.be(monkeypatch, "root")
+    handler = handler_for(server.url, prefix)
+    receipts = [handler.deliver(make_effect(kind, make_report(1))) for kind in (ROUND, FLEET)]
+    return [f"e{receipt.split('/')[1]}" for receipt in receipts]
+
+
+@pytest.fixture
+def store_url(tmp_path):
+    return f"sqlite:///{tmp_path}/monitor.db"
+
+
+@pytest.mark.parametrize("permission", ["READ", None])
+def test_a_user_who_may_not_write_is_told_what_is_missing(
+    server, experiments, monkeypatch, prefix, permission
+):
+    given = dict.fromkeys(experiments, permission) if permission else {}
+    server.add(f"{prefix}-{permission}", **given)
+    server.be(monkeypatch, f"{prefix}-{permission}")
+    handler = handler_for(server.url, prefix)
+
+    [said] = handler.check(["mail-travel"])
+    with pytest.raises(DeliveryFailed, match=r"refuses experiment .*: the user needs") as refused:
+        handler.deliver(make_effect(ROUND, make_report(2)))
+
+    assert said.startswith(f"MLflow at {server.url} refuses experiment '{prefix}'")
+    assert "permission EDIT" in said
+    assert refused.value.lasting
+
+
+@pytest.mark.parametrize("permission", ["READ", None])
+def test_a_round_that_the_user_may_not_tell_closes_and_waits(
+    database, server, experiments, monkeypatch, prefix, permission
+):
+    given = dict.fromkeys(experiments, permission) if permission else {}
+    name = f"{prefix}-{permission}"
+    server.add(name, **given)
+    server.be(monkeypatch, name)
+    handlers = {"mlflow": handler_for(server.url, prefix)}
+    scene = Scene(database, settings(limits=LIMITS), name="mail-travel")
+
+    played = [scene.play(number).state for number in (1, 2)]
+    with capture_logs() as logs:
+        result = deliver(database, handlers, lambda: scene.now)
+
+    query = "select status, last_error from effects where sink = 'mlflow'"
+    kept = scene.rows(query)
+    assert played == [RoundState.CLOSED] * 2
+    assert {row["status"] for row in kept} == {"waiting"}
+    assert "permission EDIT" in result.failed["mlflow"]
+    assert [line["event"] for line in logs].count("not delivered") == 1
+
+    server.be(monkeypatch, "root")  # somebody grants it
+    scene.now += LONG_ENOUGH
+    deliver(database, handlers, lambda: scene.now)
+
+    assert {row["status"] for row in scene.rows(query)} == {"done"}
