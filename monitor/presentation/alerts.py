@@ -202,9 +202,9 @@ REMEDIES = (
 """What helps against any alert, the cheapest first."""
 
 
-def end_alert_text(alert: Identified) -> str:
+def end_alert_text(alert: Identified, called: str = "it") -> str:
     """Say how to end an alert that needs nothing done."""
-    return f'To end it now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
+    return f'To end {called} now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
 
 
 def promise(every: float) -> str:

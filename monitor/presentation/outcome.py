@@ -20,6 +20,8 @@ from monitor.presentation.rounds import show_command
 from monitor.presentation.sentences import capital
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from monitor.domain.report import AlertRow, EstimateRow, RoundReport
 
 _HEADLINE = ("precision", "recall", "f1", "prevalence")
@@ -48,12 +50,14 @@ def verdict_sentence(report: RoundReport) -> str:
     """Say in one sentence how the classifier does."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     if firing:
-        return " ".join(_broken(report, alert) for alert in firing)
+        return f"{capital('; '.join(_broken(report, alert) for alert in firing))}."
     if not report.estimates:
         return f"There is no estimate of this round: {report.reason or 'no reason was kept'}."
     if undefined := [name for name in ("precision", "recall") if best_row(report, name) is None]:
-        return f"{capital(' and '.join(undefined))} could not be estimated. {_figures(report)}"
-    return f"{_standing(report)} {_figures(report)}"
+        standing = f"{capital(' and '.join(undefined))} could not be estimated"
+    else:
+        standing = _standing(report)
+    return f"{'; '.join([standing, *_figures(report)])}."
 
 
 def meaning_sentences(report: RoundReport) -> list[str]:
@@ -78,7 +82,7 @@ def to_do_sentences(report: RoundReport) -> list[str]:
     """Say what to do, the most urgent first."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     if firing:
-        found = [*REMEDIES, *map(end_alert_text, firing)]
+        found = [*REMEDIES, *_ends(firing)]
     elif not report.estimates:
         found = [
             f"Until a later round has an estimate, nothing watches {report.monitor}. "
@@ -115,28 +119,35 @@ def _broken(report: RoundReport, alert: AlertRow) -> str:
         if alert.fired_in_round == report.round
         else f"the alert has been open since round {alert.fired_in_round}"
     )
-    return f"{capital(_words(alert.metric))} {where}: {began}."
+    return f"{_words(alert.metric)} {where}: {began}"
+
+
+def _ends(firing: Sequence[AlertRow]) -> list[str]:
+    """Say how to end each open alert; by its metric where there are several."""
+    if len(firing) == 1:
+        return [end_alert_text(firing[0])]
+    return [end_alert_text(one, f"the alert on {_words(one.metric)}") for one in firing]
 
 
 def _standing(report: RoundReport) -> str:
     """Say how the limits stand where no alert is open."""
     if report.status is Status.ATTENTION:
-        return "No alert, but the round needs a look."
+        return "No alert, but the round needs a look"
     if not report.evidence:
-        return "Still learning: no limits are set."
+        return "Still learning: no limits are set"
     limits = " and ".join(
         f"{_words(row.metric)} {bound_sign(row.side, row.limit)}" for row in report.evidence
     )
     if report.status is Status.LEARNING:
-        return f"Still learning: nothing speaks of the limits {limits} yet."
-    return f"All well: no alert on {limits}."
+        return f"Still learning: nothing speaks of the limits {limits} yet"
+    return f"All well: no alert on {limits}"
 
 
-def _figures(report: RoundReport) -> str:
-    """Quote precision and recall."""
+def _figures(report: RoundReport) -> list[str]:
+    """Quote precision and recall, in a part of a sentence; nothing where there is neither."""
     rows = [(name, best_row(report, name)) for name in ("precision", "recall")]
     texts = [f"{name} is {number_text(row)}" for name, row in rows if row is not None]
-    return f"{capital(', '.join(texts))}." if texts else ""
+    return [" and ".join(texts)] if texts else []
 
 
 def _own(report: RoundReport, metric: str) -> EstimateRow | None:

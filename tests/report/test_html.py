@@ -221,7 +221,9 @@ def test_a_first_round_says_why_there_is_no_timeline():
 
     assert "This is the first round of the monitor; a timeline begins with the second." in page.text
     assert "with earlier rounds; limit" not in page.text
-    assert page.said["h1"][0].startswith("All well: no alert on precision ≥ 0.8 and recall ≥ 0.5.")
+    assert page.said["h1"][0].startswith(
+        "All well: no alert on precision ≥ 0.8 and recall ≥ 0.5; precision is 0."
+    )
 
 
 def test_an_abandoned_round_says_why_and_what_that_means_and_draws_nothing():
@@ -249,7 +251,7 @@ def test_a_round_in_which_a_metric_is_not_estimable_says_which():
 
     page = page_of(whole(3).model_copy(update={"estimates": rows, "status": Status.ATTENTION}))
 
-    assert page.said["h1"][0].startswith("Recall could not be estimated. Precision is 0.8")
+    assert page.said["h1"][0].startswith("Recall could not be estimated; precision is 0.8")
     assert "recall, f1" not in page.said["h1"][0]
     assert "Recall: not estimable: no label." in page.text
 
@@ -299,6 +301,22 @@ def test_an_alert_whose_metric_is_back_is_no_comfort_yet():
         "the alert has been open since round 10."
     ]
     assert "Evidence of recovery is 4.2 after 2 later rounds, and 20 ends the alert" in page.text
+
+
+def test_two_alerts_are_one_sentence_and_each_can_be_ended_by_its_name():
+    [first] = make_report(12).alerts
+    second = first.model_copy(update={"id": "b2", "metric": "recall", "limit": 0.6})
+
+    page = page_of(whole(12, alerts=[first, second]))
+
+    assert page.said["h1"] == [
+        "Precision is 0.73 (0.70 to 0.76), below its limit 0.8: the alert has been open since "
+        "round 10; recall is 0.55 (0.52 to 0.58), below its limit 0.6: the alert has been open "
+        "since round 10."
+    ]
+    assert (
+        'To end the alert on recall now: pr-monitor alerts resolve b2 --reason "..."' in page.text
+    )
 
 
 def test_an_audit_of_the_labels_shows_a_column_of_corrected_values():
