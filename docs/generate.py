@@ -44,8 +44,10 @@ from monitor.labeling.files import FilesSettings
 from monitor.labeling.label_studio.settings import LabelStudioSettings
 from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
-from monitor.sources.duckdb import Columns, DuckdbSettings
+from monitor.sources.duckdb import DuckdbSettings
 from monitor.sources.shown_columns import ShownColumn
+from monitor.sources.sql_settings import SqlSettings
+from monitor.sources.table_settings import Columns
 from monitor.tracking.mlflow import MlflowSettings
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
@@ -62,6 +64,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "pages: tls": TlsSettings,
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
+    "monitors: source of kind sql": SqlSettings,
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: schedule": Schedule,
@@ -106,11 +109,14 @@ NOTES = {
     "DuckdbSettings.path": "file, pattern (`predictions/*.parquet`) or list of them, relative to "
     "the config; Parquet, CSV or DuckDB",
     "DuckdbSettings.table": "table or view of a DuckDB file; for no other kind",
-    "DuckdbSettings.columns": "which column holds what",
-    "DuckdbSettings.time_zone": "of times that name no zone; without it they are refused",
-    "DuckdbSettings.where": "only rows whose column has this value, or one of these",
-    "DuckdbSettings.positive": "values of `columns.predicted` that flag a row",
-    "DuckdbSettings.negative": "values that do not; 0 and false unless given, others are refused",
+    "TableSettings.columns": "which column holds what",
+    "TableSettings.time_zone": "of times that name no zone; without it they are refused",
+    "TableSettings.where": "only rows whose column has this value, or one of these",
+    "TableSettings.positive": "values of `columns.predicted` that flag a row",
+    "TableSettings.negative": "values that do not; 0 and false unless given, others are refused",
+    "SqlSettings.url": "address for SQLAlchemy, passwords as `${NAME}`: [databases](sources-sql.md)",
+    "SqlSettings.table": "table or view, `name` or `schema.name`",
+    "SqlSettings.time_unit": "of times that are numbers",
     "Columns.id": "what a prediction is known by; text, whole numbers or UUIDs",
     "Columns.time": "when the prediction was made",
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",

@@ -26,6 +26,7 @@ from monitor.labeling.label_studio.settings import LabelStudioSettings
 from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.sql_settings import SqlSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema
 
-    from monitor.domain.ports import Labeler
+    from monitor.domain.ports import Labeler, Source
 
 AdapterT = TypeVar("AdapterT", SourceAdapter, LabelerAdapter)
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -194,8 +195,14 @@ def _described(entry: EntryPoint) -> str:
     return f"package {package} (entry point {entry.name} = {entry.value} of {entry.group})"
 
 
+def _sql_source(*made_of: Any) -> Source:
+    from monitor.sources.sql import SqlSource  # noqa: PLC0415  SQLAlchemy takes 0.2 s
+
+    return SqlSource(*made_of)
+
+
 def _page_labeler(*made_of: Any) -> Labeler:
-    from monitor.labeling.page import PageLabeler  # noqa: PLC0415  SQLAlchemy takes 0.2 s
+    from monitor.labeling.page import PageLabeler  # noqa: PLC0415  as above
 
     return PageLabeler(*made_of)
 
@@ -221,7 +228,10 @@ SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     group="pr_monitor.sources",
     wanted=SourceAdapter,
     base=SourceSettings,
-    built_in={"duckdb": SourceAdapter(DuckdbSettings, DuckdbSource)},
+    built_in={
+        "duckdb": SourceAdapter(DuckdbSettings, DuckdbSource),
+        "sql": SourceAdapter(SqlSettings, _sql_source),
+    },
     default="duckdb",
 )
 LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(

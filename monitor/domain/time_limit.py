@@ -42,13 +42,22 @@ class _Reading(threading.Thread, Generic[T]):
             self.error = error
 
 
-def within(limit: timedelta, place: str, read: Callable[[], T]) -> T:
+OF_FILES = (
+    "is its disk or network mount there, and is it a file and no pipe? It is tried again; if a "
+    "scan needs longer, raise source.timeout"
+)
+"""What somebody can do where a file does not answer."""
+
+
+def within(limit: timedelta, place: str, read: Callable[[], T], advice: str = OF_FILES) -> T:
     """Read, and wait for it no longer than this; where one still hangs, none is started.
 
     Parameters
     ----------
     place
         Where it is read from, for people, and to know it again.
+    advice
+        What somebody can do where it does not answer.
 
     Raises
     ------
@@ -58,24 +67,18 @@ def within(limit: timedelta, place: str, read: Callable[[], T]) -> T:
     # Else every pass would leave one more thread behind at a mount that is gone.
     hung = _left_behind.get(place)
     if hung is not None and hung.is_alive():
-        message = f"{place} still does not answer: {_ADVICE}"
+        message = f"{place} still does not answer: {advice}"
         raise SourceUnavailable(message)
     reading = _Reading(read)
     reading.start()
     reading.join(limit.total_seconds())
     if reading.is_alive():
         _leave(reading, place)
-        message = f"{place} did not answer within {_span(limit)}: {_ADVICE}"
+        message = f"{place} did not answer within {_span(limit)}: {advice}"
         raise SourceUnavailable(message)
     if reading.error is not None:
         raise reading.error
     return cast("T", reading.result)
-
-
-_ADVICE = (
-    "is its disk or network mount there, and is it a file and no pipe? It is tried again; if a "
-    "scan needs longer, raise source.timeout"
-)
 
 
 def _leave(reading: _Reading[T], place: str) -> None:

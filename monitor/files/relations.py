@@ -181,7 +181,7 @@ class OpenTable:
         if column in self.types:
             return self.types[column]
         message = (
-            f"{self.files} has no column {column!r} ({setting}); {_there_are(self.types, column)}"
+            f"{self.files} has no column {column!r} ({setting}); {there_are(self.types, column)}"
         )
         raise self.files.refused(message)
 
@@ -223,7 +223,7 @@ class OpenTable:
         return f"{quoted(column)} in (select try_cast(unnest(${name}::varchar[]) as {kind}))"
 
 
-def _there_are(columns: Collection[str], wanted: str) -> str:
+def there_are(columns: Collection[str], wanted: str) -> str:
     """Name the columns there are, or of many the first, and the one that comes closest."""
     folded = {name.lower(): name for name in columns}
     close = difflib.get_close_matches(wanted.lower(), folded, n=1, cutoff=0.6)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import model_validator
 
-from monitor.domain.adapters import ItemFormat, SourceSettings
-from monitor.domain.errors import SourceRefused
-from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.setting_types import Settings, TimeZone
 from monitor.domain.time_limit import T, within
 from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened
 from monitor.files.stamps import stamps_of
 from monitor.sources import frames
 from monitor.sources.duckdb_draw import draw, draw_again
 from monitor.sources.duckdb_query import Query
-from monitor.sources.shown_columns import Show, ShownRows, listed
+from monitor.sources.refusals import check_groups, naive_time
+from monitor.sources.shown_columns import ShownRows
+from monitor.sources.table_settings import TableSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,71 +26,12 @@ if TYPE_CHECKING:
     from monitor.files.relations import OpenTable
     from monitor.files.stamps import Stamps
 
-Value = StrictBool | StrictInt | StrictFloat | StrictStr
-Values = Value | tuple[Value, ...]
-
-_YES: Values = (1, True)
-_NO: Values = (0, False)
 _MOST_UNKNOWN = 20  # values
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Columns(Settings):
-    """Which column holds what; ``show`` names what people see while labeling, in its order.
-
-    A name alone is a column shown as text; other kinds are in the next section.
-
-    ``segments`` names columns, such as a country or a client, for whose values precision and
-    recall are shown by themselves; the 20 largest values of a window are shown separately.
-    """
-
-    id: str
-    time: str
-    score: str | None = None
-    predicted: str | None = None
-    model_version: str | None = None
-    show: Show = ()
-    segments: Annotated[tuple[str, ...], Field(max_length=10)] = ()
-
-    @model_validator(mode="after")
-    def _segments_are_groups(self) -> Columns:
-        for name in ("id", "time", "score"):
-            if getattr(self, name) in self.segments:
-                message = (
-                    f"{getattr(self, name)!r} is the {name} column; a segment is a "
-                    "column with few values, such as a country"
-                )
-                raise SettingRefused(setting="segments", why=message)
-        twice = [column for column, count in Counter(self.segments).items() if count > 1]
-        if twice:
-            message = f"{twice[0]!r} stands there twice; name each column once"
-            raise SettingRefused(setting="segments", why=message)
-        return self
-
-    @model_validator(mode="after")
-    def _shown_by_different_names(self) -> Columns:
-        headings = Counter(one.heading for one in listed(self.show))
-        twice = [heading for heading, count in headings.items() if count > 1]
-        if twice:
-            message = f"{twice[0]!r} stands there twice; give one of them another name"
-            raise SettingRefused(setting="show", why=message)
-        return self
-
-    @model_validator(mode="after")
-    def _blind(self) -> Columns:
-        shown = {column for one in listed(self.show) for column in one.columns}
-        for name in ("score", "predicted", "model_version"):
-            if getattr(self, name) in shown:
-                message = (
-                    f"{getattr(self, name)!r} is the {name} column; people who see it "
-                    "label what the model said, so leave it out"
-                )
-                raise SettingRefused(setting="show", why=message)
-        return self
-
-
-class DuckdbSettings(SourceSettings):
+class DuckdbSettings(TableSettings):
     """Where predictions are and how to read them.
 
     The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
@@ -110,89 +48,11 @@ class DuckdbSettings(SourceSettings):
     kind: Literal["duckdb"] = "duckdb"
     path: str | tuple[str, ...]
     table: str | None = None
-    columns: Columns
-    time_zone: TimeZone | None = None
-    where: dict[str, Values] = Field(default_factory=dict)
-    positive: Values = _YES
-    negative: Values | None = None
 
     @model_validator(mode="after")
     def _files_are_readable_kinds(self) -> DuckdbSettings:
         check_table(kind_of(self.paths), self.table)
         return self
-
-    @model_validator(mode="after")
-    def _one_rule_for_the_class(self) -> DuckdbSettings:
-        columns = self.columns
-        if self.threshold is not None and columns.predicted is not None:
-            message = (
-                "threshold and columns.predicted both decide which rows are flagged; keep one "
-                "(with columns.predicted, columns.score may stay: it makes the score cells)"
-            )
-            raise ValueError(message)
-        if self.threshold is None and columns.predicted is None:
-            message = (
-                "nothing says which rows are flagged; give threshold with columns.score, "
-                "or columns.predicted"
-            )
-            raise ValueError(message)
-        if self.threshold is not None and columns.score is None:
-            message = "threshold needs columns.score: the column it is compared with"
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _values_are_of_a_column(self) -> DuckdbSettings:
-        for name in ("positive", "negative"):
-            if self.columns.predicted is None and name in self.model_fields_set:
-                message = f"{name} needs columns.predicted: the column whose value it is"
-                raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _a_value_means_one_class(self) -> DuckdbSettings:
-        both = set(all_texts(self.positive)) & set(all_texts(self.negative or ()))
-        if both:
-            message = f"{min(both)!r} is also in positive; a value means one of them"
-            raise SettingRefused(setting="negative", why=message)
-        return self
-
-    @model_validator(mode="after")
-    def _lists_are_not_empty(self) -> DuckdbSettings:
-        lists = {"positive": self.positive, "negative": self.negative}
-        lists |= {f"where.{column}": values for column, values in self.where.items()}
-        for name, values in lists.items():
-            if values == ():
-                message = "an empty list matches nothing; name a value or more"
-                raise SettingRefused(setting=name, why=message)
-        return self
-
-    @property
-    def negatives(self) -> tuple[str, ...]:
-        """Texts that mean not flagged: 0 and false unless named, or 1 and true if those do not."""
-        if self.negative is not None:
-            return tuple(all_texts(self.negative))
-        positives = set(all_texts(self.positive))
-        usual = _YES if positives <= set(all_texts(_NO)) else _NO
-        return tuple(text for text in all_texts(usual) if text not in positives)
-
-    @property
-    def shows_texts_only(self) -> bool:
-        """Whether people see texts of an item and nothing of another kind."""
-        return all(one.is_text for one in listed(self.columns.show))
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether a column holds scores."""
-        return self.columns.score is not None
-
-    @property
-    def item_format(self) -> ItemFormat:
-        """Columns and values of this source, which files beside it share."""
-        columns = self.columns
-        return ItemFormat(
-            columns.id, columns.score, columns.predicted, self.positive, self.negatives
-        )
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -274,7 +134,7 @@ class DuckdbSource:
         with opened(self.files) as table:
             query = self._query(table)
             groups = read(query)
-            self._check(groups, len(strata))
+            check_groups(self.files, self.settings.columns, groups, len(strata))
             timed = self._timed_rows(table, query, groups)
             unknown = _unknown(table, query, window, groups)
         return frames.assemble(
@@ -306,7 +166,7 @@ class DuckdbSource:
             sql, parameters = self._query(table).span()
             earliest, latest, naive = table.rows(sql, parameters)[0]
         if naive is not None:
-            raise self._naive(naive)
+            raise naive_time(self.files, self.settings.columns, naive)
         return None if earliest is None else (_instant(earliest), _instant(latest))
 
     def _columns(self) -> Mapping[str, str]:
@@ -329,38 +189,8 @@ class DuckdbSource:
         self._shown.check()
         naive = query.first_naive_time()
         if naive is not None:
-            raise self._naive(naive)
+            raise naive_time(self.files, self.settings.columns, naive)
         return query
-
-    def _naive(self, example: str) -> SourceRefused:
-        column = self.settings.columns.time
-        message = (
-            f"{self.files}: column {column!r} (columns.time) holds times without a time zone, the "
-            f"first is {example!r}; set source.time_zone (such as UTC or Europe/Prague), or write "
-            "times with an offset"
-        )
-        return SourceRefused(message)
-
-    def _check(self, groups: Sequence[frames.Group], strata: int) -> None:
-        """Refuse the data as a whole where nothing in it can be used."""
-        naive = frames.first_example(groups, frames.NAIVE_TIME)
-        if naive is not None:
-            raise self._naive(naive)
-        columns = self.settings.columns
-        wrong = frames.first_example(groups, frames.TIME_UNPARSABLE)
-        if wrong is not None and all(g.bucket in frames.UNTIMED for g in groups):
-            message = (
-                f"{self.files}: no value of column {columns.time!r} (columns.time) is a time, the "
-                f"first is {wrong!r}; wanted ISO 8601, such as 2026-03-02T06:00:00Z"
-            )
-            raise SourceRefused(message)
-        wrong = frames.first_example(groups, frames.SCORE_UNREADABLE)
-        if wrong is not None and not frames.rows_in(groups, *range(strata)):
-            message = (
-                f"{self.files}: no value of column {columns.score!r} (columns.score) is a number, "
-                f"the first is {wrong!r}; wanted numbers with a decimal point, such as 0.73"
-            )
-            raise SourceRefused(message)
 
     def _timed_rows(self, table: OpenTable, query: Query, groups: Sequence[frames.Group]) -> int:
         # Texts are scanned whole, so the groups hold all rows; of other files the scan skipped

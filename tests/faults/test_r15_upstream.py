@@ -13,7 +13,8 @@ import duckdb
 import pytest
 
 from monitor.domain.errors import SourceRefused
-from monitor.sources.duckdb import Columns, DuckdbSettings, DuckdbSource
+from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.table_settings import Columns
 from monitor.storage import concern_store
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 from tests.storage.payloads import PAYLOADS

@@ -154,7 +154,7 @@ def test_an_unknown_kind_is_refused_with_all_that_are_installed(installed, confi
     refused = ran("check", site=installed)
 
     assert refused.returncode == 78
-    assert "source.kind: 'parquet' is not known; installed are duckdb, jsonl" in refused.stderr
+    assert "source.kind: 'parquet' is not known; installed are duckdb, sql, jsonl" in refused.stderr
     assert (
         "labeling.kind: 'file' is not known; did you mean files? "
         "(installed are files, column, page, mlflow, label_studio)" in (refused.stderr)

@@ -1,0 +1,52 @@
+"""Why rows with columns cannot be used as a whole, in words that every source has in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import SourceRefused
+from monitor.sources import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.sources.table_settings import Columns
+
+
+def naive_time(place: object, columns: Columns, example: str) -> SourceRefused:
+    """Say that times lack a zone and the config names none."""
+    message = (
+        f"{place}: column {columns.time!r} (columns.time) holds times without a time zone, the "
+        f"first is {example!r}; set source.time_zone (such as UTC or Europe/Prague), or write "
+        "times with an offset"
+    )
+    return SourceRefused(message)
+
+
+def check_groups(
+    place: object, columns: Columns, groups: Sequence[frames.Group], strata: int
+) -> None:
+    """Refuse the data as a whole where nothing in it can be used.
+
+    Raises
+    ------
+    SourceRefused
+        With the first value that is no time or no number.
+    """
+    naive = frames.first_example(groups, frames.NAIVE_TIME)
+    if naive is not None:
+        raise naive_time(place, columns, naive)
+    wrong = frames.first_example(groups, frames.TIME_UNPARSABLE)
+    if wrong is not None and all(g.bucket in frames.UNTIMED for g in groups):
+        message = (
+            f"{place}: no value of column {columns.time!r} (columns.time) is a time, the "
+            f"first is {wrong!r}; wanted ISO 8601, such as 2026-03-02T06:00:00Z"
+        )
+        raise SourceRefused(message)
+    wrong = frames.first_example(groups, frames.SCORE_UNREADABLE)
+    if wrong is not None and not frames.rows_in(groups, *range(strata)):
+        message = (
+            f"{place}: no value of column {columns.score!r} (columns.score) is a number, "
+            f"the first is {wrong!r}; wanted numbers with a decimal point, such as 0.73"
+        )
+        raise SourceRefused(message)

@@ -1,0 +1,157 @@
+"""What every source of rows with columns is told: which column holds what, and what is flagged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+
+from monitor.domain.adapters import ItemFormat, SourceSettings
+from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.setting_types import Settings, TimeZone
+from monitor.files.relations import all_texts
+from monitor.sources.shown_columns import Show, listed
+
+Value = StrictBool | StrictInt | StrictFloat | StrictStr
+Values = Value | tuple[Value, ...]
+
+_YES: Values = (1, True)
+_NO: Values = (0, False)
+
+
+class Columns(Settings):
+    """Which column holds what; ``show`` names what people see while labeling, in its order.
+
+    A name alone is a column shown as text; other kinds are in the next section.
+
+    ``segments`` names columns, such as a country or a client, for whose values precision and
+    recall are shown by themselves; the 20 largest values of a window are shown separately.
+    """
+
+    id: str
+    time: str
+    score: str | None = None
+    predicted: str | None = None
+    model_version: str | None = None
+    show: Show = ()
+    segments: Annotated[tuple[str, ...], Field(max_length=10)] = ()
+
+    @model_validator(mode="after")
+    def _segments_are_groups(self) -> Columns:
+        for name in ("id", "time", "score"):
+            if getattr(self, name) in self.segments:
+                message = (
+                    f"{getattr(self, name)!r} is the {name} column; a segment is a "
+                    "column with few values, such as a country"
+                )
+                raise SettingRefused(setting="segments", why=message)
+        twice = [column for column, count in Counter(self.segments).items() if count > 1]
+        if twice:
+            message = f"{twice[0]!r} stands there twice; name each column once"
+            raise SettingRefused(setting="segments", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _shown_by_different_names(self) -> Columns:
+        headings = Counter(one.heading for one in listed(self.show))
+        twice = [heading for heading, count in headings.items() if count > 1]
+        if twice:
+            message = f"{twice[0]!r} stands there twice; give one of them another name"
+            raise SettingRefused(setting="show", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _blind(self) -> Columns:
+        shown = {column for one in listed(self.show) for column in one.columns}
+        for name in ("score", "predicted", "model_version"):
+            if getattr(self, name) in shown:
+                message = (
+                    f"{getattr(self, name)!r} is the {name} column; people who see it "
+                    "label what the model said, so leave it out"
+                )
+                raise SettingRefused(setting="show", why=message)
+        return self
+
+
+class TableSettings(SourceSettings):
+    """Columns and what their values mean, whatever holds the table."""
+
+    columns: Columns
+    time_zone: TimeZone | None = None
+    where: dict[str, Values] = Field(default_factory=dict)
+    positive: Values = _YES
+    negative: Values | None = None
+
+    @model_validator(mode="after")
+    def _one_rule_for_the_class(self) -> TableSettings:
+        columns = self.columns
+        if self.threshold is not None and columns.predicted is not None:
+            message = (
+                "threshold and columns.predicted both decide which rows are flagged; keep one "
+                "(with columns.predicted, columns.score may stay: it makes the score cells)"
+            )
+            raise ValueError(message)
+        if self.threshold is None and columns.predicted is None:
+            message = (
+                "nothing says which rows are flagged; give threshold with columns.score, "
+                "or columns.predicted"
+            )
+            raise ValueError(message)
+        if self.threshold is not None and columns.score is None:
+            message = "threshold needs columns.score: the column it is compared with"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _values_are_of_a_column(self) -> TableSettings:
+        for name in ("positive", "negative"):
+            if self.columns.predicted is None and name in self.model_fields_set:
+                message = f"{name} needs columns.predicted: the column whose value it is"
+                raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _a_value_means_one_class(self) -> TableSettings:
+        both = set(all_texts(self.positive)) & set(all_texts(self.negative or ()))
+        if both:
+            message = f"{min(both)!r} is also in positive; a value means one of them"
+            raise SettingRefused(setting="negative", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _lists_are_not_empty(self) -> TableSettings:
+        lists = {"positive": self.positive, "negative": self.negative}
+        lists |= {f"where.{column}": values for column, values in self.where.items()}
+        for name, values in lists.items():
+            if values == ():
+                message = "an empty list matches nothing; name a value or more"
+                raise SettingRefused(setting=name, why=message)
+        return self
+
+    @property
+    def negatives(self) -> tuple[str, ...]:
+        """Texts that mean not flagged: 0 and false unless named, or 1 and true if those do not."""
+        if self.negative is not None:
+            return tuple(all_texts(self.negative))
+        positives = set(all_texts(self.positive))
+        usual = _YES if positives <= set(all_texts(_NO)) else _NO
+        return tuple(text for text in all_texts(usual) if text not in positives)
+
+    @property
+    def shows_texts_only(self) -> bool:
+        """Whether people see texts of an item and nothing of another kind."""
+        return all(one.is_text for one in listed(self.columns.show))
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether a column holds scores."""
+        return self.columns.score is not None
+
+    @property
+    def item_format(self) -> ItemFormat:
+        """Columns and values of this source, which files beside it share."""
+        columns = self.columns
+        return ItemFormat(
+            columns.id, columns.score, columns.predicted, self.positive, self.negatives
+        )
