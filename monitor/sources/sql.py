@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_UNKNOWN = 20  # values
 _MOST_IDS = 1_000  # of one statement
+_MOST_INTEGERS = 2**63  # from which on a database takes none
 
 
 class SqlSource:
@@ -140,8 +142,10 @@ class SqlSource:
 def as_stored(ids: set[str], kind: TypeEngine[Any] | None) -> Iterator[object]:
     """Give ids as a column of a type holds them, without those that it cannot hold."""
     for each in sorted(ids):
-        if isinstance(kind, types.Integer | types.Numeric):
-            yield from _as_number(each)
+        if isinstance(kind, types.Integer):
+            yield from (number for number in _as_number(each) if abs(number) < _MOST_INTEGERS)
+        elif isinstance(kind, types.Numeric):
+            yield from map(Decimal, _as_number(each))
         elif isinstance(kind, types.Uuid):
             yield from _as_uuid(each)
         else:

@@ -148,15 +148,22 @@ class Query:
         """Find the earliest and the latest time."""
         return self._from(func.min(self._t), func.max(self._t))
 
-    def show(self, ids: Collection[object], window: Window) -> Select[Any]:
+    def show(self, ids: Collection[Any], window: Window) -> Select[Any]:
         """Fetch what people see of the rows that may have one of these ids.
 
         Ids are compared as the column does, for the sake of its index; what comes back besides,
         as where it is blind to case, the caller leaves out.
         """
-        column = self.table.column(self.settings.columns.id)
         shown = [self._seen(name, is_picture=is_picture) for name, is_picture in self.shown]
-        return self._from(self._id, *shown).where(self._in(window), column.in_(ids))
+        return self._from(self._id, *shown).where(self._in(window), self._may_be(ids))
+
+    def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        column = self.table.column(self.settings.columns.id)
+        if self.table.words.has_one_charset:
+            return column.in_(ids)
+        strange = [each for each in ids if isinstance(each, str) and not each.isascii()]
+        common = [each for each in ids if each not in strange]
+        return or_(column.in_(common), self._id.in_(strange)) if strange else column.in_(common)
 
     @property
     def segments(self) -> list[str]:
@@ -172,9 +179,9 @@ class Query:
 
     def _is_naive(self) -> ColumnElement[Any]:
         if self.settings.time_zone is not None:
-            return literal_column("0", Integer()) == 1
+            return literal_column("0", Integer()) == _code(1)
         column = self.table.column(self.settings.columns.time)
-        return written("monitor_naive({0})", column, Integer()) == 1
+        return written("monitor_naive({0})", column, Integer()) == _code(1)
 
     def _in(self, window: Window) -> ColumnElement[bool]:
         return self.times.within(self._t, window)
@@ -264,7 +271,7 @@ class Query:
     def _reasons(self, rows: Subquery) -> list[tuple[ColumnElement[bool], int]]:
         words, columns = self.table.words, self.settings.columns
         c = rows.c
-        no_id = or_(c.id.is_(None), written(words.length, c.id, Integer()) == 0)
+        no_id = or_(c.id.is_(None), written(words.length, c.id, Integer()) == _code(0))
         reasons = [(no_id, frames.ID_MISSING)]
         if columns.model_version is not None:
             reasons.append((c.version.is_(None), frames.VERSION_MISSING))

@@ -147,6 +147,7 @@ class SqlDatabase:
                 "monitor_md5": _md5,
                 "monitor_time": lambda value: instant_of(value, zone, unit),
                 "monitor_naive": is_naive,
+                "monitor_visible": lambda text: text.replace("\0", r"\x00"),
             }.items():
                 connection.create_function(name, 1, function, deterministic=True)
 

@@ -50,6 +50,8 @@ class Words:
         Whether truths are a type of their own, and no numbers.
     has_types
         Whether a column holds values of its type alone.
+    has_one_charset
+        Whether every text can be compared with every column of texts.
     """
 
     text: str = "cast({0} as varchar)"
@@ -69,6 +71,7 @@ class Words:
     naive_utc: frozenset[str] = frozenset()
     has_booleans: bool = True
     has_types: bool = True
+    has_one_charset: bool = True
 
     def hashing_bytes(self) -> Words:
         """Return the words for a PostgreSQL whose texts are not stored as UTF-8."""
@@ -88,36 +91,38 @@ _POSTGRESQL = Words(
     ),
     sees_one_state=True,
 )
-_UTF8MB4 = "convert({0} using utf8mb4) collate utf8mb4_bin"
-_MYSQL = Words(
-    text=_UTF8MB4,
-    id_text=f"replace({_UTF8MB4}, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00'))",
-    double="({0} + 0e0)",
-    begin=(
-        "set session time_zone = '+00:00'",
-        "set session transaction isolation level repeatable read",
-        "set session max_execution_time = {ms}",
-        "start transaction with consistent snapshot, read only",
-    ),
-    sees_one_state=True,
-    naive_utc=frozenset({"TIMESTAMP"}),
-    has_booleans=False,
-)
+
+
+def _mysql(collation: str, limit: str) -> Words:
+    """Write as MySQL and MariaDB do, which differ in names: of a collation that knows spaces."""
+    text = f"convert({{0}} using utf8mb4) collate {collation}"
+    visible = "char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')"
+    return Words(
+        text=text,
+        id_text=f"replace({text}, {visible})",
+        double="({0} + 0e0)",
+        begin=(
+            "set session time_zone = '+00:00'",
+            "set session transaction isolation level repeatable read",
+            f"set session {limit}",
+            "start transaction with consistent snapshot, read only",
+        ),
+        sees_one_state=True,
+        naive_utc=frozenset({"TIMESTAMP"}),
+        has_booleans=False,
+        has_one_charset=False,
+    )
+
+
 _SQLITE_TEXT = "cast({0} as text) collate binary"
 
 WORDS = {
     "postgresql": _POSTGRESQL,
-    "mysql": _MYSQL,
-    "mariadb": replace(
-        _MYSQL,
-        begin=tuple(
-            one.replace("max_execution_time = {ms}", "max_statement_time = {seconds}")
-            for one in _MYSQL.begin
-        ),
-    ),
+    "mariadb": _mysql("utf8mb4_nopad_bin", "max_statement_time = {seconds}"),
     "sqlite": Words(
         text=_SQLITE_TEXT,
-        id_text=f"replace({_SQLITE_TEXT}, char(0), '\\x00')",
+        id_text=f"case when instr({_SQLITE_TEXT}, char(0)) > 0 "
+        f"then monitor_visible({_SQLITE_TEXT}) else {_SQLITE_TEXT} end",
         md5="monitor_md5({0})",
         double="case when typeof({0}) in ('real', 'integer') then cast({0} as real) end",
         infinite="{0} in (9e999, -9e999)",
@@ -127,6 +132,7 @@ WORDS = {
         has_types=False,
     ),
     # From here on compiled, not run: tests/sources/sql/compiled has what becomes of them.
+    "mysql": _mysql("utf8mb4_0900_bin", "max_execution_time = {ms}"),
     "redshift": replace(
         _POSTGRESQL,
         text="cast({0} as varchar(65535))",

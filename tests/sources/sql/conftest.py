@@ -35,9 +35,9 @@ def mariadb_server():
 
 @pytest.fixture
 def mariadb_place(mariadb_server):
-    name = f"test_{uuid.uuid4().hex[:12]}"
+    name = f"place_{uuid.uuid4().hex[:12]}"  # any user may read what begins with test_
     maker = Place("mariadb", make_url(mariadb_server).set(database="mysql").render_as_string())
-    maker.run(f"create database {name}")
+    maker.run(f"create database {name} character set utf8mb4")
     maker.close()
     place = Place("mariadb", make_url(mariadb_server).set(database=name).render_as_string())
     yield place

@@ -33,7 +33,7 @@ class Place:
 
     name: str
     url: str
-    kinds: dict = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         self.kinds = KINDS[self.name]
@@ -42,7 +42,7 @@ class Place:
     def run(self, *statements):
         with self._engine.begin() as connection:
             for statement in statements:
-                connection.exec_driver_sql(statement)
+                connection.execute(text(statement.replace(":", "\\:")))
 
     def add(self, table, rows):
         """Add rows, the values of each by the columns' names."""
@@ -57,7 +57,8 @@ class Place:
             connection.execute(statement, bound)
 
     def quoted(self, name):
-        return self._engine.dialect.identifier_preparer.quote_identifier(name)
+        preparer = self._engine.dialect.identifier_preparer
+        return preparer.quote_identifier(name).replace("%%", "%")
 
     @contextmanager
     def connected(self):
