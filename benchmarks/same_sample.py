@@ -76,10 +76,12 @@ def predictions(kind: str, rows: int) -> pd.DataFrame:
     )
 
 
-def filled(folder: Path, urls: Mapping[str, str], rows: int) -> dict[str, dict[str, Source]]:
+def filled(
+    folder: Path, urls: Mapping[str, str], rows: int, kinds: Sequence[str] = KINDS
+) -> dict[str, dict[str, Source]]:
     """Write the predictions into every place, and make a source of each, by kind and name."""
     sources: dict[str, dict[str, Source]] = {}
-    for kind in KINDS:
+    for kind in kinds:
         made = predictions(kind, rows)
         sources[kind] = {"duckdb": _file(folder, kind, made)}
         for name, url in urls.items():
@@ -141,6 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, default=1e6)
     parser.add_argument("--candidates", type=int, default=1000)
+    parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--postgres", default="")
     parser.add_argument("--mariadb", default="")
     chosen = parser.parse_args(arguments)
@@ -148,7 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given = {"postgresql": chosen.postgres, "mariadb": chosen.mariadb}
         urls = {name: url for name, url in given.items() if url}
         urls["sqlite"] = f"sqlite:///{folder}/same.sqlite"
-        for kind, sources in filled(Path(folder), urls, int(chosen.rows)).items():
+        for kind in chosen.kinds.split(","):
+            sources = filled(Path(folder), urls, int(chosen.rows), [kind])[kind]
             _compare(kind, sources, chosen.candidates)
 
 

@@ -21,8 +21,6 @@ from monitor.sources.sql_query import ALL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Select
-
     from monitor.domain.model import Stratum, Window
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
@@ -30,6 +28,9 @@ if TYPE_CHECKING:
 _DIGITS = 12
 _RAISED = 8  # times, where a bound held too few
 _AT_ONCE = 10_000  # rows that are held besides those that are kept
+_STREAMED = {"stream_results": True, "yield_per": _AT_ONCE}
+"""How rows come where they may be many, as of an id that fills a stratum: PostgreSQL then takes
+one process for them and not several."""
 _TRIES = 3  # at a table whose rows change while they are read
 
 
@@ -76,17 +77,21 @@ def drawn_from(
     wanted = max(1, at_most)
     candidates: dict[int, tuple[Candidate, ...]] = {}
     bounds = {bucket: first_bound(wanted, rows) for bucket, rows in sizes.items()}
+    options: dict[str, Any] = {}
     while bounds:
-        found = _first(
-            reading, query.draw(window, strata, seed, bounds, version), wanted, seed, query
-        )
+        statement = query.draw(window, strata, seed, bounds, version)
+        rows = reading.connection.execute(statement, execution_options=options)
+        found = _first(rows, wanted)
         short = {
             bucket
             for bucket, bound in bounds.items()
             if bound != ALL and len(found[bucket]) < min(wanted, sizes[bucket])
         }
-        candidates |= {bucket: found[bucket] for bucket in bounds if bucket not in short}
+        for bucket in bounds.keys() - short:
+            _check_md5(found[bucket], seed, query)
+            candidates[bucket] = tuple(_candidates(found[bucket]))
         bounds = {bucket: raised(bounds[bucket]) for bucket in short}
+        options = _STREAMED
     values = _values(reading, query, window, strata, version) if current else {}
     return [
         replace(group, candidates=candidates[group.bucket], segments=values.get(group.bucket, ()))
@@ -130,21 +135,17 @@ def _untimed(reading: Reading, query: Query) -> list[frames.Group]:
     return [frames.Group(code, None, count, example=text) for code, count, text in rows if count]
 
 
-def _first(
-    reading: Reading, statement: Select[Any], wanted: int, seed: str, query: Query
-) -> Mapping[int, tuple[Candidate, ...]]:
-    """Read rows and keep the first of each stratum by md5, as many as are wanted."""
-    kept: defaultdict[int, list[Any]] = defaultdict(list)
-    options = {"stream_results": True, "yield_per": _AT_ONCE}
-    for row in reading.connection.execute(statement, execution_options=options):
+def _first(rows: Iterable[Any], wanted: int) -> Mapping[int, list[tuple[Any, ...]]]:
+    """Keep the first rows of each stratum by md5, as many as are wanted."""
+    kept: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
         of_stratum = kept[row[0]]
         of_stratum.append(tuple(row))
         if len(of_stratum) >= 2 * wanted + _AT_ONCE:
             of_stratum[:] = sorted(of_stratum, key=_order)[:wanted]
-    found = {bucket: sorted(rows, key=_order)[:wanted] for bucket, rows in kept.items()}
-    for rows in found.values():
-        _check_md5(rows, seed, query)
-    return defaultdict(tuple, {bucket: tuple(_candidates(rows)) for bucket, rows in found.items()})
+    for of_stratum in kept.values():
+        of_stratum[:] = sorted(of_stratum, key=_order)[:wanted]
+    return kept
 
 
 def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -216,10 +216,14 @@ SLOW = (
 
 def _parsed(address: str) -> URL:
     try:
-        return make_url(address)
+        url = make_url(address)
     except (ArgumentError, ValueError):
         message = "source.url is no address of a database, or its port is no number"
         raise SourceRefused(message) from None
+    if "@" in (url.host or ""):  # where the rest of the password is
+        message = "source.url has more than one @; write %40 for one in the password"
+        raise SourceRefused(message)
+    return url
 
 
 def _md5(text: str | None) -> str | None:

@@ -88,6 +88,9 @@ _POSTGRESQL = Words(
         "set transaction isolation level repeatable read, read only",
         "set local statement_timeout = {ms}",
         "set local time zone 'UTC'",
+        # It takes groups of an expression for as many as rows, and would sort all of those.
+        "set local enable_sort = off",
+        "set local jit = off",  # which every process of a parallel scan would do anew
     ),
     sees_one_state=True,
 )

@@ -2,6 +2,8 @@
 set transaction isolation level repeatable read, read only;
 set local statement_timeout = {ms};
 set local time zone 'UTC';
+set local enable_sort = off;
+set local jit = off;
 
 -- counts of the window
 SELECT anon_1.bucket, anon_1.version, count(*) AS count_1, max(anon_1.t) AS max_1, NULL AS anon_2
