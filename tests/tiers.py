@@ -52,7 +52,7 @@ def sort(item: pytest.Item) -> None:
     marks = {mark.name for mark in item.iter_markers()}
     if (
         item.nodeid.startswith(THOROUGH)
-        or marks & {"simulation", "slow", "postgresql", "soak"}
+        or marks & {"simulation", "slow", "postgresql", "mariadb", "soak"}
         or names & SERVERS
     ):
         item.add_marker("thorough")

@@ -36,15 +36,19 @@ class Times:
     """How the values of a time column are read.
 
     ``bound`` writes an instant as the column would, so that comparing with it decides on which
-    side of it a value lies; ``instant`` gives the microseconds since 1970 of a value.
+    side of it a value lies; ``instant`` gives the microseconds since 1970 of a value. Whole
+    numbers are compared with both bounds at once, which asks a function once for each row.
     """
 
     kind: TypeEngine[Any]
     bound: Callable[[datetime], Any]
     instant: Callable[[Any], int]
+    is_whole: bool = False
 
     def within(self, column: ColumnElement[Any], window: Window) -> ColumnElement[bool]:
         """Write which values of a column lie in a window."""
+        if self.is_whole:
+            return column.between(self.bound(window.start), self.bound(window.end) - 1)
         start, end = (literal(self.bound(at), self.kind) for at in (window.start, window.end))
         return and_(column >= start, column < end)
 
@@ -76,7 +80,7 @@ def numbered_times(unit: str) -> Times:
 
 def read_times() -> Times:
     """Read what `instant_of` made of each value."""
-    return Times(BigInteger(), _since_1970, int)
+    return Times(BigInteger(), _since_1970, int, is_whole=True)
 
 
 def first_local(at: datetime, zone: ZoneInfo) -> datetime:
@@ -119,7 +123,16 @@ def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
     """
     if isinstance(value, int | float):
         return None if unit is None else int(value * _UNITS[unit])
-    parts = _TIME.fullmatch(value.strip().upper()) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    known = _usual(value)
+    if known is not None and known.tzinfo is not None:
+        return _since_1970(known)
+    return _by_parts(value, zone)
+
+
+def _by_parts(value: str, zone: str | None) -> int | None:
+    parts = _TIME.fullmatch(value.strip().upper())
     if parts is None or (parts[8] is None and zone is None):
         return None
     try:
@@ -128,6 +141,16 @@ def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
             return _since_1970(_utc(local, ZoneInfo(zone or "UTC")))
         return _since_1970(local.replace(tzinfo=UTC)) - _offset(parts[8])
     except (ValueError, OverflowError):
+        return None
+
+
+def _usual(value: str) -> datetime | None:
+    """Read a time as most are written, several times faster than by its parts."""
+    if value[10:11] not in {"T", " "} or value[16:17] != ":" or "," in value:
+        return None
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
         return None
 
 

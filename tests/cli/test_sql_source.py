@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.config.load import load_config
+from monitor.sources.sql_settings import SqlSettings
 
 DATABASE = ("path: predictions.parquet", "kind: sql\n      url: {url}\n      table: scored")
 
@@ -38,6 +39,12 @@ def stored(bare):
     return bare
 
 
+def source_of(place):
+    source = load_config(place.folder / "config.yaml").monitors[0].source
+    assert isinstance(source, SqlSettings)
+    return source
+
+
 def config_of(place, url, **changes):
     place.config("{kind: files}", database=(DATABASE[0], DATABASE[1].format(url=url)), **changes)
 
@@ -48,7 +55,7 @@ def test_init_writes_a_config_for_a_table_that_can_be_used_at_once(stored):
     checked = stored.run("check")
 
     assert (wrote.code, checked.code) == (0, 0), checked.err
-    source = load_config(stored.folder / "config.yaml").monitors[0].source
+    source = source_of(stored)
     assert (source.kind, source.table, source.columns.id) == ("sql", "scored", "mail_id")
     assert any(line.startswith("ok       source of scored: ") for line in checked.lines)
 
@@ -59,7 +66,7 @@ def test_init_names_the_values_of_the_other_class_of_a_table_too(stored):
         *("--predicted", "verdict", "--positive", "spam"),
     )
 
-    source = load_config(stored.folder / "config.yaml").monitors[0].source
+    source = source_of(stored)
     assert (source.positive, source.negative) == ("spam", ("ham",))
 
 

@@ -45,7 +45,11 @@ def mariadb_place(mariadb_server):
 
 
 @pytest.fixture(
-    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql), "mariadb"]
+    params=[
+        "sqlite",
+        pytest.param("postgresql", marks=pytest.mark.postgresql),
+        pytest.param("mariadb", marks=pytest.mark.mariadb),
+    ]
 )
 def place(request):
     names = {"sqlite": "sqlite_place", "postgresql": "postgres_place", "mariadb": "mariadb_place"}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import time
 
 import pytest
+from sqlalchemy import create_engine, text
 
 from benchmarks import same_sample
 from monitor.domain.model import BandEdges
@@ -53,6 +55,32 @@ def test_the_sample_is_the_first_ids_by_hashlib(places):
             key=lambda each: hashlib.md5(f"s33d|{each}".encode()).hexdigest(),  # noqa: S324
         )
         assert [candidate.id for candidate in part.candidates] == ids[:500]
+
+
+@pytest.mark.postgresql
+def test_postgresql_writes_no_temporary_file_for_a_draw(places, postgres_server):
+    engine = create_engine(postgres_server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text("alter role monitor set work_mem = '64kB'"))
+        before = temporary_files(connection)
+
+        places["unicode"]["postgresql"].scan(WEEK, same_sample.EDGES, 500, "s33d")
+        time.sleep(1)  # until the server has counted them
+
+        assert temporary_files(connection) == before
+        ordered = text("select count(*) from (select id from same_unicode order by id) ordered")
+        connection.execute(text("set work_mem = '64kB'"))
+        connection.execute(ordered)
+        time.sleep(1)
+        assert temporary_files(connection) > before
+        connection.execute(text("alter role monitor reset work_mem"))
+    engine.dispose()
+
+
+def temporary_files(connection):
+    connection.execute(text("select pg_stat_clear_snapshot()"))
+    asked = "select temp_files from pg_stat_database where datname = current_database()"
+    return connection.execute(text(asked)).scalar()
 
 
 def test_the_benchmark_says_whether_all_drew_the_same(capsys):

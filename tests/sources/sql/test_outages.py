@@ -29,7 +29,12 @@ ROW = {"id": "a", "time": AT, "score": 0.9, "predicted": True, "text": ""}
 SECRET = "hunter2/%@secret"  # noqa: S105
 
 
-@pytest.fixture(params=[pytest.param("postgresql", marks=pytest.mark.postgresql), "mariadb"])
+@pytest.fixture(
+    params=[
+        pytest.param("postgresql", marks=pytest.mark.postgresql),
+        pytest.param("mariadb", marks=pytest.mark.mariadb),
+    ]
+)
 def server(request):
     names = {"postgresql": "postgres_place", "mariadb": "mariadb_place"}
     return request.getfixturevalue(names[request.param])
