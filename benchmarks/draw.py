@@ -8,6 +8,8 @@ no other engine and no other version of it computes; ``before`` is the query tha
 row; ``later`` is the scan of a round whose bands are known, ``later + show`` all its reads;
 ``first`` all reads of a history's first round. ``pandas`` and ``polars`` are what a user would
 write, a sample that cannot be drawn again elsewhere; they are left out where not installed.
+
+``--engine postgres`` has the works of `benchmarks.draw_postgres`, in a server of its own.
 """
 
 from __future__ import annotations
@@ -28,8 +30,10 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from benchmarks import draw_postgres
 from monitor.domain.model import BandEdges, Window
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from tests.servers import postgres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -264,6 +268,24 @@ def table(costs: dict[str, list[Cost]]) -> list[str]:
     return lines
 
 
+def in_postgres(chosen: argparse.Namespace, url: str) -> None:
+    """Print the figures of the works in PostgreSQL."""
+    fresh = multiprocessing.get_context("spawn")
+    edges = bands(chosen.strata)
+    works = chosen.works.split(",") if chosen.works else list(draw_postgres.WORKS)
+    for rows in (int(float(text)) for text in chosen.rows.split(",")):
+        draw_postgres.write(url, rows)
+        costs: dict[str, list[Any]] = {work: [] for work in works}
+        with fresh.Pool(1, maxtasksperchild=1) as pool:
+            for work in works * chosen.repeats:
+                asked = (work, url, WINDOW, edges, chosen.candidates)
+                costs[work].append(pool.apply(draw_postgres.measured, asked))
+        print(f"PostgreSQL, {rows:,} rows, {chosen.strata} strata x {chosen.candidates}")
+        print(f"{'':<14}{'CPU':>8}   {'wall':>8}   {'x bare':>6} {'peak':>7}    {'files':>7}")
+        for line, runs in zip(table(costs), costs.values(), strict=True):
+            print(f"{line} {max(run.temp_mb for run in runs):7.0f} MB", flush=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the figures of one run."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -273,7 +295,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", default="1,0", help="0: as many as DuckDB takes by itself")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--works", default="", help="some of them, with bare; all if not given")
+    parser.add_argument("--engine", choices=["duckdb", "postgres"], default="duckdb")
     chosen = parser.parse_args(arguments)
+    if chosen.engine == "postgres":
+        with postgres() as url:
+            in_postgres(chosen, url)
+        return
     fresh = multiprocessing.get_context("spawn")  # so that each peak is one piece of work's own
     for rows in (int(float(text)) for text in chosen.rows.split(",")):
         with tempfile.TemporaryDirectory() as folder, fresh.Pool(1, maxtasksperchild=1) as pool:

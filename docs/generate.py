@@ -48,6 +48,7 @@ from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings
 from monitor.sources.lake.settings import LakeSettings
 from monitor.sources.shown_columns import ShownColumn
+from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.table_settings import Columns
 from monitor.tracking.mlflow import MlflowSettings
 
@@ -66,6 +67,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors": MonitorConfig,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source of kind lake": LakeSettings,
+    "monitors: source of kind sql": SqlSettings,
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: source.challenger": Challenger,
@@ -120,6 +122,9 @@ NOTES = {
     "TableSettings.where": "only rows whose column has this value, or one of these",
     "TableSettings.positive": "values of `columns.predicted` that flag a row",
     "TableSettings.negative": "values that do not; 0 and false unless given, others are refused",
+    "SqlSettings.url": "address for SQLAlchemy, passwords as `${NAME}`: [databases](sources-sql.md)",
+    "SqlSettings.table": "table or view, `name` or `schema.name`",
+    "SqlSettings.time_unit": "of times that are numbers",
     "Columns.id": "what a prediction is known by; text, whole numbers or UUIDs",
     "Columns.time": "when the prediction was made",
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import socket
 import subprocess
 import tempfile
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,3 +111,55 @@ def start(folder, control, port=None):
     quiet = subprocess.DEVNULL  # a pipe would stay open as long as the server
     done = subprocess.run(command, check=False, stdout=quiet, stderr=quiet)
     return port if done.returncode == 0 else None
+
+
+def mariadb_program(name):
+    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/bin")
+    if found is None:
+        cannot_start(
+            f"MariaDB's {name} is not installed (Debian: apt install mariadb-server-core "
+            "mariadb-client-core)"
+        )
+    return found
+
+
+@contextmanager
+def mariadb():
+    """Run a MariaDB server; yields the address of its database ``test`` for user ``root``."""
+    with tempfile.TemporaryDirectory(prefix="mariadb-", ignore_cleanup_errors=True) as folder:
+        yield from _mariadb_in(Path(folder))
+
+
+def _mariadb_in(folder):
+    server = mariadb_program("mariadbd")
+    setup = mariadb_program("mariadb-install-db")
+    user = f"--user={pwd.getpwuid(os.geteuid()).pw_name}"
+    data = f"--datadir={folder / 'data'}"
+    subprocess.run(
+        [setup, "--no-defaults", user, data, "--auth-root-authentication-method=normal"],
+        check=True,
+        capture_output=True,
+    )
+    port = free_port()
+    options = [f"--socket={folder / 'socket'}", f"--port={port}", "--bind-address=127.0.0.1"]
+    options += ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M"]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [server, "--no-defaults", user, data, *options], stdout=log, stderr=log
+        )
+    try:
+        url = f"mariadb+pymysql://root@127.0.0.1:{port}/test"
+        _wait_for_mariadb(process, port, folder)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait_for_mariadb(process, port, folder):
+    give_up = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < give_up:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.1)
+    cannot_start(f"MariaDB did not start: {(folder / 'log').read_text()[-500:]}")

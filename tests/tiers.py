@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
-SERVERS = {"postgres_server", "postgres_url", "label_studio"}
+SERVERS = {"postgres_server", "postgres_url", "mariadb_server", "label_studio"}
 """Fixtures that start what `make test` does without."""
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",
@@ -53,7 +53,7 @@ def sort(item: pytest.Item) -> None:
     marks = {mark.name for mark in item.iter_markers()}
     if (
         item.nodeid.startswith(THOROUGH)
-        or marks & {"simulation", "slow", "postgresql", "soak"}
+        or marks & {"simulation", "slow", "postgresql", "mariadb", "soak"}
         or names & SERVERS
     ):
         item.add_marker("thorough")

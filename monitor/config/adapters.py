@@ -27,6 +27,7 @@ from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 from monitor.sources.lake.settings import LakeSettings
+from monitor.sources.sql_settings import SqlSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,8 +196,14 @@ def _described(entry: EntryPoint) -> str:
     return f"package {package} (entry point {entry.name} = {entry.value} of {entry.group})"
 
 
+def _sql_source(*made_of: Any) -> Source:
+    from monitor.sources.sql import SqlSource  # noqa: PLC0415  SQLAlchemy takes 0.2 s
+
+    return SqlSource(*made_of)
+
+
 def _page_labeler(*made_of: Any) -> Labeler:
-    from monitor.labeling.page import PageLabeler  # noqa: PLC0415  SQLAlchemy takes 0.2 s
+    from monitor.labeling.page import PageLabeler  # noqa: PLC0415  as above
 
     return PageLabeler(*made_of)
 
@@ -231,6 +238,7 @@ SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     built_in={
         "duckdb": SourceAdapter(DuckdbSettings, DuckdbSource),
         "lake": SourceAdapter(LakeSettings, _lake_source),
+        "sql": SourceAdapter(SqlSettings, _sql_source),
     },
     default="duckdb",
 )

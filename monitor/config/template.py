@@ -90,7 +90,8 @@ def write_config(
     Parameters
     ----------
     predictions
-        File or glob, relative to the folder where the config will stand.
+        File or glob, relative to the folder where the config will stand, or the address of a
+        database, variables in it as ``${NAME}``.
     columns
         Name and type of each column, types as DuckDB names them.
     chosen
@@ -105,6 +106,12 @@ def write_config(
         the flags to give.
     """
     found = _complete(dict(columns), chosen or Chosen())
+    if _is_address(predictions) and found.label is not None:
+        message = (
+            "--label is for files: labels by column are read from Parquet, CSV or DuckDB files; "
+            "leave it out and see docs/labeling.md"
+        )
+        raise InputRefused(message)
     types = dict(columns)
     lines = [
         "# Written by `pr-monitor init` from the names and types of the columns: please read it.",
@@ -112,7 +119,7 @@ def write_config(
         "store: sqlite:///monitor.db              # rounds, labels and estimates",
         "mlflow: {tracking_uri: sqlite:///mlflow.db}",
         "monitors:",
-        f"  - name: {_name(predictions)}",
+        f"  - name: {_name(found.table or '' if _is_address(predictions) else predictions)}",
         *_source(predictions, types, found, values_of),
         '    schedule: {cron: "0 6 * * MON", time_zone: UTC}   # every Monday at six',
         "    sample: {margin: {precision: 0.05, recall: 0.05}, max_labels: 1000}",
@@ -256,8 +263,7 @@ def _source(
 ) -> list[str]:
     lines = [
         "    source:",
-        "      kind: duckdb",
-        f"      path: {_text(predictions)}",
+        *_place(predictions),
         *_table(chosen),
         f"      columns: {{{', '.join([*_columns(chosen), *_shown(types, chosen)])}}}",
     ]
@@ -268,6 +274,16 @@ def _source(
     elif chosen.positive is not None:
         lines += [f"      positive: {_value(chosen.positive)}", *_negative(chosen, values_of)]
     return lines
+
+
+def _is_address(predictions: str) -> bool:
+    return "://" in predictions
+
+
+def _place(predictions: str) -> list[str]:
+    if _is_address(predictions):  # whose ${NAME} is meant
+        return ["      kind: sql", f"      url: {json.dumps(predictions, ensure_ascii=False)}"]
+    return ["      kind: duckdb", f"      path: {_text(predictions)}"]
 
 
 def _columns(chosen: Chosen) -> list[str]:

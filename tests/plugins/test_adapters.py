@@ -155,7 +155,8 @@ def test_an_unknown_kind_is_refused_with_all_that_are_installed(installed, confi
 
     assert refused.returncode == 78
     assert (
-        "source.kind: 'parquet' is not known; installed are duckdb, lake, jsonl" in refused.stderr
+        "source.kind: 'parquet' is not known; installed are duckdb, lake, sql, jsonl"
+        in refused.stderr
     )
     assert (
         "labeling.kind: 'file' is not known; did you mean files? "

@@ -16,14 +16,19 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption, column_option, 
 from monitor.cli.views.printing import say, say_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from monitor.cli.commands.checks import Check
     from monitor.storage.database import Database
 
+    Columns = list[tuple[str, str]]
+    Values = Callable[[str], Sequence[str]]
 
 PredictionsArgument = Annotated[
     str,
     typer.Argument(
-        help="Parquet, CSV or DuckDB file of predictions, or a pattern such as 'p/*.csv'.",
+        help="Parquet, CSV or DuckDB file of predictions, a pattern such as 'p/*.csv', or the "
+        "address of a database.",
         metavar="PREDICTIONS",
     ),
 ]
@@ -36,7 +41,7 @@ PositiveOption = Annotated[
     typer.Option("--positive", help="Predicted value that means flagged.", metavar="VALUE"),
 ]
 TableOption = Annotated[
-    str | None, typer.Option("--table", help="Table or view of a DuckDB file.", metavar="NAME")
+    str | None, typer.Option("--table", help="Table or view of a database.", metavar="NAME")
 ]
 IdOption = Annotated[str | None, column_option("--id", "Column of the item id.")]
 TimeOption = Annotated[str | None, column_option("--time", "Column of the time.")]
@@ -103,25 +108,19 @@ def init(
     table: TableOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Write a commented config for a file of predictions.
+    """Write a commented config for a file or a table of predictions.
 
     Columns are recognized by their names and types; where these do not decide, the command stops
     and names the option to give.
     """
     from monitor.config.template import Chosen, write_config
-    from monitor.files.relations import SUFFIXES, class_values, describe
 
     _refuse_place(config)
     # Paths of a config start at its own folder, which need not be the one that init runs in.
     path = _beside(predictions, config)
-    if table is None and SUFFIXES.get(Path(path).suffix.lower()) == "duckdb":
-        message = f"{predictions} is a DuckDB file, name its table or view"
-        raise typer.BadParameter(message, param_hint="--table")
-    columns = [
-        (described.name, described.type) for described in describe(path, config.parent, table=table)
-    ]
+    _refuse_without_table(predictions, path, table)
+    columns, values = _described(path, config.parent, table)
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table)
-    values = partial(class_values, path, config.parent, table=table)
     _write(config, write_config(path, columns, chosen, values))
     if json:
         say_json({"config": str(config)})
@@ -201,6 +200,35 @@ def _refuse_place(config: Path) -> None:
     if not config.parent.is_dir():
         message = f"--config {config}: there is no folder {config.parent}; make it first"
         raise InputRefused(message)
+
+
+def _refuse_without_table(predictions: str, path: str, table: str | None) -> None:
+    from monitor.files.relations import SUFFIXES
+
+    if table is not None:
+        return
+    is_database = "://" in path
+    if is_database or SUFFIXES.get(Path(path).suffix.lower()) == "duckdb":
+        named = (
+            "this is the address of a database"
+            if is_database
+            else f"{predictions} is a DuckDB file"
+        )
+        message = f"{named}, name its table or view"
+        raise typer.BadParameter(message, param_hint="--table")
+
+
+def _described(path: str, folder: Path, table: str | None) -> tuple[Columns, Values]:
+    """List the columns of predictions with their types, and what lists the values of one."""
+    if "://" in path:
+        from monitor.sources.sql_describe import Described
+
+        described = Described(path, table or "", folder)
+        return described.columns(), described.class_values
+    from monitor.files.relations import class_values, describe
+
+    columns = [(one.name, one.type) for one in describe(path, folder, table=table)]
+    return columns, partial(class_values, path, folder, table=table)
 
 
 def _beside(predictions: str, config: Path) -> str:

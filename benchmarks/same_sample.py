@@ -1,0 +1,175 @@
+"""Whether DuckDB, PostgreSQL, MariaDB and SQLite draw the same items by the same seed.
+
+``python -m benchmarks.same_sample [--rows 1e6] [--candidates 1000]``, with ``--postgres URL`` and
+``--mariadb URL`` for these
+
+Writes the same predictions into each, with ids that are unicode texts, whole numbers or UUIDs, and
+draws from each by the same strata and seed. A database without an address is left out; in one with
+an address the tables ``same_unicode``, ``same_integer`` and ``same_uuid`` are made anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pandas as pd
+from sqlalchemy import create_engine, text
+
+from monitor.domain.model import BandEdges, Window
+from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.sql import SqlSource
+from monitor.sources.sql_settings import SqlSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from monitor.domain.ports import Source
+
+START = datetime(2026, 3, 2, tzinfo=UTC)
+WINDOW = Window(START, START + timedelta(days=7))
+EDGES = BandEdges(flagged=(0.7, 0.9), passed=(0.05, 0.2)).strata()
+SEED = "5eed" * 8
+KINDS = ("unicode", "integer", "uuid")
+_LETTERS = "aAáÁäßæøşiğ žŽ жЖ 你好 かな 🔑🙂 'x \" \\ %"
+_AT_ONCE = 20_000  # rows of one insert
+
+_TYPES: Mapping[str, Mapping[str, str]] = {
+    "postgresql": {"unicode": "text", "integer": "bigint", "uuid": "uuid", "at": "timestamptz"},
+    "mariadb": {
+        "unicode": "varchar(60) character set utf8mb4",
+        "integer": "bigint",
+        "uuid": "uuid",
+        "at": "datetime",
+    },
+    "sqlite": {"unicode": "text", "integer": "integer", "uuid": "text", "at": "text"},
+}
+
+
+def ids_of(kind: str, rows: int) -> list[Any]:
+    """Make different ids of a kind, always the same ones."""
+    chance = random.Random(20261123)  # noqa: S311  test data
+    if kind == "integer":
+        return [7919 * n - 10**9 for n in range(rows)]
+    if kind == "uuid":
+        return [str(uuid.UUID(int=chance.getrandbits(128), version=4)) for _ in range(rows)]
+    return ["".join(chance.choices(_LETTERS, k=6)) + f"{n:x}" for n in range(rows)]
+
+
+def predictions(kind: str, rows: int) -> pd.DataFrame:
+    """Make predictions over a week, as many flagged as passed."""
+    chance = random.Random(7)  # noqa: S311  test data
+    step = timedelta(days=7) / rows
+    return pd.DataFrame(
+        {
+            "id": ids_of(kind, rows),
+            "at": [(START + n * step).replace(microsecond=0) for n in range(rows)],
+            "score": [round(chance.random(), 6) for _ in range(rows)],
+        }
+    )
+
+
+def filled(
+    folder: Path, urls: Mapping[str, str], rows: int, kinds: Sequence[str] = KINDS
+) -> dict[str, dict[str, Source]]:
+    """Write the predictions into every place, and make a source of each, by kind and name."""
+    sources: dict[str, dict[str, Source]] = {}
+    for kind in kinds:
+        made = predictions(kind, rows)
+        sources[kind] = {"duckdb": _file(folder, kind, made)}
+        for name, url in urls.items():
+            _write(name, url, kind, made)
+            sources[kind][name] = _source(name, url, kind)
+    return sources
+
+
+def _file(folder: Path, kind: str, made: pd.DataFrame) -> DuckdbSource:
+    cast = {"unicode": "varchar", "integer": "bigint", "uuid": "uuid"}[kind]
+    with duckdb.connect() as connection:
+        connection.register("made", made)
+        connection.execute(
+            f'copy (select cast(id as {cast}) as id, cast("at" as timestamptz) as "at", score '
+            f"from made) to '{folder / kind}.parquet' (format parquet)"
+        )
+    columns = {"id": "id", "time": "at", "score": "score"}
+    asked = {"path": f"{kind}.parquet", "columns": columns, "threshold": 0.5}
+    return DuckdbSource(DuckdbSettings.model_validate(asked), folder)
+
+
+def _write(name: str, url: str, kind: str, made: pd.DataFrame) -> None:
+    types = _TYPES[name]
+    engine = create_engine(url)
+    times = [at.isoformat() if name == "sqlite" else at.to_pydatetime() for at in made["at"]]
+    if name == "mariadb":
+        times = [at.replace(tzinfo=None) for at in times]
+    rows = [
+        {"id": item, "at": at, "score": score}
+        for item, at, score in zip(made["id"].tolist(), times, made["score"].tolist(), strict=True)
+    ]
+    with engine.begin() as connection:
+        connection.execute(text(f"drop table if exists same_{kind}"))
+        connection.execute(
+            text(
+                f"create table same_{kind} "
+                f"(id {types[kind]}, at {types['at']}, score double precision)"
+            )
+        )
+        insert = text(f"insert into same_{kind} (id, at, score) values (:id, :at, :score)")
+        for start in range(0, len(rows), _AT_ONCE):
+            connection.execute(insert, rows[start : start + _AT_ONCE])
+    engine.dispose()
+
+
+def _source(name: str, url: str, kind: str) -> SqlSource:
+    asked = {
+        "url": url,
+        "table": f"same_{kind}",
+        "columns": {"id": "id", "time": "at", "score": "score"},
+        "threshold": 0.5,
+        "time_zone": "UTC" if name == "mariadb" else None,
+    }
+    return SqlSource(SqlSettings.model_validate(asked))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print for each kind of id and each place whether it drew what DuckDB did."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=float, default=1e6)
+    parser.add_argument("--candidates", type=int, default=1000)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--postgres", default="")
+    parser.add_argument("--mariadb", default="")
+    chosen = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        given = {"postgresql": chosen.postgres, "mariadb": chosen.mariadb}
+        urls = {name: url for name, url in given.items() if url}
+        urls["sqlite"] = f"sqlite:///{folder}/same.sqlite"
+        for kind in chosen.kinds.split(","):
+            sources = filled(Path(folder), urls, int(chosen.rows), [kind])[kind]
+            _compare(kind, sources, chosen.candidates)
+
+
+def _compare(kind: str, sources: Mapping[str, Source], candidates: int) -> None:
+    frames = {}
+    for name, source in sources.items():
+        started = time.perf_counter()
+        frames[name] = source.scan(WINDOW, EDGES, candidates, SEED)
+        seconds = time.perf_counter() - started
+        drawn = sum(len(part.candidates) for part in frames[name].strata)
+        verdict = "same" if frames[name].strata == frames["duckdb"].strata else "DIFFERENT"
+        print(
+            f"{kind:<8} {name:<11}{frames[name].size:>10,} rows {drawn:>7,} drawn "
+            f"{seconds:7.2f} s  {verdict}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

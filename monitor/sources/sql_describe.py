@@ -1,0 +1,110 @@
+"""A table of a database as `pr-monitor init` looks at it, before there is a config."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select, types
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from monitor.domain.errors import InputRefused
+from monitor.sources.sql_reading import SqlDatabase
+from monitor.sources.sql_settings import SqlSettings
+from monitor.sources.sql_table import find_table
+from monitor.sources.sql_words import written
+from monitor.sources.table_settings import Columns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy.types import TypeEngine
+
+    from monitor.sources.sql_words import Words
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_MOST_VALUES = 20
+
+
+class Described:
+    """A table whose columns and values somebody chooses from.
+
+    Parameters
+    ----------
+    address
+        As the config will have it: variables of the environment as ``${NAME}``.
+    table
+        ``name`` or ``schema.name``.
+    folder
+        Where the path of a SQLite file starts.
+
+    Raises
+    ------
+    InputRefused
+        If the address holds a password, or a variable that is not set.
+    """
+
+    def __init__(self, address: str, table: str, folder: Path) -> None:
+        url = _VARIABLE.sub(_value, _without_password(address))
+        columns = Columns(id="id", time="time", score="score")  # not asked for yet
+        settings = SqlSettings(url=url, table=table, columns=columns, threshold=0.5)
+        self._table = table
+        self._database = SqlDatabase(settings, folder)
+
+    def columns(self) -> list[tuple[str, str]]:
+        """List columns with their types, named as those of files are."""
+        with self._database.reading() as reading:
+            found = find_table(reading, str(self._database), self._table)
+            return [(name, _named(kind, reading.words)) for name, kind in found.types.items()]
+
+    def class_values(self, column: str) -> tuple[str, ...]:
+        """List the values of a column; none where there are more than a class has."""
+        with self._database.reading() as reading:
+            found = find_table(reading, str(self._database), self._table)
+            value = written(reading.words.text, found.column(column)).label("value")
+            rows = select(value).where(found.column(column).is_not(None)).subquery()
+            asked = select(rows.c.value).distinct().limit(_MOST_VALUES + 1)
+            values = sorted({str(row[0]).strip() for row in reading.connection.execute(asked)})
+        return tuple(values) if len(values) <= _MOST_VALUES else ()
+
+
+def _without_password(address: str) -> str:
+    try:
+        password = make_url(address).password
+    except (ArgumentError, ValueError):
+        password = None
+    if password is not None and not _VARIABLE.search(str(password)):
+        message = (
+            "a password may not stand in the config, nor on the command line; set a variable and "
+            "write it as ${NAME}, the whole address in single quotes"
+        )
+        raise InputRefused(message)
+    return address
+
+
+def _value(found: re.Match[str]) -> str:
+    if found[1] not in os.environ:
+        message = f"the environment has no variable {found[1]}; set it first"
+        raise InputRefused(message)
+    return os.environ[found[1]]
+
+
+def _named(kind: TypeEngine[Any], words: Words) -> str:
+    """Name a type as files name it, by which columns are recognized."""
+    if isinstance(kind, types.DateTime):
+        is_aware = getattr(kind, "timezone", False) or type(kind).__name__ in (
+            words.aware | words.naive_utc
+        )
+        return "TIMESTAMP WITH TIME ZONE" if is_aware else "TIMESTAMP"
+    names: list[tuple[type[TypeEngine[Any]], str]] = [
+        (types.Date, "DATE"),
+        (types.Boolean, "BOOLEAN"),
+        (types.Uuid, "UUID"),
+        (types.Integer, "BIGINT"),
+        (types.Numeric, "DOUBLE"),
+        (types.Float, "DOUBLE"),
+        (types.String, "VARCHAR"),
+    ]
+    return next((name for of, name in names if isinstance(kind, of)), str(kind))

@@ -1,0 +1,342 @@
+"""The SQL of the source in a database: names as they were found, values bound, nothing written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Double,
+    Integer,
+    LargeBinary,
+    String,
+    Uuid,
+    and_,
+    case,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    types,
+)
+
+from monitor.domain.segments import NO_VALUE
+from monitor.domain.shown import MOST_BYTES
+from monitor.files.relations import all_texts
+from monitor.sources import frames
+from monitor.sources.cuts import Cuts
+from monitor.sources.sql_words import written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Select, Subquery
+
+    from monitor.domain.model import Stratum, Window
+    from monitor.sources.sql_settings import SqlSettings
+    from monitor.sources.sql_table import Found
+    from monitor.sources.sql_times import Times
+
+    Leaf = Callable[[int], ColumnElement[Any]]
+
+ALL = "g"
+"""Above every md5."""
+_NONE = ""  # below every md5
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Builds each statement for one table.
+
+    ``shown`` lists the columns that people see, and whether each holds pictures.
+    """
+
+    table: Found
+    settings: SqlSettings
+    times: Times
+    shown: Sequence[tuple[str, bool]] = ()
+
+    def tally(self, window: Window, strata: Sequence[Stratum]) -> Select[Any]:
+        """Count each bucket and model version of a window, with the newest time."""
+        rows = self._classed(window, strata)
+        unreadable: ColumnElement[Any] = null()
+        if not self.table.words.has_types:
+            is_so = rows.c.bucket == _code(frames.SCORE_UNREADABLE)
+            unreadable = func.min(case((is_so, rows.c.score_text)))
+        return select(
+            rows.c.bucket, rows.c.version, func.count(), func.max(rows.c.t), unreadable
+        ).group_by(rows.c.bucket, rows.c.version)
+
+    def values_of(
+        self, place: int, window: Window, strata: Sequence[Stratum], version: str | None
+    ) -> Select[Any]:
+        """Count the rows of each stratum by the values of a segment column."""
+        rows = self._classed(window, strata)
+        value = rows.c[f"segment_{place}"]
+        kept = [rows.c.bucket >= _code(0), *_of_version(rows, version)]
+        return (
+            select(rows.c.bucket, value, func.count()).where(*kept).group_by(rows.c.bucket, value)
+        )
+
+    def draw(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        seed: str,
+        bounds: Mapping[int, str],
+        version: str | None,
+    ) -> Select[Any]:
+        """Take the rows of some strata whose md5 is below the bound of their stratum."""
+        rows = self._rows(window)
+        drawn = written(self.table.words.md5, literal(f"{seed}|", String()) + rows.c.id)
+        bound = self._placed(rows, strata, lambda code: _hex(bounds.get(code, _NONE)))
+        bucket = self._placed(rows, strata, _code).label("bucket")
+        segments = [rows.c[name] for name in self.segments]
+        return select(bucket, drawn.label("h"), rows.c.id, rows.c.score, *segments).where(
+            drawn < bound, *_of_version(rows, version)
+        )
+
+    def count(self, window: Window) -> Select[Any]:
+        """Count the rows in a window, good and bad."""
+        return self._from(func.count()).where(self._in(window))
+
+    def timed(self) -> Select[Any]:
+        """Count the rows of the whole table that have a time."""
+        return self._from(func.count()).where(self._t.is_not(None))
+
+    def untimed(self) -> Select[Any] | None:
+        """Count the rows without a usable time by what is wrong with it; None if all have one."""
+        name = self.settings.columns.time
+        if self.table.words.has_types:
+            missing = self._from(_code(frames.TIME_MISSING), func.count(), null())
+            return missing.where(self._t.is_(None)) if name in self.table.nullable else None
+        raw = self._text(name)
+        labeled = self._from(
+            case(
+                (func.coalesce(func.trim(raw), "") == "", _code(frames.TIME_MISSING)),
+                (self._is_naive(), _code(frames.NAIVE_TIME)),
+                else_=_code(frames.TIME_UNPARSABLE),
+            ).label("bucket"),
+            raw.label("text"),
+        )
+        rows = labeled.where(self._t.is_(None)).subquery()
+        return select(rows.c.bucket, func.count(), func.min(rows.c.text)).group_by(rows.c.bucket)
+
+    def naive(self) -> Select[Any]:
+        """Find a time that names no zone, where the config does not name one either."""
+        name = self.settings.columns.time
+        naive = self._from(self._text(name)).limit(1)
+        if self.table.words.has_types:
+            return naive.where(self.table.column(name).is_not(None))
+        return naive.where(self._is_naive())
+
+    def unknown(self, window: Window, at_most: int) -> Select[Any]:
+        """List the most frequent predicted values that are neither positive nor negative."""
+        rows = self._rows(window)
+        value = written(self.table.words.start, rows.c.predicted).label("value")
+        named = (*self._positives, *self._negatives)
+        of_them = select(value).where(rows.c.predicted.not_in(named)).subquery()
+        count = func.count().label("rows_of_it")
+        counted = select(of_them.c.value, count).group_by(of_them.c.value)
+        return counted.order_by(count.desc(), of_them.c.value).limit(at_most)
+
+    def span(self) -> Select[Any]:
+        """Find the earliest and the latest time."""
+        return self._from(func.min(self._t), func.max(self._t))
+
+    def show(self, ids: Collection[Any], window: Window) -> Select[Any]:
+        """Fetch what people see of the rows that may have one of these ids.
+
+        Ids are compared as the column does, for the sake of its index; what comes back besides,
+        as where it is blind to case, the caller leaves out.
+        """
+        shown = [self._seen(name, is_picture=is_picture) for name, is_picture in self.shown]
+        return self._from(self._id, *shown).where(self._in(window), self._may_be(ids))
+
+    def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        column = self.table.column(self.settings.columns.id)
+        if self.table.words.has_one_charset:
+            return column.in_(ids)
+        strange = [each for each in ids if isinstance(each, str) and not each.isascii()]
+        common = [each for each in ids if each not in strange]
+        return or_(column.in_(common), self._id.in_(strange)) if strange else column.in_(common)
+
+    @property
+    def segments(self) -> list[str]:
+        """Names of the segment columns inside the statements."""
+        return [f"segment_{place}" for place in range(len(self.settings.columns.segments))]
+
+    @property
+    def _t(self) -> ColumnElement[Any]:
+        column = self.table.column(self.settings.columns.time)
+        if self.table.words.has_types:
+            return column
+        return written("monitor_time({0})", column, BigInteger())
+
+    def _is_naive(self) -> ColumnElement[Any]:
+        if self.settings.time_zone is not None:
+            return literal_column("0", Integer()) == _code(1)
+        column = self.table.column(self.settings.columns.time)
+        return written("monitor_naive({0})", column, Integer()) == _code(1)
+
+    def _in(self, window: Window) -> ColumnElement[bool]:
+        return self.times.within(self._t, window)
+
+    def _from(self, *columns: ColumnElement[Any]) -> Select[Any]:
+        chosen = select(*columns).select_from(self.table.clause)
+        for name, values in self.settings.where.items():
+            chosen = chosen.where(self._text(name).in_(self._spelled(values)))
+        return chosen
+
+    def _rows(self, window: Window) -> Subquery:
+        """Rows of a window in our words: id, t, score, predicted, version, segments."""
+        columns = self.settings.columns
+        score, predicted, version = columns.score, columns.predicted, columns.model_version
+        parts: dict[str, ColumnElement[Any]] = {
+            "id": self._id,
+            "t": self._t,
+            "score": null() if score is None else self._number(score),
+            "predicted": null() if predicted is None else self._class_text(predicted),
+            "version": null() if version is None else func.nullif(self._text(version), ""),
+        }
+        if not self.table.words.has_types:
+            parts["score_text"] = null() if score is None else self._text(score)
+        for name, column in zip(self.segments, columns.segments, strict=True):
+            value = func.nullif(func.trim(self._text(column)), "")
+            start = written(self.table.words.start, value)
+            parts[name] = func.coalesce(start, literal(NO_VALUE, String()))
+        labeled = (part.label(name) for name, part in parts.items())
+        return self._from(*labeled).where(self._in(window)).subquery()
+
+    def _classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
+        rows = self._rows(window)
+        return select(*rows.c, self._placed(rows, strata, _code).label("bucket")).subquery()
+
+    @property
+    def _id(self) -> ColumnElement[Any]:
+        name = self.settings.columns.id
+        if isinstance(self.table.types[name], types.String) or not self.table.words.has_types:
+            words = self.table.words
+            return written(words.id_text or words.text, self.table.column(name))
+        return self._text(name)
+
+    def _text(self, name: str) -> ColumnElement[Any]:
+        words, kind = self.table.words, self.table.types[name]
+        template = ""
+        if isinstance(kind, Uuid):
+            template = words.uuid
+        elif isinstance(kind, Boolean):
+            template = words.boolean
+        return written(template or words.text, self.table.column(name))
+
+    def _class_text(self, name: str) -> ColumnElement[Any]:
+        return func.nullif(func.nullif(func.trim(self._text(name)), ""), "nan")
+
+    def _number(self, name: str) -> ColumnElement[Any]:
+        return written(self.table.words.double, self.table.column(name), Double())
+
+    def _seen(self, name: str, *, is_picture: bool) -> ColumnElement[Any]:
+        if is_picture and not isinstance(self.table.types[name], String):
+            start = func.substring if self.table.words.has_types else func.substr
+            return start(self.table.column(name), 1, MOST_BYTES + 1, type_=LargeBinary())
+        return self._text(name)
+
+    def _spelled(self, values: Any) -> list[str]:
+        """Write all texts of values, truths as numbers too where the database has no others."""
+        listed = list(values) if isinstance(values, tuple) else [values]
+        if not self.table.words.has_booleans:
+            listed += [int(one) for one in listed if isinstance(one, bool)]
+        return all_texts(listed)
+
+    @property
+    def _positives(self) -> list[str]:
+        return self._spelled(self.settings.positive)
+
+    @property
+    def _negatives(self) -> list[str]:
+        given = self.settings.negative
+        texts = [*self.settings.negatives] if given is None else self._spelled(given)
+        return [text for text in texts if text not in self._positives]
+
+    def _placed(self, rows: Subquery, strata: Sequence[Stratum], leaf: Leaf) -> ColumnElement[Any]:
+        """Put a row into its stratum, or name the reason why it is in none; by halving."""
+        reasons = [(condition, leaf(code)) for condition, code in self._reasons(rows)]
+        flagged, passed = (self._in_class(rows, strata, leaf, flagged=up) for up in (True, False))
+        return case(*reasons, (self._flagged(rows), flagged), else_=passed)
+
+    def _reasons(self, rows: Subquery) -> list[tuple[ColumnElement[bool], int]]:
+        words, columns = self.table.words, self.settings.columns
+        c = rows.c
+        no_id = or_(c.id.is_(None), written(words.length, c.id, Integer()) == _code(0))
+        reasons = [(no_id, frames.ID_MISSING)]
+        if columns.model_version is not None:
+            reasons.append((c.version.is_(None), frames.VERSION_MISSING))
+        if columns.score is not None:
+            reasons += self._score_reasons(rows)
+        if self.settings.threshold is None:
+            named = (*self._positives, *self._negatives)
+            reasons += [
+                (c.predicted.not_in(named), frames.PREDICTED_UNKNOWN),
+                (c.predicted.is_(None), frames.PREDICTED_MISSING),
+            ]
+        return reasons
+
+    def _score_reasons(self, rows: Subquery) -> list[tuple[ColumnElement[bool], int]]:
+        words, score = self.table.words, rows.c.score
+        reasons: list[tuple[ColumnElement[bool], int]] = []
+        if not words.has_types:
+            unread = and_(score.is_(None), rows.c.score_text.is_not(None))
+            reasons.append((unread, frames.SCORE_UNREADABLE))
+        if self.settings.threshold is not None:
+            reasons.append((score.is_(None), frames.SCORE_MISSING))
+        for template, code in (
+            (words.nan, frames.SCORE_NAN),
+            (words.infinite, frames.SCORE_INFINITE),
+        ):
+            if template:
+                reasons.append((written(template, score, Boolean()), code))
+        return reasons
+
+    def _flagged(self, rows: Subquery) -> ColumnElement[bool]:
+        if self.settings.threshold is not None:
+            return rows.c.score >= literal(self.settings.threshold, Double())
+        return rows.c.predicted.in_(self._positives)
+
+    def _in_class(
+        self, rows: Subquery, strata: Sequence[Stratum], leaf: Leaf, *, flagged: bool
+    ) -> ColumnElement[Any]:
+        cuts = Cuts.of(strata, flagged=flagged)
+        if self.settings.columns.score is None:
+            return leaf(cuts.unscored)
+        halved = _halved(rows.c.score, cuts.ends, [leaf(code) for code in cuts.codes])
+        if self.settings.threshold is not None:
+            return halved
+        return case((rows.c.score.is_(None), leaf(cuts.unscored)), else_=halved)
+
+
+def _halved(
+    score: ColumnElement[Any], ends: Sequence[float], leaves: Sequence[ColumnElement[Any]]
+) -> ColumnElement[Any]:
+    if not ends:
+        return leaves[0]
+    middle = len(ends) // 2
+    below = _halved(score, ends[:middle], leaves[: middle + 1])
+    above = _halved(score, ends[middle + 1 :], leaves[middle + 1 :])
+    return case((score < literal(ends[middle], Double()), below), else_=above)
+
+
+def _of_version(rows: Subquery, version: str | None) -> list[ColumnElement[bool]]:
+    return [] if version is None else [rows.c.version == version]
+
+
+def _code(code: int) -> ColumnElement[Any]:
+    return literal_column(str(int(code)), Integer())
+
+
+def _hex(bound: str) -> ColumnElement[Any]:
+    """Write a bound into the statement: hex digits of ours, and one value less for each stratum."""
+    return literal_column(f"'{bound}'", String())

@@ -1,0 +1,267 @@
+"""Reading a database: one transaction that sees one state, and what its errors mean."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    SQLAlchemyError,
+)
+from sqlalchemy.pool import NullPool
+
+from monitor.domain.errors import SourceRefused, SourceUnavailable
+from monitor.domain.time_limit import stopped_by
+from monitor.sources.sql_times import instant_of, is_naive
+from monitor.sources.sql_words import WORDS, Words, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from sqlalchemy import URL, Connection, Engine
+
+    from monitor.domain.errors import MonitorError
+    from monitor.sources.sql_settings import SqlSettings
+
+_TO_CONNECT = 10  # seconds
+_DRIVERS = {
+    "psycopg": {"connect_timeout": _TO_CONNECT},
+    "psycopg2": {"connect_timeout": _TO_CONNECT},
+    "pymysql": {"connect_timeout": _TO_CONNECT},
+    "mysqldb": {"connect_timeout": _TO_CONNECT},
+}
+
+# PostgreSQL's codes are texts, those of MySQL and MariaDB numbers.
+_NOT_ALLOWED = frozenset({"42501", 1044, 1045, 1142, 1143, 1698})
+_TOO_SLOW = frozenset({"57014", 1969, 3024})
+_GONE = frozenset({"42P01", "42703", "3D000", 1049, 1054, 1146})
+_CLOSED = frozenset({"SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_PERM", "SQLITE_CORRUPT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An open transaction, and how its database writes things."""
+
+    connection: Connection
+    words: Words
+
+
+class SqlDatabase:
+    """A database that is only read.
+
+    Parameters
+    ----------
+    settings
+        What the config says.
+    folder
+        Where the path of a SQLite file starts.
+    """
+
+    def __init__(self, settings: SqlSettings, folder: Path) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._url = _parsed(settings.url)
+        self._engine: Engine | None = None
+        self._utf8: bool | None = None
+        self.shown = self._shown()
+
+    def __str__(self) -> str:
+        return f"{self.shown} (table {self._settings.table})"
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """Open a transaction that sees one state and writes nothing; errors in it become ours.
+
+        Raises
+        ------
+        SourceUnavailable
+            If the database does not answer, or not in time.
+        SourceRefused
+            If it does not let this user read, or what is read is not there.
+        """
+        try:
+            with self.engine.connect() as connection:
+                words = self._words(connection)
+                for statement in words.begin:
+                    limits = {"seconds": self._seconds, "ms": int(self._seconds * 1000)}
+                    connection.exec_driver_sql(statement.format(**limits))
+                with stopped_by(_stop_of(connection)):
+                    yield Reading(connection, words)
+                connection.rollback()
+        except SQLAlchemyError as error:
+            raise self._as_ours(error) from None  # its text may hold the address
+
+    @property
+    def engine(self) -> Engine:
+        """What connects; made when it is first needed, as its driver may not be installed."""
+        if self._engine is None:
+            self._engine = self._made()
+        return self._engine
+
+    @property
+    def _seconds(self) -> float:
+        return self._settings.timeout.total_seconds()
+
+    def _made(self) -> Engine:
+        url = self._url
+        if url.get_backend_name() not in WORDS:
+            message = (
+                f"{self.shown}: {url.get_backend_name()} is not known here; known are "
+                f"{', '.join(WORDS)}"
+            )
+            raise SourceRefused(message)
+        if url.get_backend_name() == "sqlite":
+            return self._sqlite()
+        if url.drivername == "postgresql":
+            url = url.set(drivername="postgresql+psycopg")
+        if url.drivername in {"mysql", "mariadb"}:
+            url = url.set(drivername=f"{url.drivername}+pymysql")
+        options = _DRIVERS.get(url.get_driver_name(), {})
+        return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=options)
+
+    def _sqlite(self) -> Engine:
+        path = self._folder / (self._url.database or "")
+        if not path.is_file():
+            message = f"{self.shown}: there is no file {path}; check source.url"
+            raise SourceRefused(message, is_public=True)
+        url = self._url.set(
+            database=f"file:{_escaped(str(path))}", query={"mode": "ro", "uri": "true"}
+        )
+        engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
+        zone, unit = self._settings.time_zone, self._settings.time_unit
+
+        @event.listens_for(engine, "connect")
+        def _functions(connection: Any, _: object) -> None:
+            connection.isolation_level = None  # transactions begin where `Words.begin` says so
+            for name, function in {
+                "monitor_md5": _md5,
+                "monitor_time": lambda value: instant_of(value, zone, unit),
+                "monitor_naive": is_naive,
+                "monitor_visible": lambda text: text.replace("\0", r"\x00"),
+            }.items():
+                connection.create_function(name, 1, function, deterministic=True)
+
+        return engine
+
+    def _words(self, connection: Connection) -> Words:
+        words = words_of(connection.dialect)
+        if words is None:
+            message = f"{self.shown}: {connection.dialect.name} is not known here"
+            raise SourceRefused(message)
+        if connection.dialect.name == "postgresql" and not self._is_utf8(connection):
+            return words.hashing_bytes()
+        return words
+
+    def _is_utf8(self, connection: Connection) -> bool:
+        if self._utf8 is None:
+            encoding = connection.exec_driver_sql("show server_encoding").scalar()
+            connection.rollback()  # what begins a transaction must be its first statement
+            self._utf8 = encoding == "UTF8"
+        return self._utf8
+
+    def _shown(self) -> str:
+        """Name the database without password, and without options, which may hold one too."""
+        return self._url.set(query={}).render_as_string(hide_password=True)
+
+    def _as_ours(self, error: SQLAlchemyError) -> MonitorError:
+        if not isinstance(error, DBAPIError):
+            return SourceRefused(f"{self} cannot be read: {self._said(error)}")
+        code, said = _code_of(error), self._said(error.orig)
+        if code in _NOT_ALLOWED:
+            return SourceRefused(
+                f"{self}: this user may not read it: {said}. Let the user of source.url connect "
+                "and select from the table; it is tried again"
+            )
+        if code in _TOO_SLOW or said == "interrupted":
+            return SourceUnavailable(
+                f"{self} did not answer within {self._seconds:g} s: {said}. {SLOW}"
+            )
+        if code in _GONE or code in _CLOSED:
+            return SourceRefused(f"{self} cannot be read: {said}; check source.url and its table")
+        if _is_outage(error):
+            return SourceUnavailable(f"{self} cannot be read now: {said}. It is tried again")
+        return SourceRefused(f"{self} cannot be read: {said}")
+
+    def _said(self, error: BaseException | None) -> str:
+        """Give the first line of an error, without what the address holds."""
+        text = error.args[1] if error is not None and _is_numbered(error) else str(error)
+        line = (str(text).strip().splitlines() or [type(error).__name__])[0]
+        query = [
+            one
+            for value in self._url.query.values()
+            for one in ([value] if isinstance(value, str) else value)
+        ]
+        for secret in (self._url.password, *query):
+            if secret:
+                line = line.replace(str(secret), "***")
+        return line
+
+
+SLOW = (
+    "It is tried again; an index on the time column helps, and source.timeout may be raised if a "
+    "reading needs longer"
+)
+"""What somebody can do where a database takes too long."""
+
+
+def _parsed(address: str) -> URL:
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        message = "source.url is no address of a database, or its port is no number"
+        raise SourceRefused(message) from None
+    if "@" in (url.host or ""):  # where the rest of the password is
+        message = "source.url has more than one @; write %40 for one in the password"
+        raise SourceRefused(message)
+    return url
+
+
+def _md5(text: str | None) -> str | None:
+    return None if text is None else hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _escaped(path: str) -> str:
+    """Write a path as the address of a file, in which some characters mean something."""
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+def _stop_of(connection: Connection) -> Callable[[], object]:
+    """Find what ends a running statement from another thread; others end by their own limit."""
+    raw: Any = connection.connection.dbapi_connection
+    stop = getattr(raw, "interrupt", None) or getattr(raw, "cancel", None)
+    if stop is None:
+        return lambda: None
+
+    def stopped() -> None:
+        with suppress(Exception):  # it may have ended in between
+            stop()
+
+    return stopped
+
+
+def _is_numbered(error: BaseException) -> bool:
+    """Whether an error is a pair of number and text, as drivers of MySQL have it."""
+    return len(error.args) > 1 and isinstance(error.args[0], int)
+
+
+def _code_of(error: DBAPIError) -> str | int | None:
+    cause = error.orig
+    if cause is not None and _is_numbered(cause):
+        return int(cause.args[0])
+    code: str | None = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None)
+    return code
+
+
+def _is_outage(error: DBAPIError) -> bool:
+    outages = (OperationalError, InterfaceError, InternalError)
+    return isinstance(error, outages) or error.connection_invalidated

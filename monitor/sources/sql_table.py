@@ -1,0 +1,185 @@
+"""A table of a database as it is found: its columns by their types, and what cannot serve."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import column, inspect, types
+from sqlalchemy import table as table_of
+from sqlalchemy.exc import NoSuchTableError
+
+from monitor.domain.errors import SourceRefused
+from monitor.files.relations import there_are
+from monitor.sources.sql_times import (
+    Times,
+    aware_times,
+    local_times,
+    numbered_times,
+    read_times,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import ColumnElement, TableClause
+    from sqlalchemy.engine import Inspector
+    from sqlalchemy.types import TypeEngine
+
+    from monitor.sources.sql_reading import Reading
+    from monitor.sources.sql_settings import SqlSettings
+    from monitor.sources.sql_words import Words
+
+_MOST_TABLES = 20  # that an error names
+_ANY_TYPE = ("predicted", "model_version")
+_CASTED = "make a view that casts it, and name that in source.table"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A table or view: what is selected from, and the type of each column, by reflection.
+
+    ``place`` names it in errors.
+    """
+
+    place: str
+    clause: TableClause
+    types: Mapping[str, TypeEngine[Any]]
+    nullable: frozenset[str]
+    words: Words
+    sees_one_state: bool = True
+
+    def column(self, name: str) -> ColumnElement[Any]:
+        """Return a column, by its name as it was found."""
+        return self.clause.c[name]
+
+    def need(self, name: str, setting: str) -> TypeEngine[Any]:
+        """Return the type of a column, or say that it is missing and which one comes closest."""
+        if name in self.types:
+            return self.types[name]
+        message = f"{self.place} has no column {name!r} ({setting}); {there_are(self.types, name)}"
+        raise SourceRefused(message)
+
+    def check(self, settings: SqlSettings, shown: list[str]) -> None:
+        """Refuse a missing column or one of a type that cannot serve."""
+        columns = settings.columns
+        lists = {
+            "columns.show": shown,
+            "columns.segments": list(columns.segments),
+            "where": list(settings.where),
+        }
+        lists |= {f"columns.{name}": [getattr(columns, name)] for name in _ANY_TYPE}
+        for setting, names in lists.items():
+            for name in names:
+                if name is not None:
+                    self.need(name, setting)
+        self._check_id(columns.id)
+        if columns.score is not None:
+            self._check_score(columns.score)
+
+    def _check_id(self, name: str) -> None:
+        kind = self.need(name, "columns.id")
+        if self.words.has_types and not is_id(kind):
+            wanted = f"text, whole numbers or UUIDs; {_CASTED}"
+            raise self._refuse_type(name, "columns.id", wanted)
+
+    def _check_score(self, name: str) -> None:
+        kind = self.need(name, "columns.score")
+        numbers = isinstance(kind, types.Numeric | types.Float | types.Integer)
+        if self.words.has_types and not numbers:
+            raise self._refuse_type(name, "columns.score", f"numbers; {_CASTED}")
+
+    def _refuse_type(self, name: str, setting: str, wanted: str) -> SourceRefused:
+        message = (
+            f"{self.place}: column {name!r} ({setting}) is {type_name(self.types[name])}; "
+            f"wanted {wanted}"
+        )
+        return SourceRefused(message)
+
+    def times(self, settings: SqlSettings) -> Times | None:
+        """Choose how times are read; None where they lack a zone and the config names none.
+
+        Raises
+        ------
+        SourceRefused
+            If the column cannot hold times.
+        """
+        name = settings.columns.time
+        kind = self.need(name, "columns.time")
+        if not self.words.has_types:
+            return read_times()
+        if isinstance(kind, types.Numeric | types.Float | types.Integer):
+            if settings.time_unit is None:
+                wanted = "times; if it counts since 1970, say in which source.time_unit"
+                raise self._refuse_type(name, "columns.time", wanted)
+            return numbered_times(settings.time_unit)
+        if not isinstance(kind, types.DateTime | types.Date):
+            raise self._refuse_type(name, "columns.time", f"times; {_CASTED}")
+        if getattr(kind, "timezone", False) or type(kind).__name__ in self.words.aware:
+            return aware_times()
+        if type(kind).__name__ in self.words.naive_utc:
+            return local_times("UTC")
+        return None if settings.time_zone is None else local_times(settings.time_zone)
+
+
+def find_table(reading: Reading, place: str, name: str) -> Found:
+    """Find a table or view, ``name`` or ``schema.name``.
+
+    Raises
+    ------
+    SourceRefused
+        If there is none, with what there is.
+    """
+    inspector = inspect(reading.connection)
+    schema, _, last = name.rpartition(".")
+    for there, table in ((None, name), (schema, last)):
+        if there != "" and (columns := _columns(inspector, table, there)):
+            clause = table_of(
+                table, *(column(one["name"], one["type"]) for one in columns), schema=there
+            )
+            kinds = {one["name"]: one["type"] for one in columns}
+            nullable = frozenset(one["name"] for one in columns if one.get("nullable", True))
+            stable = reading.words.sees_one_state and _is_transactional(inspector, table, there)
+            return Found(place, clause, kinds, nullable, reading.words, stable)
+    raise _no_table(inspector, place, schema or None, last)
+
+
+def _columns(inspector: Inspector, table: str, schema: str | None) -> list[Any]:
+    try:
+        return inspector.get_columns(table, schema=schema)
+    except NoSuchTableError:
+        return []
+
+
+def _is_transactional(inspector: Inspector, table: str, schema: str | None) -> bool:
+    """Whether a table of MySQL or MariaDB is of the engine whose transactions see one state."""
+    if "mysql" not in inspector.dialect.__class__.__module__:
+        return True
+    try:
+        engine = inspector.get_table_options(table, schema=schema).get("mysql_engine")
+    except NoSuchTableError:
+        return False
+    return engine == "InnoDB"
+
+
+def _no_table(inspector: Inspector, place: str, schema: str | None, name: str) -> SourceRefused:
+    known = sorted({*inspector.get_table_names(schema), *inspector.get_view_names(schema)})
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(known[:_MOST_TABLES]) or "none"
+    message = (
+        f"{place}: there is no such table or view that this user may read; there are {listed}{hint}"
+    )
+    return SourceRefused(message)
+
+
+def is_id(kind: TypeEngine[Any]) -> bool:
+    """Whether values of a type have one text form, by which an item is known."""
+    whole = isinstance(kind, types.Numeric) and kind.asdecimal and kind.scale == 0
+    return whole or isinstance(kind, types.String | types.Integer | types.Uuid)
+
+
+def type_name(kind: TypeEngine[Any]) -> str:
+    """Name a type as people know it."""
+    return "of a type that is not known" if isinstance(kind, types.NullType) else str(kind)

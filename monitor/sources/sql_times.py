@@ -1,0 +1,175 @@
+"""Times as a database holds them: what of a column lies in a window, and which instant a value is.
+
+A window's bounds are brought into the form of the column, not the column into that of the bounds,
+so that an index or a partition of the column serves.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import BigInteger, DateTime, and_, literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.types import TypeEngine
+
+    from monitor.domain.model import Window
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_UNITS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
+_TIME = re.compile(
+    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.](\d+))?)?"
+    r"(?: ?(Z|UTC|[+-]\d{2}(?::?\d{2})?))?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How the values of a time column are read.
+
+    ``bound`` writes an instant as the column would, so that comparing with it decides on which
+    side of it a value lies; ``instant`` gives the microseconds since 1970 of a value. Whole
+    numbers are compared with both bounds at once, which asks a function once for each row.
+    """
+
+    kind: TypeEngine[Any]
+    bound: Callable[[datetime], Any]
+    instant: Callable[[Any], int]
+    is_whole: bool = False
+
+    def within(self, column: ColumnElement[Any], window: Window) -> ColumnElement[bool]:
+        """Write which values of a column lie in a window."""
+        if self.is_whole:
+            return column.between(self.bound(window.start), self.bound(window.end) - 1)
+        start, end = (literal(self.bound(at), self.kind) for at in (window.start, window.end))
+        return and_(column >= start, column < end)
+
+
+def aware_times() -> Times:
+    """Read a column of instants."""
+    return Times(DateTime(timezone=True), lambda at: at.astimezone(UTC), _since_1970)
+
+
+def local_times(zone: str) -> Times:
+    """Read a column of wall-clock times of one zone."""
+    known = ZoneInfo(zone)
+    return Times(
+        DateTime(),
+        lambda at: first_local(at, known),
+        lambda value: _since_1970(_utc(_whole(value), known)),
+    )
+
+
+def numbered_times(unit: str) -> Times:
+    """Read a column that counts since 1970."""
+    size = _UNITS[unit]
+
+    def bound(at: datetime) -> int:
+        return -(-_since_1970(at) // size)  # whole units from the bound on
+
+    return Times(BigInteger(), bound, lambda value: int(value * size))
+
+
+def read_times() -> Times:
+    """Read what `instant_of` made of each value."""
+    return Times(BigInteger(), _since_1970, int, is_whole=True)
+
+
+def first_local(at: datetime, zone: ZoneInfo) -> datetime:
+    """Find the first wall-clock time that is not before an instant.
+
+    A time that comes twice on the clock is the later of both, as in files; so those of the hour
+    that the clock repeats all lie after every instant of its first pass.
+
+    >>> first_local(datetime(2026, 10, 25, 0, 30, tzinfo=UTC), ZoneInfo("Europe/Prague"))
+    datetime.datetime(2026, 10, 25, 2, 0)
+    """
+    local = at.astimezone(zone).replace(tzinfo=None, fold=0)
+    if _utc(local, zone) == at:
+        return local
+    low, high = local - timedelta(days=1), local
+    while high - low > _MICROSECOND:
+        middle = low + (high - low) // 2
+        low, high = (low, middle) if _utc(middle, zone) >= at else (middle, high)
+    return high
+
+
+def _utc(local: datetime, zone: ZoneInfo) -> datetime:
+    return local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+
+
+def _whole(value: date) -> datetime:
+    """Take a date for its midnight."""
+    return value if isinstance(value, datetime) else datetime.combine(value, time())
+
+
+def _since_1970(at: datetime) -> int:
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
+    """Read a time where columns have no types; None where it is none, or lacks a zone.
+
+    >>> instant_of("1970-01-01T01:00:00+01:00", None, None), instant_of(2, None, "seconds")
+    (0, 2000000)
+    """
+    if isinstance(value, int | float):
+        return None if unit is None else int(value * _UNITS[unit])
+    if not isinstance(value, str):
+        return None
+    known = _usual(value)
+    if known is not None and known.tzinfo is not None:
+        return _since_1970(known)
+    return _by_parts(value, zone)
+
+
+def _by_parts(value: str, zone: str | None) -> int | None:
+    parts = _TIME.fullmatch(value.strip().upper())
+    if parts is None or (parts[8] is None and zone is None):
+        return None
+    try:
+        local = _local(parts)
+        if parts[8] is None:
+            return _since_1970(_utc(local, ZoneInfo(zone or "UTC")))
+        return _since_1970(local.replace(tzinfo=UTC)) - _offset(parts[8])
+    except (ValueError, OverflowError):
+        return None
+
+
+def _usual(value: str) -> datetime | None:
+    """Read a time as most are written, several times faster than by its parts."""
+    if value[10:11] not in {"T", " "} or value[16:17] != ":" or "," in value:
+        return None
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+def is_naive(value: object) -> bool:
+    """Whether a text is a time that names no zone."""
+    parts = _TIME.fullmatch(value.strip().upper()) if isinstance(value, str) else None
+    return parts is not None and parts[8] is None
+
+
+def _local(parts: re.Match[str]) -> datetime:
+    year, month, day, hour, minute, second = (int(parts[place] or 0) for place in range(1, 7))
+    micros = int((parts[7] or "")[:6].ljust(6, "0"))
+    return datetime(year, month, day, hour, minute, second, micros)  # noqa: DTZ001  a local time
+
+
+def _offset(text: str) -> int:
+    """Microseconds that a zone such as ``+02:00`` is ahead of UTC."""
+    if text in {"Z", "UTC"}:
+        return 0
+    digits = text[1:].replace(":", "").ljust(4, "0")
+    minutes = int(digits[:2]) * 60 + int(digits[2:])
+    return (-minutes if text[0] == "-" else minutes) * 60_000_000

@@ -1,0 +1,220 @@
+"""What databases write differently, a line each: the few expressions that a draw needs.
+
+Every template is filled with one expression for ``{0}``. What a database does not name here it
+writes as `Words` has it, which is standard SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import String
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Dialect
+    from sqlalchemy.types import TypeEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How a database writes what is not the same in all of them.
+
+    Parameters
+    ----------
+    text
+        A value as text that is compared character by character, whatever the column's collation.
+    id_text, uuid, boolean
+        The same of an id, a UUID and a truth; as ``text`` where empty.
+    md5
+        The md5 of a text's UTF-8 bytes, as lower-case hex.
+    double
+        A number as 64-bit floating point.
+    nan, infinite
+        Whether a number is one of these; a database that knows none has none.
+    length
+        Zero for an empty text, and only for one.
+    start
+        The beginning of a text, by which segments are told apart.
+    begin
+        Statements that begin a transaction that only reads, sees one state and ends a statement
+        in time: ``{seconds}`` or ``{ms}``.
+    sees_one_state
+        Whether such a transaction does; else rows are counted again after the draw.
+    aware, naive_utc
+        Names of column types that are instants, and of those whose values come as UTC without
+        saying so.
+    has_booleans
+        Whether truths are a type of their own, and no numbers.
+    has_types
+        Whether a column holds values of its type alone.
+    has_one_charset
+        Whether every text can be compared with every column of texts.
+    """
+
+    text: str = "cast({0} as varchar)"
+    id_text: str = ""
+    uuid: str = ""
+    boolean: str = ""
+    md5: str = "md5({0})"
+    double: str = "cast({0} as double)"
+    number: str = ""
+    nan: str = ""
+    infinite: str = ""
+    length: str = "length({0})"
+    start: str = "substr({0}, 1, 100)"
+    begin: tuple[str, ...] = ()
+    sees_one_state: bool = False
+    aware: frozenset[str] = frozenset()
+    naive_utc: frozenset[str] = frozenset()
+    has_booleans: bool = True
+    has_types: bool = True
+    has_one_charset: bool = True
+
+    def hashing_bytes(self) -> Words:
+        """Return the words for a PostgreSQL whose texts are not stored as UTF-8."""
+        return replace(self, md5="md5(convert_to({0}, 'UTF8')) collate \"C\"")
+
+
+_POSTGRESQL = Words(
+    text='cast({0} as text) collate "C"',
+    md5='md5({0}) collate "C"',
+    double="cast({0} as double precision)",
+    nan="{0} = 'NaN'::float8",
+    infinite="{0} in ('Infinity'::float8, '-Infinity'::float8)",
+    begin=(
+        "set transaction isolation level repeatable read, read only",
+        "set local statement_timeout = {ms}",
+        "set local time zone 'UTC'",
+        # It takes groups of an expression for as many as rows, and would sort all of those.
+        "set local enable_sort = off",
+        "set local jit = off",  # which every process of a parallel scan would do anew
+    ),
+    sees_one_state=True,
+)
+
+
+def _mysql(collation: str, limit: str) -> Words:
+    """Write as MySQL and MariaDB do, which differ in names: of a collation that knows spaces."""
+    text = f"convert({{0}} using utf8mb4) collate {collation}"
+    visible = "char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')"
+    return Words(
+        text=text,
+        id_text=f"replace({text}, {visible})",
+        double="({0} + 0e0)",
+        begin=(
+            "set session time_zone = '+00:00'",
+            "set session transaction isolation level repeatable read",
+            f"set session {limit}",
+            "start transaction with consistent snapshot, read only",
+        ),
+        sees_one_state=True,
+        naive_utc=frozenset({"TIMESTAMP"}),
+        has_booleans=False,
+        has_one_charset=False,
+    )
+
+
+_SQLITE_TEXT = "cast({0} as text) collate binary"
+
+WORDS = {
+    "postgresql": _POSTGRESQL,
+    "mariadb": _mysql("utf8mb4_nopad_bin", "max_statement_time = {seconds}"),
+    "sqlite": Words(
+        text=_SQLITE_TEXT,
+        id_text=f"case when instr({_SQLITE_TEXT}, char(0)) > 0 "
+        f"then monitor_visible({_SQLITE_TEXT}) else {_SQLITE_TEXT} end",
+        md5="monitor_md5({0})",
+        double="case when typeof({0}) in ('real', 'integer') then cast({0} as real) end",
+        infinite="{0} in (9e999, -9e999)",
+        begin=("pragma query_only = on", "begin"),
+        sees_one_state=True,
+        has_booleans=False,
+        has_types=False,
+    ),
+    # From here on compiled, not run: tests/sources/sql/compiled has what becomes of them.
+    "mysql": _mysql("utf8mb4_0900_bin", "max_execution_time = {ms}"),
+    "redshift": replace(
+        _POSTGRESQL,
+        text="cast({0} as varchar(65535))",
+        boolean="case {0} when true then 'true' when false then 'false' end",
+        md5="md5({0})",
+        begin=("set transaction read only", "set statement_timeout to {ms}"),
+    ),
+    "mssql": Words(
+        text="cast(cast({0} as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 "
+        "as varchar(8000))",
+        uuid="lower(cast(cast({0} as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 "
+        "as varchar(8000)))",
+        md5="lower(convert(varchar(32), hashbytes('MD5', {0}), 2))",
+        double="cast({0} as float)",
+        length="datalength({0})",
+        start="left({0}, 100)",
+        begin=("set transaction isolation level snapshot",),
+        sees_one_state=True,
+        aware=frozenset({"DATETIMEOFFSET"}),
+        has_booleans=False,
+    ),
+    "snowflake": Words(
+        text="collate(cast({0} as varchar), '')",
+        nan="{0} = 'NaN'::float",
+        infinite="{0} in ('inf'::float, '-inf'::float)",
+        begin=("alter session set statement_timeout_in_seconds = {seconds}, timezone = 'UTC'",),
+        aware=frozenset({"TIMESTAMP_TZ", "TIMESTAMP_LTZ"}),
+    ),
+    "bigquery": Words(
+        text="cast({0} as string)",
+        md5="to_hex(md5({0}))",
+        double="cast({0} as float64)",
+        nan="is_nan({0})",
+        infinite="is_inf({0})",
+        aware=frozenset({"TIMESTAMP"}),
+    ),
+    "databricks": Words(
+        text="cast({0} as string)",
+        nan="isnan({0})",
+        infinite="{0} in (double('infinity'), double('-infinity'))",
+        begin=("set statement_timeout = {seconds}", "set time zone 'UTC'"),
+        aware=frozenset({"TIMESTAMP"}),
+    ),
+    "trino": Words(
+        md5="lower(to_hex(md5(to_utf8({0}))))",
+        nan="is_nan({0})",
+        infinite="is_infinite({0})",
+        begin=("set session query_max_run_time = '{seconds}s'",),
+    ),
+}
+"""How each database writes it, by the name of SQLAlchemy's dialect."""
+
+RUN = ("postgresql", "mariadb", "sqlite")
+"""Databases that the tests run."""
+
+
+def words_of(dialect: Dialect) -> Words | None:
+    """Return the words of a database; None of one that is not known."""
+    is_mariadb = getattr(dialect, "is_mariadb", False)
+    return WORDS.get("mariadb" if is_mariadb else dialect.name)
+
+
+class Written(FunctionElement[Any]):
+    """An expression by a template of `Words`."""
+
+    inherit_cache = False
+
+    def __init__(self, template: str, of: ColumnElement[Any], kind: TypeEngine[Any]) -> None:
+        self.template = template
+        self.type = kind
+        super().__init__(of)
+
+
+@compiles(Written)
+def _written(element: Written, compiler: Any, **options: Any) -> str:
+    [of] = element.clauses
+    return element.template.format(compiler.process(of, **options))
+
+
+def written(template: str, of: Any, kind: TypeEngine[Any] | None = None) -> ColumnElement[Any]:
+    """Write an expression by a template; it is text unless said otherwise."""
+    return Written(template, of, kind or String())

@@ -1,0 +1,63 @@
+-- bigquery. Compiled, not run.
+
+-- counts of the window
+SELECT anon_1.bucket, anon_1.version, count(*) AS count_1, max(anon_1.t) AS max_1, NULL AS anon_2
+FROM (SELECT anon_3.id AS id, anon_3.t AS t, anon_3.score AS score, anon_3.predicted AS predicted, anon_3.version AS version, anon_3.segment_0 AS segment_0, CASE WHEN (anon_3.id IS NULL OR length(anon_3.id) = 0) THEN -5 WHEN (anon_3.version IS NULL) THEN -6 WHEN is_nan(anon_3.score) THEN -9 WHEN is_inf(anon_3.score) THEN -10 WHEN ((anon_3.predicted NOT IN (:predicted_1_1, :predicted_1_2, :predicted_1_3, :predicted_1_4, :predicted_1_5, :predicted_1_6, :predicted_1_7, :predicted_1_8, :predicted_1_9, :predicted_1_10))) THEN -13 WHEN (anon_3.predicted IS NULL) THEN -7 WHEN (anon_3.predicted IN (:predicted_2_1, :predicted_2_2, :predicted_2_3, :predicted_2_4, :predicted_2_5)) THEN CASE WHEN (anon_3.score IS NULL) THEN -8 ELSE CASE WHEN (anon_3.score < :param_1) THEN 0 ELSE 1 END END ELSE CASE WHEN (anon_3.score IS NULL) THEN -8 ELSE CASE WHEN (anon_3.score < :param_2) THEN 2 ELSE 3 END END END AS bucket
+FROM (SELECT cast(mails.scored.`mail id` as string) AS id, mails.scored.scored_at AS t, cast(mails.scored.score as float64) AS score, nullif(nullif(trim(cast(mails.scored.`order` as string)), :nullif_1), :nullif_2) AS predicted, nullif(cast(mails.scored.version as string), :nullif_3) AS version, coalesce(substr(nullif(trim(cast(mails.scored.country as string)), :nullif_4), 1, 100), :param_3) AS segment_0
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_4_1, :param_4_2, :param_4_3, :param_4_4) AND mails.scored.scored_at >= :param_5 AND mails.scored.scored_at < :param_6) AS anon_3) AS anon_1 GROUP BY anon_1.bucket, anon_1.version;
+
+-- counts by segment
+SELECT anon_1.bucket, anon_1.segment_0, count(*) AS count_1
+FROM (SELECT anon_2.id AS id, anon_2.t AS t, anon_2.score AS score, anon_2.predicted AS predicted, anon_2.version AS version, anon_2.segment_0 AS segment_0, CASE WHEN (anon_2.id IS NULL OR length(anon_2.id) = 0) THEN -5 WHEN (anon_2.version IS NULL) THEN -6 WHEN is_nan(anon_2.score) THEN -9 WHEN is_inf(anon_2.score) THEN -10 WHEN ((anon_2.predicted NOT IN (:predicted_1_1, :predicted_1_2, :predicted_1_3, :predicted_1_4, :predicted_1_5, :predicted_1_6, :predicted_1_7, :predicted_1_8, :predicted_1_9, :predicted_1_10))) THEN -13 WHEN (anon_2.predicted IS NULL) THEN -7 WHEN (anon_2.predicted IN (:predicted_2_1, :predicted_2_2, :predicted_2_3, :predicted_2_4, :predicted_2_5)) THEN CASE WHEN (anon_2.score IS NULL) THEN -8 ELSE CASE WHEN (anon_2.score < :param_1) THEN 0 ELSE 1 END END ELSE CASE WHEN (anon_2.score IS NULL) THEN -8 ELSE CASE WHEN (anon_2.score < :param_2) THEN 2 ELSE 3 END END END AS bucket
+FROM (SELECT cast(mails.scored.`mail id` as string) AS id, mails.scored.scored_at AS t, cast(mails.scored.score as float64) AS score, nullif(nullif(trim(cast(mails.scored.`order` as string)), :nullif_1), :nullif_2) AS predicted, nullif(cast(mails.scored.version as string), :nullif_3) AS version, coalesce(substr(nullif(trim(cast(mails.scored.country as string)), :nullif_4), 1, 100), :param_3) AS segment_0
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_4_1, :param_4_2, :param_4_3, :param_4_4) AND mails.scored.scored_at >= :param_5 AND mails.scored.scored_at < :param_6) AS anon_2) AS anon_1
+WHERE anon_1.bucket >= 0 AND anon_1.version = :version_1 GROUP BY anon_1.bucket, anon_1.segment_0;
+
+-- draw
+SELECT CASE WHEN (anon_1.id IS NULL OR length(anon_1.id) = 0) THEN -5 WHEN (anon_1.version IS NULL) THEN -6 WHEN is_nan(anon_1.score) THEN -9 WHEN is_inf(anon_1.score) THEN -10 WHEN ((anon_1.predicted NOT IN (:predicted_1_1, :predicted_1_2, :predicted_1_3, :predicted_1_4, :predicted_1_5, :predicted_1_6, :predicted_1_7, :predicted_1_8, :predicted_1_9, :predicted_1_10))) THEN -13 WHEN (anon_1.predicted IS NULL) THEN -7 WHEN (anon_1.predicted IN (:predicted_2_1, :predicted_2_2, :predicted_2_3, :predicted_2_4, :predicted_2_5)) THEN CASE WHEN (anon_1.score IS NULL) THEN -8 ELSE CASE WHEN (anon_1.score < :param_1) THEN 0 ELSE 1 END END ELSE CASE WHEN (anon_1.score IS NULL) THEN -8 ELSE CASE WHEN (anon_1.score < :param_2) THEN 2 ELSE 3 END END END AS bucket, to_hex(md5(:param_3 || anon_1.id)) AS h, anon_1.id, anon_1.score, anon_1.segment_0
+FROM (SELECT cast(mails.scored.`mail id` as string) AS id, mails.scored.scored_at AS t, cast(mails.scored.score as float64) AS score, nullif(nullif(trim(cast(mails.scored.`order` as string)), :nullif_1), :nullif_2) AS predicted, nullif(cast(mails.scored.version as string), :nullif_3) AS version, coalesce(substr(nullif(trim(cast(mails.scored.country as string)), :nullif_4), 1, 100), :param_4) AS segment_0
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_5_1, :param_5_2, :param_5_3, :param_5_4) AND mails.scored.scored_at >= :param_6 AND mails.scored.scored_at < :param_7) AS anon_1
+WHERE to_hex(md5(:param_3 || anon_1.id)) < CASE WHEN (anon_1.id IS NULL OR length(anon_1.id) = 0) THEN '' WHEN (anon_1.version IS NULL) THEN '' WHEN is_nan(anon_1.score) THEN '' WHEN is_inf(anon_1.score) THEN '' WHEN ((anon_1.predicted NOT IN (:predicted_3_1, :predicted_3_2, :predicted_3_3, :predicted_3_4, :predicted_3_5, :predicted_3_6, :predicted_3_7, :predicted_3_8, :predicted_3_9, :predicted_3_10))) THEN '' WHEN (anon_1.predicted IS NULL) THEN '' WHEN (anon_1.predicted IN (:predicted_4_1, :predicted_4_2, :predicted_4_3, :predicted_4_4, :predicted_4_5)) THEN CASE WHEN (anon_1.score IS NULL) THEN '' ELSE CASE WHEN (anon_1.score < :param_8) THEN 'g' ELSE '00aabbccddee' END END ELSE CASE WHEN (anon_1.score IS NULL) THEN '' ELSE CASE WHEN (anon_1.score < :param_9) THEN '0123456789ab' ELSE '000fffffffff' END END END AND anon_1.version = :version_1;
+
+-- rows of the window
+SELECT count(*) AS count_1
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at >= :param_2 AND mails.scored.scored_at < :param_3;
+
+-- rows without a time
+SELECT -3, count(*) AS count_1, NULL AS anon_1
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at IS NULL;
+
+-- rows with a time
+SELECT count(*) AS count_1
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at IS NOT NULL;
+
+-- a time without a zone
+SELECT cast(mails.scored.scored_at as string) AS anon_1
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at IS NOT NULL
+ LIMIT :param_2;
+
+-- values that the config does not name
+SELECT anon_1.value, count(*) AS rows_of_it
+FROM (SELECT substr(anon_2.predicted, 1, 100) AS value
+FROM (SELECT cast(mails.scored.`mail id` as string) AS id, mails.scored.scored_at AS t, cast(mails.scored.score as float64) AS score, nullif(nullif(trim(cast(mails.scored.`order` as string)), :nullif_1), :nullif_2) AS predicted, nullif(cast(mails.scored.version as string), :nullif_3) AS version, coalesce(substr(nullif(trim(cast(mails.scored.country as string)), :nullif_4), 1, 100), :param_1) AS segment_0
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_2_1, :param_2_2, :param_2_3, :param_2_4) AND mails.scored.scored_at >= :param_3 AND mails.scored.scored_at < :param_4) AS anon_2
+WHERE (anon_2.predicted NOT IN (:predicted_1_1, :predicted_1_2, :predicted_1_3, :predicted_1_4, :predicted_1_5, :predicted_1_6, :predicted_1_7, :predicted_1_8, :predicted_1_9, :predicted_1_10))) AS anon_1 GROUP BY anon_1.value ORDER BY rows_of_it DESC, anon_1.value
+ LIMIT :param_5;
+
+-- span
+SELECT min(mails.scored.scored_at) AS min_1, max(mails.scored.scored_at) AS max_1
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4);
+
+-- what people see
+SELECT cast(mails.scored.`mail id` as string) AS anon_1, cast(mails.scored.text as string) AS anon_2, substring(mails.scored.face, :substring_2, :substring_3) AS substring_1
+FROM mails.scored
+WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at >= :param_2 AND mails.scored.scored_at < :param_3 AND mails.scored.`mail id` IN (:mail_id_1_1, :mail_id_1_2);

@@ -1,0 +1,67 @@
+-- mariadb. Run by the tests.
+set session time_zone = '+00:00';
+set session transaction isolation level repeatable read;
+set session max_statement_time = {seconds};
+start transaction with consistent snapshot, read only;
+
+-- counts of the window
+SELECT anon_1.bucket, anon_1.version, count(*) AS count_1, max(anon_1.t) AS max_1, NULL AS anon_2
+FROM (SELECT anon_3.id AS id, anon_3.t AS t, anon_3.score AS score, anon_3.predicted AS predicted, anon_3.version AS version, anon_3.segment_0 AS segment_0, CASE WHEN (anon_3.id IS NULL OR length(anon_3.id) = 0) THEN -5 WHEN (anon_3.version IS NULL) THEN -6 WHEN ((anon_3.predicted NOT IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s))) THEN -13 WHEN (anon_3.predicted IS NULL) THEN -7 WHEN (anon_3.predicted IN (%s, %s, %s, %s, %s, %s, %s)) THEN CASE WHEN (anon_3.score IS NULL) THEN -8 ELSE CASE WHEN (anon_3.score < %s) THEN 0 ELSE 1 END END ELSE CASE WHEN (anon_3.score IS NULL) THEN -8 ELSE CASE WHEN (anon_3.score < %s) THEN 2 ELSE 3 END END END AS bucket
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_nopad_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, mails.scored.scored_at AS t, (mails.scored.score + 0e0) AS score, nullif(nullif(trim(convert(mails.scored.`order` using utf8mb4) collate utf8mb4_nopad_bin), %s), %s) AS predicted, nullif(convert(mails.scored.version using utf8mb4) collate utf8mb4_nopad_bin, %s) AS version, coalesce(substr(nullif(trim(convert(mails.scored.country using utf8mb4) collate utf8mb4_nopad_bin), %s), 1, 100), %s) AS segment_0
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at >= %s AND mails.scored.scored_at < %s) AS anon_3) AS anon_1 GROUP BY anon_1.bucket, anon_1.version;
+
+-- counts by segment
+SELECT anon_1.bucket, anon_1.segment_0, count(*) AS count_1
+FROM (SELECT anon_2.id AS id, anon_2.t AS t, anon_2.score AS score, anon_2.predicted AS predicted, anon_2.version AS version, anon_2.segment_0 AS segment_0, CASE WHEN (anon_2.id IS NULL OR length(anon_2.id) = 0) THEN -5 WHEN (anon_2.version IS NULL) THEN -6 WHEN ((anon_2.predicted NOT IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s))) THEN -13 WHEN (anon_2.predicted IS NULL) THEN -7 WHEN (anon_2.predicted IN (%s, %s, %s, %s, %s, %s, %s)) THEN CASE WHEN (anon_2.score IS NULL) THEN -8 ELSE CASE WHEN (anon_2.score < %s) THEN 0 ELSE 1 END END ELSE CASE WHEN (anon_2.score IS NULL) THEN -8 ELSE CASE WHEN (anon_2.score < %s) THEN 2 ELSE 3 END END END AS bucket
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_nopad_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, mails.scored.scored_at AS t, (mails.scored.score + 0e0) AS score, nullif(nullif(trim(convert(mails.scored.`order` using utf8mb4) collate utf8mb4_nopad_bin), %s), %s) AS predicted, nullif(convert(mails.scored.version using utf8mb4) collate utf8mb4_nopad_bin, %s) AS version, coalesce(substr(nullif(trim(convert(mails.scored.country using utf8mb4) collate utf8mb4_nopad_bin), %s), 1, 100), %s) AS segment_0
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at >= %s AND mails.scored.scored_at < %s) AS anon_2) AS anon_1
+WHERE anon_1.bucket >= 0 AND anon_1.version = %s GROUP BY anon_1.bucket, anon_1.segment_0;
+
+-- draw
+SELECT CASE WHEN (anon_1.id IS NULL OR length(anon_1.id) = 0) THEN -5 WHEN (anon_1.version IS NULL) THEN -6 WHEN ((anon_1.predicted NOT IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s))) THEN -13 WHEN (anon_1.predicted IS NULL) THEN -7 WHEN (anon_1.predicted IN (%s, %s, %s, %s, %s, %s, %s)) THEN CASE WHEN (anon_1.score IS NULL) THEN -8 ELSE CASE WHEN (anon_1.score < %s) THEN 0 ELSE 1 END END ELSE CASE WHEN (anon_1.score IS NULL) THEN -8 ELSE CASE WHEN (anon_1.score < %s) THEN 2 ELSE 3 END END END AS bucket, md5(concat(%s, anon_1.id)) AS h, anon_1.id, anon_1.score, anon_1.segment_0
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_nopad_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, mails.scored.scored_at AS t, (mails.scored.score + 0e0) AS score, nullif(nullif(trim(convert(mails.scored.`order` using utf8mb4) collate utf8mb4_nopad_bin), %s), %s) AS predicted, nullif(convert(mails.scored.version using utf8mb4) collate utf8mb4_nopad_bin, %s) AS version, coalesce(substr(nullif(trim(convert(mails.scored.country using utf8mb4) collate utf8mb4_nopad_bin), %s), 1, 100), %s) AS segment_0
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at >= %s AND mails.scored.scored_at < %s) AS anon_1
+WHERE md5(concat(%s, anon_1.id)) < CASE WHEN (anon_1.id IS NULL OR length(anon_1.id) = 0) THEN '' WHEN (anon_1.version IS NULL) THEN '' WHEN ((anon_1.predicted NOT IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s))) THEN '' WHEN (anon_1.predicted IS NULL) THEN '' WHEN (anon_1.predicted IN (%s, %s, %s, %s, %s, %s, %s)) THEN CASE WHEN (anon_1.score IS NULL) THEN '' ELSE CASE WHEN (anon_1.score < %s) THEN 'g' ELSE '00aabbccddee' END END ELSE CASE WHEN (anon_1.score IS NULL) THEN '' ELSE CASE WHEN (anon_1.score < %s) THEN '0123456789ab' ELSE '000fffffffff' END END END AND anon_1.version = %s;
+
+-- rows of the window
+SELECT count(*) AS count_1
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at >= %s AND mails.scored.scored_at < %s;
+
+-- rows without a time
+SELECT -3, count(*) AS count_1, NULL AS anon_1
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at IS NULL;
+
+-- rows with a time
+SELECT count(*) AS count_1
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at IS NOT NULL;
+
+-- a time without a zone
+SELECT convert(mails.scored.scored_at using utf8mb4) collate utf8mb4_nopad_bin AS anon_1
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at IS NOT NULL
+ LIMIT %s;
+
+-- values that the config does not name
+SELECT anon_1.value, count(*) AS rows_of_it
+FROM (SELECT substr(anon_2.predicted, 1, 100) AS value
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_nopad_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, mails.scored.scored_at AS t, (mails.scored.score + 0e0) AS score, nullif(nullif(trim(convert(mails.scored.`order` using utf8mb4) collate utf8mb4_nopad_bin), %s), %s) AS predicted, nullif(convert(mails.scored.version using utf8mb4) collate utf8mb4_nopad_bin, %s) AS version, coalesce(substr(nullif(trim(convert(mails.scored.country using utf8mb4) collate utf8mb4_nopad_bin), %s), 1, 100), %s) AS segment_0
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at >= %s AND mails.scored.scored_at < %s) AS anon_2
+WHERE (anon_2.predicted NOT IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s))) AS anon_1 GROUP BY anon_1.value ORDER BY rows_of_it DESC, anon_1.value
+ LIMIT %s;
+
+-- span
+SELECT min(mails.scored.scored_at) AS min_1, max(mails.scored.scored_at) AS max_1
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s);
+
+-- what people see
+SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_nopad_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS anon_1, convert(mails.scored.text using utf8mb4) collate utf8mb4_nopad_bin AS anon_2, substring(mails.scored.face, %s, %s) AS substring_1
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_nopad_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at >= %s AND mails.scored.scored_at < %s AND mails.scored.`mail id` IN (%s, %s);

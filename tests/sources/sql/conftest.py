@@ -1,0 +1,56 @@
+"""A database for each test of this folder; a test that uses ``place`` runs on all of them."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from tests.servers import mariadb
+from tests.sources.sql.databases import Place
+
+
+@pytest.fixture
+def sqlite_place(tmp_path):
+    path = tmp_path / "predictions.sqlite"
+    place = Place("sqlite", f"sqlite:///{path}")
+    place.run("create table is_there (a)")
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def postgres_place(postgres_url):
+    place = Place("postgresql", postgres_url)
+    yield place
+    place.close()
+
+
+@pytest.fixture(scope="session")
+def mariadb_server():
+    with mariadb() as url:
+        yield url
+
+
+@pytest.fixture
+def mariadb_place(mariadb_server):
+    name = f"place_{uuid.uuid4().hex[:12]}"  # any user may read what begins with test_
+    maker = Place("mariadb", make_url(mariadb_server).set(database="mysql").render_as_string())
+    maker.run(f"create database {name} character set utf8mb4")
+    maker.close()
+    place = Place("mariadb", make_url(mariadb_server).set(database=name).render_as_string())
+    yield place
+    place.close()
+
+
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgresql", marks=pytest.mark.postgresql),
+        pytest.param("mariadb", marks=pytest.mark.mariadb),
+    ]
+)
+def place(request):
+    names = {"sqlite": "sqlite_place", "postgresql": "postgres_place", "mariadb": "mariadb_place"}
+    return request.getfixturevalue(names[request.param])

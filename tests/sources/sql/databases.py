@@ -1,0 +1,119 @@
+"""Databases with a table of predictions, and sources over them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import BandEdges, Window
+from monitor.sources.sql import SqlSource
+from monitor.sources.sql_settings import SqlSettings
+
+WEEK = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC))
+TWO = BandEdges().strata()
+COLUMNS = {"id": "id", "time": "at", "score": "score", "show": ["text"]}
+BY_COUNTRY = {**COLUMNS, "segments": ["country"]}
+DAY = "2026-03-03 06:00:00"
+
+KINDS = {
+    "sqlite": {"aware": "text", "double": "real", "text": "text"},
+    "postgresql": {"aware": "timestamptz", "double": "double precision", "text": "text"},
+    "mariadb": {"aware": "timestamp(6) null", "double": "double", "text": "varchar(200)"},
+}
+
+
+@dataclass
+class Place:
+    """A database of a test: its name, its address, and statements by a connection of its own."""
+
+    name: str
+    url: str
+    kinds: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.kinds = KINDS[self.name]
+        self._engine = create_engine(self.url)
+
+    def run(self, *statements):
+        with self._engine.begin() as connection:
+            for statement in statements:
+                connection.execute(text(statement.replace(":", "\\:")))
+
+    def add(self, table, rows):
+        """Add rows, the values of each by the columns' names."""
+        if not rows:
+            return
+        names = list(rows[0])
+        columns = ", ".join(self.quoted(name) for name in names)
+        values = ", ".join(f":v{place}" for place in range(len(names)))
+        statement = text(f"insert into {table} ({columns}) values ({values})")
+        bound = [{f"v{n}": row[name] for n, name in enumerate(names)} for row in rows]
+        with self._engine.begin() as connection:
+            connection.execute(statement, bound)
+
+    def quoted(self, name):
+        preparer = self._engine.dialect.identifier_preparer
+        return preparer.quote_identifier(name).replace("%%", "%")
+
+    @contextmanager
+    def connected(self):
+        with self._engine.connect() as connection:
+            yield connection
+
+    def moment(self, at):
+        """Write an instant as the column of `make_table` takes it."""
+        if at is None:
+            return None
+        if self.name == "sqlite":
+            return at.isoformat()
+        return at if self.name == "postgresql" else at.astimezone(UTC).replace(tzinfo=None)
+
+    def close(self):
+        self._engine.dispose()
+
+
+def make_table(place, rows, **kinds):
+    """Make the table ``scored`` of rows as `MemorySource` takes them."""
+    of = {
+        "id": place.kinds["text"],
+        "at": place.kinds["aware"],
+        "score": place.kinds["double"],
+        "predicted": "boolean",
+        "text": place.kinds["text"],
+        "country": place.kinds["text"],
+        **kinds,
+    }
+    listed = ", ".join(f"{place.quoted(name)} {kind}" for name, kind in of.items())
+    place.run("drop table if exists scored", f"create table scored ({listed})")
+    place.add(
+        "scored",
+        [
+            {name: place.moment(row["time"]) if name == "at" else row.get(name) for name in of}
+            for row in rows
+        ],
+    )
+
+
+def settings_with(place, **changes):
+    given = {"url": place.url, "table": "scored", "columns": COLUMNS, "threshold": 0.5}
+    return SqlSettings.model_validate({**given, **changes})
+
+
+def source_of(place, **changes):
+    return SqlSource(settings_with(place, **changes))
+
+
+def refused(source):
+    with pytest.raises(SourceRefused) as caught:
+        source.scan(WEEK, TWO, 5, "s")
+    return str(caught.value)
+
+
+def drawn(frame):
+    """Ids of all candidates, in their order."""
+    return [candidate.id for part in frame.strata for candidate in part.candidates]

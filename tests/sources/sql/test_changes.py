@@ -1,0 +1,106 @@
+"""A table that another connection changes between the counts and the draw."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from monitor.domain.errors import SourceUnavailable
+from monitor.domain.model import BandEdges
+from monitor.sources import sql_draw
+from tests.sources.sql.databases import WEEK, drawn, make_table, source_of
+
+AT = datetime(2026, 3, 3, tzinfo=UTC)
+BANDS = BandEdges(flagged=(0.8,), passed=(0.2,)).strata()
+TIMES = 200
+
+
+def rows_of(generation):
+    return [
+        {"id": f"{generation}-{n}", "time": AT, "score": n / 40, "predicted": True, "text": ""}
+        for n in range(20 + generation % 7)
+    ]
+
+
+@pytest.fixture
+def changed_by_another(place, monkeypatch):
+    """Replace the rows each time after they were counted; returns how often."""
+    generations: list[int] = []
+    drawn_from = sql_draw.drawn_from
+
+    def after_a_change(*arguments):
+        generations.append(len(generations) + 1)
+        place.run("delete from scored")
+        place.add("scored", [stored(place, row) for row in rows_of(generations[-1])])
+        return drawn_from(*arguments)
+
+    monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
+    return generations
+
+
+def stored(place, row):
+    return {
+        **{name: row[name] for name in ("id", "score", "predicted", "text")},
+        "at": place.moment(row["time"]),
+    }
+
+
+def test_counts_and_draw_are_of_one_state_whatever_another_connection_writes(
+    place, changed_by_another
+):
+    if place.name == "sqlite":  # else a reader holds up the writer
+        place.run("pragma journal_mode = wal")
+    make_table(place, rows_of(0))
+    source = source_of(place)
+
+    for generation in range(TIMES):
+        frame = source.scan(WEEK, BANDS, 999, "s")
+
+        assert sorted(drawn(frame)) == sorted(row["id"] for row in rows_of(generation))
+        assert [part.size for part in frame.strata] == [
+            len(part.candidates) for part in frame.strata
+        ]
+    assert len(changed_by_another) == TIMES
+
+
+def test_a_table_without_snapshots_that_keeps_changing_is_said_and_tried_again(
+    mariadb_place, monkeypatch
+):
+    make_table(mariadb_place, rows_of(0))
+    mariadb_place.run("alter table scored engine = MyISAM")
+    drawn_from = sql_draw.drawn_from
+    seen: list[object] = []
+
+    def after_a_change(*arguments):
+        seen.append(arguments)
+        mariadb_place.add(
+            "scored", [stored(mariadb_place, {**rows_of(0)[0], "id": f"{len(seen)}"})]
+        )
+        return drawn_from(*arguments)
+
+    monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
+
+    with pytest.raises(SourceUnavailable, match="changed while they were counted and drawn, 3"):
+        source_of(mariadb_place).scan(WEEK, BANDS, 999, "s")
+
+
+def test_a_table_without_snapshots_that_changed_once_is_counted_again(mariadb_place, monkeypatch):
+    make_table(mariadb_place, rows_of(0))
+    mariadb_place.run("alter table scored engine = MyISAM")
+    drawn_from = sql_draw.drawn_from
+    seen: list[object] = []
+
+    def after_one_change(*arguments):
+        if not seen:
+            seen.append("late")
+            late = {**rows_of(0)[0], "id": "late"}
+            mariadb_place.add("scored", [stored(mariadb_place, late)])
+        return drawn_from(*arguments)
+
+    monkeypatch.setattr(sql_draw, "drawn_from", after_one_change)
+
+    frame = source_of(mariadb_place).scan(WEEK, BANDS, 999, "s")
+
+    assert frame.size == len(drawn(frame)) == 21
+    assert "late" in drawn(frame)

@@ -1,0 +1,240 @@
+"""Columns of every type that serves, and names of every kind."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from monitor.domain.model import BadRow, BandEdges
+from tests.sources.sql.databases import (
+    COLUMNS,
+    TWO,
+    WEEK,
+    drawn,
+    make_table,
+    refused,
+    source_of,
+)
+
+AT = datetime(2026, 3, 3, tzinfo=UTC)
+
+
+def rows_with(**columns):
+    [first, *_] = columns.values()
+    good = {"time": AT, "score": 0.9, "predicted": True, "text": "x", "country": "CZ"}
+    return [
+        {"id": str(n), **good, **{name: values[n] for name, values in columns.items()}}
+        for n in range(len(first))
+    ]
+
+
+def classes(frame):
+    return {part.stratum.name: sorted(c.id for c in part.candidates) for part in frame.strata}
+
+
+@pytest.mark.parametrize("kind", ["numeric(5, 4)", "real", "double precision", "integer"])
+def test_scores_of_each_type_are_cut_alike(place, kind):
+    scores = [0, 1, 1, 0] if kind == "integer" else [0.25, 0.5, 0.75, 0.0]
+    make_table(place, rows_with(score=scores), score=kind)
+    edges = BandEdges(flagged=(0.75,), passed=(0.25,)).strata()
+
+    frame = source_of(place).scan(WEEK, edges, 9, "s")
+
+    found = classes(frame)
+    assert found["passed-1"] == (["0", "3"] if kind == "integer" else ["3"])
+    assert found["passed-2"] == ([] if kind == "integer" else ["0"])
+    assert found["flagged-1"] == ([] if kind == "integer" else ["1"])
+    assert found["flagged-2"] == (["1", "2"] if kind == "integer" else ["2"])
+    assert {type(c.score) for part in frame.strata for c in part.candidates} == {float}
+
+
+CLASSES = {
+    "boolean": ([True, False, None], True, None),
+    "integer": ([1, 0, None], 1, None),
+    "char(4)": (["spam", "ham", None], "spam", "ham"),
+    "varchar(9)": ([" spam ", "ham", ""], "spam", "ham"),
+}
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_predicted_class_of_each_type_is_read(place, kind):
+    values, positive, negative = CLASSES[kind]
+    make_table(place, rows_with(predicted=values), predicted=kind)
+    asked = {"positive": positive} | ({"negative": negative} if negative else {})
+    columns = {"id": "id", "time": "at", "predicted": "predicted"}
+
+    frame = source_of(place, columns=columns, threshold=None, **asked).scan(WEEK, TWO, 9, "s")
+
+    assert classes(frame) == {"flagged": ["0"], "passed": ["1"]}
+    assert dict(frame.bad_rows) == {BadRow.NO_PREDICTION: 1}
+
+
+def test_predicted_values_are_told_apart_by_case(place):
+    make_table(place, rows_with(predicted=["Spam", "spam", "ham"]), predicted="varchar(9)")
+    columns = {"id": "id", "time": "at", "predicted": "predicted"}
+    source = source_of(place, columns=columns, threshold=None, positive="spam", negative="ham")
+
+    frame = source.scan(WEEK, TWO, 9, "s")
+
+    assert frame.unknown == {"Spam": 1}
+    assert dict(frame.bad_rows) == {BadRow.UNKNOWN_CLASS: 1}
+
+
+def test_items_without_a_score_have_a_band_of_their_own(place):
+    make_table(place, rows_with(score=[None, 0.9, 0.1], predicted=[True, True, False]))
+    columns = {**COLUMNS, "predicted": "predicted"}
+    edges = BandEdges(flagged=(0.5,), unscored=True).strata()
+
+    frame = source_of(place, columns=columns, threshold=None).scan(WEEK, edges, 9, "s")
+
+    found = classes(frame)
+    assert (found["flagged-unscored"], found["flagged-2"]) == (["0"], ["1"])
+
+
+def test_only_the_newest_model_version_is_drawn_from(place):
+    rows = rows_with(version=["v1", "v2", "V2", None, "v2"])
+    for hour, row in enumerate(rows):
+        row["time"] = AT.replace(hour=hour)
+    make_table(place, rows, version=place.kinds["text"])
+
+    columns = {**COLUMNS, "model_version": "version"}
+    frame = source_of(place, columns=columns).scan(WEEK, TWO, 9, "s")
+
+    assert frame.model_version == "v2"
+    assert sorted(drawn(frame)) == ["1", "4"]
+    assert dict(frame.bad_rows) == {BadRow.NO_VERSION: 1}
+    assert sum(frame.notes.values()) == 2
+
+
+def test_where_leaves_rows_out_by_their_exact_text(place):
+    make_table(place, rows_with(country=["eu", "EU", "us", None, "eu "]))
+
+    frame = source_of(place, where={"country": ["eu", "us"]}).scan(WEEK, TWO, 9, "s")
+
+    assert sorted(drawn(frame)) == ["0", "2"]
+
+
+def test_a_view_serves_as_a_table_does(place):
+    make_table(place, rows_with(score=[0.9, 0.1]))
+    place.run("create view seen as select id, at, score, text from scored where score > 0.5")
+
+    frame = source_of(place, table="seen").scan(WEEK, TWO, 9, "s")
+
+    assert drawn(frame) == ["0"]
+
+
+@pytest.mark.parametrize("name", ["select", "Order By", 'q"x', "p%s", "a:b", "käse", "x'y", "a`b"])
+def test_tables_and_columns_may_have_any_name(place, name):
+    if place.name == "mariadb" and "`" in name:
+        pytest.skip("SQLAlchemy reads such a column of MariaDB with its quotes doubled")
+    quoted = place.quoted(name)
+    kinds = place.kinds
+    place.run(
+        f"create table {quoted} ({quoted} {kinds['text']}, at {kinds['aware']}, "
+        f"score {kinds['double']}, text {kinds['text']})"
+    )
+    place.add(
+        quoted.replace(":", "\\:"),
+        [{"at": place.moment(AT), "score": 0.9, "text": "seen"}],
+    )
+    place.run(f"update {quoted} set {quoted} = 'a'")
+
+    source = source_of(place, table=name, columns={**COLUMNS, "id": name})
+
+    assert drawn(source.scan(WEEK, TWO, 9, "s")) == ["a"]
+    assert source.show(["a"], WEEK) == {"a": {"text": "seen"}}
+
+
+@pytest.mark.postgresql
+def test_a_table_of_a_schema_is_found_by_its_whole_name(postgres_place):
+    make_table(postgres_place, rows_with(score=[0.9]))
+    postgres_place.run('create schema "Ana lytics"', 'alter table scored set schema "Ana lytics"')
+
+    frame = source_of(postgres_place, table="Ana lytics.scored").scan(WEEK, TWO, 9, "s")
+
+    assert drawn(frame) == ["0"]
+
+
+def test_a_table_of_another_database_of_mariadb_is_found(mariadb_place):
+    make_table(mariadb_place, rows_with(score=[0.9]))
+    name = mariadb_place.url.rsplit("/", 1)[1]
+
+    frame = source_of(mariadb_place, table=f"{name}.scored").scan(WEEK, TWO, 9, "s")
+
+    assert drawn(frame) == ["0"]
+
+
+def test_a_table_that_is_not_there_is_refused_with_what_there_is(place):
+    make_table(place, [])
+
+    said = refused(source_of(place, table="scoreds"))
+
+    assert "there is no such table or view that this user may read" in said
+    assert "did you mean 'scored'?" in said
+
+
+def test_a_column_that_is_not_there_is_refused_with_the_one_that_comes_closest(place):
+    make_table(place, [])
+
+    said = refused(source_of(place, columns={**COLUMNS, "score": "scores"}))
+
+    assert "has no column 'scores' (columns.score)" in said
+    assert "did you mean 'score'?" in said
+
+
+def test_a_score_that_is_text_is_refused(place):
+    make_table(place, rows_with(score=["high"]), score="varchar(9)")
+
+    said = refused(source_of(place))
+
+    if place.name == "sqlite":  # where a column holds anything, the values are looked at
+        assert "no value of column 'score' (columns.score) is a number" in said
+        assert "'high'" in said
+    else:
+        assert "column 'score' (columns.score) is VARCHAR(9)" in said
+
+
+def test_people_see_texts_numbers_and_nothing_for_null(place):
+    kinds = {"amount": "numeric(6, 2)", "note": "varchar(20)"}
+    make_table(place, rows_with(amount=[1250.5], note=[None]), **kinds)
+
+    source = source_of(place, columns={**COLUMNS, "show": ["text", "amount", "note"]})
+
+    [shown] = source.show(["0"], WEEK).values()
+    assert shown["text"], shown["note"] == ("x", "")
+    assert float(shown["amount"]) == 1250.5
+
+
+def test_a_picture_comes_as_the_bytes_that_are_stored(place):
+    kind = {"postgresql": "bytea", "mariadb": "longblob", "sqlite": "blob"}[place.name]
+    make_table(place, rows_with(face=[PNG, None]), face=kind)
+    show = [{"column": "face", "kind": "image"}]
+
+    shown = source_of(place, columns={**COLUMNS, "show": show}).show(["0", "1"], WEEK)
+
+    assert shown["0"]["face"]["kind"] == "image"
+    assert shown["1"] == {"face": ""}
+
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+
+
+def test_the_first_of_many_by_md5_are_found_wherever_the_bound_was_put(place, monkeypatch):
+    rows = rows_with(score=[0.9] * 600)
+    make_table(place, rows)
+    whole = source_of(place).scan(WEEK, TWO, 999, "s")
+    tried = []
+
+    def far_too_low(wanted, size):
+        tried.append(size)
+        return "0" * 12
+
+    monkeypatch.setattr("monitor.sources.sql_draw.first_bound", far_too_low)
+    frame = source_of(place).scan(WEEK, TWO, 7, "s")
+
+    assert tried == [600]
+    assert drawn(frame) == drawn(whole)[:7]

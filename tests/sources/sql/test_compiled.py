@@ -1,0 +1,158 @@
+"""The statements of each database as they were reviewed.
+
+`python -m tests.sources.sql.test_compiled` writes them anew.
+
+Those of `RUN` are also run by the tests beside this one; all others are compiled, not run. What
+SQLAlchemy brings no dialect for is compiled by its general one, with that database's quotes.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sqlalchemy
+from sqlalchemy import Boolean, DateTime, Float, Integer, LargeBinary, String, column
+from sqlalchemy import table as table_of
+from sqlalchemy.dialects import mssql, mysql, postgresql, sqlite
+from sqlalchemy.dialects.mysql.mariadb import MariaDBDialect
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.sql.compiler import IdentifierPreparer
+
+from monitor.domain.model import BandEdges, Window
+from monitor.sources.sql_query import Query
+from monitor.sources.sql_settings import SqlSettings
+from monitor.sources.sql_table import Found
+from monitor.sources.sql_words import RUN, WORDS
+
+if TYPE_CHECKING:
+    from sqlalchemy.types import TypeEngine
+
+FOLDER = Path(__file__).parent / "compiled"
+WEEK = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC))
+STRATA = BandEdges(flagged=(0.8,), passed=(0.1,)).strata()
+TYPES: dict[str, TypeEngine[Any]] = {
+    "mail id": String(),
+    "scored_at": DateTime(timezone=True),
+    "score": Float(),
+    "order": Boolean(),
+    "version": String(),
+    "country": String(),
+    "text": String(),
+    "face": LargeBinary(),
+    "tenant": Integer(),
+}
+SETTINGS = SqlSettings.model_validate(
+    {
+        "url": "postgresql://127.0.0.1/mails",
+        "table": "mails.scored",
+        "columns": {
+            "id": "mail id",
+            "time": "scored_at",
+            "score": "score",
+            "predicted": "order",
+            "model_version": "version",
+            "segments": ["country"],
+        },
+        "where": {"tenant": [3, 4]},
+    }
+)
+
+
+class Backticks(IdentifierPreparer):
+    def __init__(self, dialect):
+        super().__init__(dialect, initial_quote="`", escape_quote="`")
+
+
+def general(name, preparer=IdentifierPreparer):
+    dialect = DefaultDialect(paramstyle="named")
+    dialect.name = name
+    dialect.identifier_preparer = preparer(dialect)
+    dialect.supports_native_boolean = True
+    return dialect
+
+
+def named(dialect, name):
+    dialect.name = name
+    return dialect
+
+
+DIALECTS = {
+    "postgresql": postgresql.dialect,
+    "mariadb": MariaDBDialect,
+    "sqlite": sqlite.dialect,
+    "mysql": mysql.dialect,
+    "mssql": mssql.dialect,
+    "redshift": lambda: named(postgresql.dialect(), "redshift"),
+    "snowflake": lambda: general("snowflake"),
+    "bigquery": lambda: general("bigquery", Backticks),
+    "databricks": lambda: general("databricks", Backticks),
+    "trino": lambda: general("trino"),
+}
+
+
+def query_for(name):
+    columns = (column(name, kind) for name, kind in TYPES.items())
+    clause = table_of("scored", *columns, schema="mails")
+    words = WORDS[name]
+    found = Found("mails", clause, TYPES, frozenset(TYPES), words, words.sees_one_state)
+    times = found.times(SETTINGS)
+    assert times is not None
+    return Query(found, SETTINGS, times, [("text", False), ("face", True)])
+
+
+def statements(name):
+    query = query_for(name)
+    bounds = {0: "g", 1: "00aabbccddee", 2: "0123456789ab", 3: "000fffffffff"}
+    return {
+        "counts of the window": query.tally(WEEK, STRATA),
+        "counts by segment": query.values_of(0, WEEK, STRATA, "v7"),
+        "draw": query.draw(WEEK, STRATA, "s33d", bounds, "v7"),
+        "rows of the window": query.count(WEEK),
+        "rows without a time": query.untimed(),
+        "rows with a time": query.timed(),
+        "a time without a zone": query.naive(),
+        "values that the config does not name": query.unknown(WEEK, 20),
+        "span": query.span(),
+        "what people see": query.show(["a", "b"], WEEK),
+    }
+
+
+def page(name):
+    dialect = DIALECTS[name]()
+    how = "Run by the tests" if name in RUN else "Compiled, not run"
+    parts = [f"-- {name}. {how}.", *(f"{one};" for one in WORDS[name].begin)]
+    for what, statement in statements(name).items():
+        compiled = statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
+        parts.append(f"\n-- {what}\n{compiled};")
+    lines = "\n".join(parts).splitlines()
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_the_statements_are_those_that_were_reviewed(name):
+    reviewed = (FOLDER / f"{name}.sql").read_text()
+
+    assert page(name) == reviewed, f"python -m {__spec__.name} writes them anew: review them"
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_no_value_stands_in_a_statement(name):
+    text = page(name)
+
+    for value in ("s33d", "v7", "'a'", "2026"):
+        assert value not in text
+
+
+def test_every_database_with_words_says_what_was_run():
+    assert set(DIALECTS) == set(WORDS)
+    assert set(RUN) < set(WORDS)
+    assert sqlalchemy.__version__ >= "2.1"
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for each in WORDS:
+        (FOLDER / f"{each}.sql").write_text(page(each))

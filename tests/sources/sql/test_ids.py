@@ -1,0 +1,174 @@
+"""Ids are what they are stored as, whatever a database takes for equal."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+from monitor.domain.model import BadRow
+from monitor.testing.memory import draw_order
+from tests.sources.sql.databases import (
+    TWO,
+    WEEK,
+    Place,
+    drawn,
+    make_table,
+    refused,
+    source_of,
+)
+
+AT = datetime(2026, 3, 3, tzinfo=UTC)
+ALIKE = ["a", "A", "a ", " a", "á", "Á", "a\u0301", "ß", "ss", "SS", "a\t", "i", "\u0130", "\u0131"]
+
+
+def rows_with(ids):
+    return [
+        {"id": each, "time": AT, "score": 0.9, "predicted": True, "text": f"row {n}"}
+        for n, each in enumerate(ids)
+    ]
+
+
+def in_order(ids, seed="s"):
+    return sorted(ids, key=lambda each: draw_order(seed, each))
+
+
+def test_ids_that_a_database_takes_for_equal_are_different_items(place):
+    make_table(place, rows_with(ALIKE))
+    source = source_of(place)
+
+    frame = source.scan(WEEK, TWO, 99, "s")
+
+    assert drawn(frame) == in_order(ALIKE)
+    assert dict(frame.bad_rows) == {}
+
+
+def test_people_see_the_row_of_exactly_the_id_that_was_drawn(place):
+    make_table(place, rows_with(ALIKE))
+    source = source_of(place)
+
+    shown = {each: source.show([each], WEEK) for each in ALIKE}
+
+    assert shown == {each: {each: {"text": f"row {n}"}} for n, each in enumerate(ALIKE)}
+    assert len(source.show(ALIKE, WEEK)) == len(ALIKE)
+
+
+def test_a_row_without_an_id_is_counted_and_spaces_are_one(place):
+    make_table(place, rows_with([None, "", " ", "good"]))
+
+    frame = source_of(place).scan(WEEK, TWO, 9, "s")
+
+    assert dict(frame.bad_rows) == {BadRow.NO_ID: 2}
+    assert sorted(drawn(frame)) == [" ", "good"]
+
+
+def test_one_id_in_every_row_is_one_item(place):
+    make_table(place, rows_with(["same"] * 300))
+
+    frame = source_of(place).scan(WEEK, TWO, 5, "s")
+
+    assert drawn(frame) == ["same"]
+    assert frame.rows == 300
+    assert frame.size + frame.bad_rows[BadRow.DUPLICATE] == 300
+
+
+KINDS: dict[str, list[Any]] = {
+    "integer": [7, 1, -3],
+    "bigint": [7, 9223372036854775807],
+    "numeric(20, 0)": [7, 12345678901234567890],
+    "uuid": [str(uuid.UUID(int=7)), str(uuid.UUID(int=2**127 + 10))],
+    "char(8)": ["7", "00000007"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_id_of_each_type_has_one_text_form(place, kind):
+    if place.name == "sqlite" and kind.startswith("numeric"):
+        pytest.skip("SQLite keeps no whole number of 20 digits")
+    make_table(place, rows_with(KINDS[kind]), id=kind)
+    source = source_of(place)
+
+    frame = source.scan(WEEK, TWO, 9, "s")
+
+    ids = [str(each) for each in KINDS[kind]]
+    assert drawn(frame) == in_order(ids)
+    assert {key: value["text"] for key, value in source.show(ids, WEEK).items()} == {
+        each: f"row {n}" for n, each in enumerate(ids)
+    }
+
+
+@pytest.mark.parametrize(
+    "absent", ["007", "7.0", "+7", " 7", "7 ", "", "seven", "1e0", "\uff17", "9" * 30]
+)
+@pytest.mark.parametrize("kind", ["bigint", "uuid"])
+def test_an_id_that_is_written_otherwise_is_no_row_of_it(place, kind, absent):
+    known = 7 if kind == "bigint" else str(uuid.UUID(int=7))
+    make_table(place, rows_with([known]), id=kind)
+
+    assert source_of(place).show([absent, str(known).upper() + "x"], WEEK) == {}
+
+
+@pytest.mark.parametrize("kind", ["double precision", "boolean", "date"])
+def test_an_id_without_one_text_form_is_refused(postgres_place, kind):
+    make_table(postgres_place, [], id=kind)
+
+    said = refused(source_of(postgres_place))
+
+    assert (
+        f"column 'id' (columns.id) is {kind.upper()}; wanted text, whole numbers or UUIDs" in said
+    )
+    assert "make a view that casts it" in said
+
+
+def test_a_nul_in_an_id_is_made_visible(sqlite_place):
+    make_table(sqlite_place, rows_with(["a\x00b"]))
+
+    assert drawn(source_of(sqlite_place).scan(WEEK, TWO, 9, "s")) == [r"a\x00b"]
+
+
+def test_a_nul_in_an_id_of_mariadb_is_made_visible(mariadb_place):
+    make_table(mariadb_place, rows_with(["a\x00b"]))
+
+    assert drawn(source_of(mariadb_place).scan(WEEK, TWO, 9, "s")) == [r"a\x00b"]
+
+
+def test_a_latin1_column_draws_what_its_text_in_utf8_does(mariadb_place):
+    ids = ["é", "ü", "a", "ÿ"]
+    make_table(mariadb_place, rows_with(ids), id="varchar(20) character set latin1")
+    source = source_of(mariadb_place)
+
+    assert drawn(source.scan(WEEK, TWO, 9, "s")) == in_order(ids)
+    assert set(source.show([*ids, "ключ"], WEEK)) == set(ids)
+
+
+@pytest.mark.postgresql
+def test_a_latin1_database_draws_what_its_text_in_utf8_does(postgres_server):
+    name = f"latin_{uuid.uuid4().hex[:12]}"
+    engine = create_engine(postgres_server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(
+            text(f"create database {name} encoding 'LATIN1' locale 'C' template template0")
+        )
+    engine.dispose()
+    url = make_url(postgres_server).set(database=name).render_as_string()
+    place = Place("postgresql", url)
+    ids = ["é", "ü", "a", "ÿ"]
+    make_table(place, rows_with(ids))
+
+    assert drawn(source_of(place).scan(WEEK, TWO, 9, "s")) == in_order(ids)
+    place.close()
+
+
+@pytest.mark.postgresql
+def test_a_database_whose_md5_is_another_one_is_refused(postgres_place, monkeypatch):
+    make_table(postgres_place, rows_with(["a"]))
+    monkeypatch.setattr(hashlib, "md5", hashlib.sha1)
+
+    said = refused(source_of(postgres_place))
+
+    assert "its md5 of the id 'a' is not that of its text in UTF-8" in said

@@ -1,0 +1,190 @@
+"""Times with and without a zone, as numbers and as text, and windows over them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.domain.model import Window
+from monitor.sources.sql_times import first_local, local_times
+from tests.sources.sql.databases import (
+    TWO,
+    WEEK,
+    drawn,
+    make_table,
+    refused,
+    source_of,
+)
+
+NAIVE = {"postgresql": "timestamp", "mariadb": "datetime(6)", "sqlite": "text"}
+PRAGUE = ZoneInfo("Europe/Prague")
+
+
+def with_times(place, kind, *times):
+    make_table(place, [])
+    place.run("drop table scored")
+    text, double = place.kinds["text"], place.kinds["double"]
+    place.run(f"create table scored (id {text}, at {kind}, score {double}, text {text})")
+    place.add(
+        "scored",
+        [{"id": str(n), "at": at, "score": 0.9, "text": ""} for n, at in enumerate(times)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("local", "utc"),
+    [
+        ("2026-03-29 01:59:59", "2026-03-29T00:59:59"),
+        ("2026-03-29 03:00:00", "2026-03-29T01:00:00"),
+        ("2026-10-25 01:59:59", "2026-10-24T23:59:59"),
+        ("2026-10-25 02:30:00", "2026-10-25T01:30:00"),  # twice on the clock: the second is taken
+        ("2026-10-25 03:00:00", "2026-10-25T02:00:00"),
+    ],
+)
+def test_local_times_around_a_change_of_clocks_become_utc(place, local, utc):
+    with_times(place, NAIVE[place.name], local)
+    wanted = datetime.fromisoformat(utc).replace(tzinfo=UTC)
+    source = source_of(place, time_zone="Europe/Prague")
+    second = timedelta(seconds=1)
+
+    sizes = [
+        source.scan(Window(wanted + step * second, wanted + (step + 1) * second), TWO, 5, "s").size
+        for step in (-1, 0, 1)
+    ]
+
+    assert source.span() == (wanted, wanted)
+    assert sizes == [0, 1, 0]
+
+
+@given(minutes=st.integers(0, 60 * 96), step=st.integers(0, 60), autumn=st.booleans())
+@settings(max_examples=300, derandomize=True, deadline=None)
+def test_a_local_time_is_on_the_side_of_a_bound_that_its_instant_is(minutes, step, autumn):
+    start = datetime(2026, 10, 24, tzinfo=UTC) if autumn else datetime(2026, 3, 28, tzinfo=UTC)
+    bound = start + timedelta(minutes=minutes)
+    local = bound.astimezone(PRAGUE).replace(tzinfo=None) + timedelta(minutes=4 * step - 120)
+    instant = local.replace(tzinfo=PRAGUE, fold=1).astimezone(UTC)
+    if instant.astimezone(PRAGUE).replace(tzinfo=None) != local:
+        return  # no clock ever shows it
+
+    first = first_local(bound, PRAGUE)
+
+    assert (local >= first) == (instant >= bound)
+    read = local_times("Europe/Prague").instant(local)
+    assert read == (instant - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def test_times_without_a_zone_are_refused_unless_the_config_names_one(place):
+    with_times(place, NAIVE[place.name], "2026-03-03 06:00:00")
+
+    said = refused(source_of(place))
+
+    assert "holds times without a time zone, the first is '2026-03-03 06:00:00" in said
+    assert "set source.time_zone" in said
+    assert source_of(place, time_zone="UTC").scan(WEEK, TWO, 5, "s").size == 1
+
+
+def test_an_empty_table_of_times_without_a_zone_is_an_empty_frame(place):
+    with_times(place, NAIVE[place.name])
+
+    assert source_of(place).scan(WEEK, TWO, 5, "s").rows == 0
+    assert source_of(place).span() is None
+
+
+@pytest.mark.parametrize("unit", ["seconds", "milliseconds", "microseconds"])
+def test_times_may_be_numbers_since_1970(place, unit):
+    at = datetime(2026, 3, 3, 6, tzinfo=UTC)
+    size = {"seconds": 1, "milliseconds": 1_000, "microseconds": 1_000_000}[unit]
+    edges = [WEEK.start, at, WEEK.end]
+    with_times(place, "bigint", *(int(each.timestamp()) * size for each in edges))
+    source = source_of(place, time_unit=unit)
+
+    frame = source.scan(WEEK, TWO, 5, "s")
+
+    assert sorted(drawn(frame)) == ["0", "1"]
+    assert frame.newest == at
+    assert source.span() == (WEEK.start, WEEK.end)
+
+
+def test_numbers_without_a_unit_are_refused(place):
+    with_times(place, "bigint", 1_772_496_000)
+
+    said = refused(source_of(place))
+
+    if place.name == "sqlite":
+        assert "no value of column 'at' (columns.time) is a time" in said
+    else:
+        assert "column 'at' (columns.time) is BIGINT" in said
+        assert "source.time_unit" in said
+
+
+def test_a_date_is_midnight_of_the_configured_zone(place):
+    with_times(place, "date", "2026-03-03", None)
+
+    source = source_of(place, time_zone="Europe/Prague")
+
+    assert source.span() == (datetime(2026, 3, 2, 23, tzinfo=UTC),) * 2
+    frame = source.scan(WEEK, TWO, 5, "s")
+    assert (frame.size, frame.rows) == (1, 2)
+
+
+@pytest.mark.parametrize("kind", ["text", "integer[]"])
+@pytest.mark.postgresql
+def test_a_column_that_holds_no_times_is_refused(postgres_place, kind):
+    with_times(postgres_place, kind)
+
+    assert "wanted times; make a view that casts it" in refused(source_of(postgres_place))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-03-02T23:59:59.999999Z",
+        "2026-03-03 01:59:59+02:00",
+        "2026-03-03T01:59:59+0200",
+        "2026-03-03 01:59:59+02",
+        "2026-03-03 01:59:59 +02:00",
+        "2026-03-02 18:29:59-05:30",
+        "2026-03-02 23:59:59 UTC",
+        "2026-03-02t23:59:59z",
+        " 2026-03-02T23:59Z ",
+    ],
+)
+def test_an_offset_in_a_text_of_sqlite_is_heard(sqlite_place, text):
+    with_times(sqlite_place, "text", text)
+    day = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC))
+
+    frame = source_of(sqlite_place).scan(day, TWO, 5, "s")
+
+    assert (frame.rows, dict(frame.bad_rows)) == (1, {})
+
+
+@pytest.mark.parametrize("text", ["2026-02-30T00:00:00Z", "1772496000", "infinity", "03/02/2026"])
+def test_what_is_no_time_in_sqlite_is_counted_as_unparsable(sqlite_place, text):
+    with_times(sqlite_place, "text", "2026-03-03T06:00:00Z", text)
+
+    frame = source_of(sqlite_place).scan(WEEK, TWO, 5, "s")
+
+    assert dict(frame.bad_rows) == {"time unparsable": 1}
+
+
+def test_the_session_of_mariadb_moves_no_timestamp(mariadb_place):
+    mariadb_place.run("set global time_zone = '+05:00'")
+    try:
+        with_times(mariadb_place, "timestamp null")
+        mariadb_place.run("insert into scored values ('a', from_unixtime(1772496000), 0.9, '')")
+        source = source_of(mariadb_place)
+
+        assert source.span() == (datetime.fromtimestamp(1772496000, UTC),) * 2
+    finally:
+        mariadb_place.run("set global time_zone = 'SYSTEM'")
+
+
+@pytest.mark.postgresql
+def test_infinite_times_of_postgresql_are_outside_of_every_window(postgres_place):
+    with_times(postgres_place, "timestamptz", "2026-03-03", "infinity", "-infinity")
+
+    assert source_of(postgres_place).scan(WEEK, TWO, 5, "s").rows == 1
