@@ -32,6 +32,11 @@ def not_read_reason() -> str:
     return "its decisions could not be read when the round was drawn"
 
 
+def no_decisions_reason() -> str:
+    """Say that a source does not read challengers."""
+    return "its source has no decisions of challengers"
+
+
 def few_labels_reason() -> str:
     """Say that labels do not suffice for a comparison."""
     return "too few labels, or none of what it flags is among them"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from monitor.presentation.challenger import (
     extreme_sentence,
     fault_sentence,
+    no_decisions_reason,
     same_sentence,
     scale_sentence,
     undecided_reason,
@@ -36,7 +37,7 @@ def look_at_challenger(frame: Frame, settings: RoundSettings) -> ChallengerLook:
         return ChallengerLook()
     title, decided = settings.challenger.title, frame.challenged
     if decided is None:
-        fault = frame.challenger_fault or "its source has no decisions of challengers"
+        fault = frame.challenger_fault or no_decisions_reason()
         concern = Concern(CHALLENGER, fault_sentence(title, fault), is_setting=True)
         return ChallengerLook((concern,))
     if decided.undecided > settings.bad_rows_max * frame.size:
