@@ -2,6 +2,7 @@
 # make test      run the fast tests, in minutes: every feature, on SQLite, with a real MLflow server
 # make test-all  run all tests: those, and PostgreSQL, faults, simulations and what is slow
 # make label-studio  install Label Studio, a gigabyte, for its tests: into .label-studio (1 minute)
+# make s3-server  install moto, which speaks S3, for the tests of lakes: into .s3-server (1 minute)
 # make soak      kill, cut off and starve it thousands of times (three hours); prints a table
 # make check     run all other checks: format, lint, types, layers, locks, wheel, ...
 # make sbom      list what is installed with it, by the lock: dist/sbom.cdx.json (CycloneDX)
@@ -20,12 +21,14 @@ STATS_VENV := $(VENV)/stats
 AUDIT_VENV := $(VENV)/audit
 LABEL_STUDIO := .label-studio
 LABEL_STUDIO_VERSION := 1.23.2
+S3_SERVER := .s3-server
+MOTO_VERSION := 5.2.5
 PIP := python -m pip --disable-pip-version-check install --quiet
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-thorough label-studio soak check format lint types layers stats-alone migrations-check docs-check \
+.PHONY: help demo test test-all test-thorough label-studio s3-server soak check format lint types layers stats-alone migrations-check docs-check \
 	lock-check wheel-check sbom audit mutants lock clean
 
 help:
@@ -48,6 +51,9 @@ test-thorough: $(VENV)/.ready-dev
 
 # Its tests are thorough ones, and are skipped without it. Nothing of it comes near our packages.
 label-studio: $(LABEL_STUDIO)/.ready-$(LABEL_STUDIO_VERSION)
+
+# As above: its libraries want other versions than ours.
+s3-server: $(S3_SERVER)/.ready-$(MOTO_VERSION)
 
 soak: $(VENV)/.ready-dev
 	SOAK=1 $(BIN)/python -m pytest tests/faults $(PYTEST_FLAGS)
@@ -139,6 +145,12 @@ $(LABEL_STUDIO)/.ready-$(LABEL_STUDIO_VERSION): | $(BIN)/python
 	@$(LABEL_STUDIO)/bin/$(PIP) "label-studio==$(LABEL_STUDIO_VERSION)"
 	@touch $@
 
+$(S3_SERVER)/.ready-$(MOTO_VERSION): | $(BIN)/python
+	@rm -rf $(S3_SERVER)
+	@$(BIN)/python -m venv $(S3_SERVER)
+	@$(S3_SERVER)/bin/$(PIP) "moto[s3,server]==$(MOTO_VERSION)"
+	@touch $@
+
 $(AUDIT_VENV)/.ready: requirements-audit.lock | $(BIN)/python
 	@$(BIN)/python -m venv $(AUDIT_VENV)
 	@$(AUDIT_VENV)/bin/$(PIP) --require-hashes -r requirements-audit.lock
@@ -162,5 +174,5 @@ mutants: $(VENV)/.ready-dev
 		$(BIN)/mutmut run $(MUTANTS))
 
 clean:
-	rm -rf $(VENV) $(LABEL_STUDIO) build dist .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf $(VENV) $(LABEL_STUDIO) $(S3_SERVER) build dist .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache .hypothesis mutants

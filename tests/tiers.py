@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
-SERVERS = {"postgres_server", "postgres_url", "mariadb_server", "label_studio"}
+SERVERS = {"postgres_server", "postgres_url", "mariadb_server", "label_studio", "s3_server"}
 """Fixtures that start what `make test` does without."""
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",

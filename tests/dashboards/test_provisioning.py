@@ -1,22 +1,17 @@
 """Grafana's files name the same store, user and folder, and the dashboard fits Grafana's schema."""
 
 import json
-import os
 import re
 import typing
 from enum import Enum
 
 import pytest
-from ruamel.yaml import YAML
-
-from tests.dashboards import grafana
-
-if os.environ.get("CI") != "true":
-    pytest.importorskip("grafana_foundation_sdk", reason="the schema of Grafana is not installed")
-
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
+from ruamel.yaml import YAML
+
+from tests.dashboards import grafana
 
 
 @pytest.fixture(scope="module")
