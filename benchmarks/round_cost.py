@@ -40,16 +40,6 @@ from monitor.rounds import publish
 from monitor.rounds.run import run
 from monitor.storage import report_store, round_store, schema
 
-try:
-    from monitor.report import curve_figures
-    from monitor.report import figures as timelines
-    from monitor.report.html import report_html
-except ImportError:  # the code before had its figures elsewhere, and no report
-    from monitor.tracking import curve_figures  # type: ignore[no-redef, attr-defined]
-    from monitor.tracking import figures as timelines  # type: ignore[no-redef, attr-defined]
-
-    report_html = None  # type: ignore[assignment]
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -278,20 +268,26 @@ class Mlflow:
 
 def _drawing(report: RoundReport) -> float:
     """Draw all figures of a round; before, they were PNGs."""
-    owners = {"timeline": timelines, "p3": curve_figures, "curves": curve_figures}
+    owners = {"timeline": "figures", "p3": "curve_figures", "curves": "curve_figures"}
     begun = time.process_time()
-    for name, owner in owners.items():  # by name: the other tree has other ones
+    for name, module in owners.items():  # by name: the other tree has other ones
+        owner = _loaded(f"report.{module}") or _loaded(f"tracking.{module}")
         draw = getattr(owner, f"{name}_svg", None) or getattr(owner, f"{name}_png")
         draw(report)
     return 1e3 * (time.process_time() - begun)
 
 
 def _writing(report: RoundReport) -> float:
-    """Make the HTML report of a round once more."""
+    """Make the HTML report of a round once more; before, there was none."""
     begun = time.process_time()
-    if report_html is not None:
-        report_html(report)
+    if (owner := _loaded("report.html")) is not None:
+        owner.report_html(report)
     return 1e3 * (time.process_time() - begun)
+
+
+def _loaded(module: str) -> Any:
+    """Find a module that delivering a report has loaded; None where the tree has none such."""
+    return sys.modules.get(f"monitor.{module}")
 
 
 def _memory() -> float:
