@@ -45,8 +45,8 @@ try:
     from monitor.report import figures as timelines
     from monitor.report.html import report_html
 except ImportError:  # the code before had its figures elsewhere, and no report
-    from monitor.tracking import curve_figures  # type: ignore[no-redef]
-    from monitor.tracking import figures as timelines  # type: ignore[no-redef]
+    from monitor.tracking import curve_figures  # type: ignore[attr-defined,no-redef]
+    from monitor.tracking import figures as timelines  # type: ignore[attr-defined,no-redef]
 
     report_html = None  # type: ignore[assignment]
 
