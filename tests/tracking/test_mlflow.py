@@ -56,7 +56,7 @@ def test_a_round_becomes_one_run_with_figures_description_and_files(handler, cli
     assert run.data.metrics["round/labels"] == 456
     assert run.data.tags["monitor.alert"] == "none"
     assert run.data.tags["mlflow.user"] == "pr-monitor"
-    assert run.data.tags["mlflow.note.content"].startswith("Of the mail flagged")
+    assert run.data.tags["mlflow.note.content"].startswith("All well: no alert on")
     assert run.data.params["threshold"] == "0.5"
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
     assert files == {"timeline.svg", "counts.json", "report.html", "report.json"}
@@ -116,7 +116,7 @@ def test_delivering_again_changes_nothing(handler, client, prefix):
 def test_a_correction_downwards_shows_as_the_latest_value(handler, client, prefix):
     handler.deliver(make_effect(ROUND, make_report(4)))
     handler.deliver(make_effect(FLEET, make_report(4)))
-    corrected = make_report(4, version=2, shift=-0.1, sentence="Late labels say it was worse.")
+    corrected = make_report(4, version=2, shift=-0.1)
 
     handler.deliver(make_effect(ROUND, corrected))
     handler.deliver(make_effect(FLEET, corrected))
@@ -124,7 +124,8 @@ def test_a_correction_downwards_shows_as_the_latest_value(handler, client, prefi
     for name in (f"{prefix}/mail-travel", prefix):
         run = the_run(client, name)
         assert run.data.metrics["precision/point"] == pytest.approx(center("precision", 4) - 0.1)
-        assert run.data.tags["mlflow.note.content"].startswith("Late labels say it was worse.")
+        shown = f"Precision is {center('precision', 4) - 0.1:.2f} ("
+        assert shown in run.data.tags["mlflow.note.content"]
         assert run.data.tags["monitor.version"] == "2"
 
 
@@ -328,10 +329,11 @@ def test_a_correction_of_an_older_round_leaves_the_fleets_description_with_the_n
     for number in (1, 2):
         handler.deliver(make_effect(FLEET, make_report(number)))
 
-    handler.deliver(make_effect(FLEET, make_report(1, version=2, shift=-0.1, sentence="Old.")))
+    handler.deliver(make_effect(FLEET, make_report(1, version=2, shift=-0.1)))
 
     run = the_run(client, prefix)
-    assert not run.data.tags["mlflow.note.content"].startswith("Old.")
+    shown = f"Precision is {center('precision', 2):.2f} ("
+    assert shown in run.data.tags["mlflow.note.content"]
     assert run.data.metrics["precision/round"] == center("precision", 2)
     history = client.get_metric_history(run.info.run_id, "precision/round")
     assert len([point for point in history if point.step == 1]) == 2
