@@ -108,10 +108,8 @@ class Query:
         bound takes all of its rows.
         """
         values: dict[str, Any] = {"seed": f"{seed}|"}
-        drawn = ", ".join(["'h': h", "'id': id", "'score': score"])
-        drawn += "".join(
-            f", '{name}': {name}" for name in [*self.challenger.names, *self._segments]
-        )
+        names = ["h", "id", "score", *self.challenger.names, *self._segments]
+        drawn = ", ".join(f"'{name}': {name}" for name in names)
         first = f"min({{{drawn}}}, {at_most}) filter (where bucket >= 0 and h < bound)"
         chosen = f"where bucket in ({', '.join(map(str, only))})" if only else ""
         sql = f"""
