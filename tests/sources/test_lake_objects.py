@@ -15,7 +15,7 @@ from pyiceberg.catalog import load_catalog
 from monitor.domain.errors import SourceUnavailable
 from monitor.sources.lake.settings import LakeSettings
 from monitor.sources.lake.source import LakeSource
-from tests.servers import free_port
+from tests.servers import cannot_start, free_port
 from tests.sources.lake_tables import COLUMNS, arrow, mails
 from tests.sources.prediction_files import TWO, WEEK
 
