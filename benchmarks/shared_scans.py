@@ -4,9 +4,9 @@
 
 A Parquet file with a score column for each monitor, a tenth of each flagged; every monitor counts
 7 strata a class and draws 200 items of each by the seed of the block. Prints, both ways in one run:
-readings of the file, wall and processor seconds, and their ratios; whether both ways found the same;
-and how many different items the monitors draw for a plan of 200, of as many tasks as they hand out.
-Takes two minutes.
+readings of the file, wall and processor seconds, and their ratios; whether both ways found the
+same; and about how many different items the tasks are that the monitors hand out by plans of 200.
+Takes a minute.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def write_table(folder: Path, monitors: int, rows: int) -> None:
         for place in range(monitors)
     )
     query = (
-        f"select 'mail-' || i as id, timestamptz '{START.isoformat()}' "  # noqa: S608
+        f"select 'mail-' || i as id, timestamptz '{START.isoformat()}' "
         f"+ interval (i * {step.total_seconds() * 1e6:.0f}) microsecond as scored_at, {scores} "
         f"from range({rows}) t(i)"
     )

@@ -1,4 +1,4 @@
-"""Blocks of monitors in the config: written out as single ones, refused where none could be made."""
+"""Blocks of monitors in the config: written out as single ones, or refused by line."""
 
 from __future__ import annotations
 
@@ -148,6 +148,11 @@ REFUSED = {
         ("[travel, finance]", "[]"),
         "3, monitors[mail-{column}].for_each.column: an empty list makes no monitor; name a value "
         "or more, or remove the block",
+    ),
+    "more values than any table has classes": (
+        ("[travel, finance]", f"[{', '.join(f'c{place}' for place in range(1001))}]"),
+        "3, monitors[mail-{column}].for_each.column: these are 1,001 values, and a block has at "
+        "most 1,000",
     ),
     "no list": (
         ("[travel, finance]", "travel"),

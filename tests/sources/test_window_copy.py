@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import duckdb
 import pytest
 
@@ -128,7 +130,7 @@ def test_a_source_whose_column_is_missing_is_left_out_and_says_so_itself(tmp_pat
     shared(broken, good)
 
     assert (broken.copied, good.copied is None) == (None, False)
-    with pytest.raises(SourceRefused, match="no column 'travle'.*did you mean 'travel'"):
+    with pytest.raises(SourceRefused, match=r"no column 'travle'.*did you mean 'travel'"):
         broken.scan(WEEK, TWO, 9, "round 1")
 
 
@@ -140,9 +142,10 @@ def test_the_rows_go_with_their_last_reader(tmp_path):
 
     def there():
         with engine.session(alone=False) as connection:
-            return connection.execute(
+            found = connection.execute(
                 "select count(*) from duckdb_tables() where table_name = ?", [relation]
-            ).fetchone()[0]
+            ).fetchall()
+        return found[0][0]
 
     assert there() == 1
     first.release()
@@ -202,7 +205,8 @@ def test_tables_are_told_apart_by_what_is_read_of_them(tmp_path):
 
 
 def test_only_rows_that_count_are_shared(path):
-    kinds = [{"where": {"team": "team 1"}}, {"where": {"team": "team 1"}, "score": "finance"}]
+    kinds: list[Any] = [{"where": {"team": "team 1"}}]
+    kinds += [{"where": {"team": "team 1"}, "score": "finance"}]
     together = shared(*(source_of(path, **kind) for kind in kinds))
 
     found = [source.scan(WEEK, BANDS, 40, "s") for source in together]
