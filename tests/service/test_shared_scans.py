@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from structlog.testing import capture_logs
 
 from monitor.config.load import load_config
 from monitor.domain.errors import SourceUnavailable
@@ -134,3 +135,22 @@ def test_monitors_in_many_threads_draw_from_one_reading(application, readings):
     assert (errors, readings) == ([None] * 3, [3])
     assert states(application) == ALL_OUT
     assert all(context.source.copied is None for context in application.monitors)
+
+
+def test_a_list_that_is_read_again_adds_and_removes_monitors(application):
+    path = application.config.folder / "config.yaml"
+    loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
+    running = Running(application, path, Pulse("rounds"))
+    path.write_text(path.read_text().replace("[travel, finance, sports]", "[finance, sports, new]"))
+
+    with capture_logs() as logs:
+        taken = running.reload()
+
+    assert taken
+    assert [one.settings.name for one in running.application.monitors] == [*NAMES[1:], "mail-new"]
+    [reloaded] = [line for line in logs if line["event"] == "config reloaded"]
+    assert (reloaded["added"], reloaded["removed"]) == (["mail-new"], ["mail-travel"])
+    [told] = [line for line in logs if line["event"] == "monitor not in the config"]
+    assert told["monitor"] == "mail-travel"
+    loop.advance_all(running.application.monitors[:2], SharedScans(()).shared)
+    assert states(application) == ALL_OUT
