@@ -13,7 +13,7 @@ import pytest
 from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
 from tests.cli.workplace import Workplace
 
-EVERY = 6
+EVERY = 12
 """Of the points at which a pass is killed; those around the shared reading are all tried."""
 
 PROGRAM = """
