@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
@@ -129,6 +130,8 @@ def _can_have_a_limit(metric: str) -> str:
 
 class Limits(Settings):
     """The limits, and the promise: at most one false alarm per ``false_alarm_every`` rounds.
+
+    A block of monitors promises as one, a round of it being one of each of its monitors.
 
     In the config each metric stands beside the promise: ``{precision: 0.8, recall: 0.5,
     prevalence: {at_most: 0.1}, false_alarm_every: 52}``. A bare number means "at least", or "at
@@ -286,7 +289,8 @@ class RoundSettings(Settings):
     the labels of each stratum where a round is done again whose plan is known, and ``first_wave``
     those of its first wave, where it had two, and ``snapshot`` the state of its source that it was
     drawn from. ``labeling`` is what the labeler's kind has alone (`Labeling.own`), so that a round
-    is read from where its tasks went; None in rounds of older versions.
+    is read from where its tasks went; None in rounds of older versions. ``block`` is the block of
+    the config that the monitor was one of.
     """
 
     model: str | None = None
@@ -311,6 +315,7 @@ class RoundSettings(Settings):
     planned: dict[str, int] | None = None
     first_wave: dict[str, int] | None = None
     snapshot: str | None = None
+    block: Block | None = None
 
     @model_validator(mode="before")
     @classmethod
