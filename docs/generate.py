@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from monitor.cli.app import SECTIONS as GROUPS
 from monitor.cli.app import app
-from monitor.config.model import HOOKS, Config, MonitorConfig, ReferenceFile
+from monitor.config.model import HOOKS, Classes, Config, MonitorConfig, ReferenceFile
 from monitor.config.pages import LoginSettings, PagesSettings, TlsSettings
 from monitor.config.web import WebSettings
 from monitor.domain.challenger import Challenger
@@ -65,6 +65,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "pages: login": LoginSettings,
     "pages: tls": TlsSettings,
     "monitors": MonitorConfig,
+    "monitors: classes": Classes,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source of kind lake": LakeSettings,
     "monitors: source of kind sql": SqlSettings,
@@ -101,6 +102,10 @@ NOTES = {
     "MlflowSettings.tracking_uri": "MLflow's own default, beside the config",
     "MlflowSettings.experiment_prefix": "experiments are `<prefix>/<monitor>` and, for all "
     "monitors, `<prefix>`",
+    "MonitorConfig.for_each": "a placeholder with its values: a monitor for each",
+    "MonitorConfig.classes": "a monitor for each class of a classifier with several",
+    "Classes.column": "the column with the predicted class",
+    "Classes.values": "the classes, or a name of each with the class",
     "MonitorConfig.source": "where predictions come from",
     "MonitorConfig.schedule": "when rounds are due",
     "MonitorConfig.sample": "how many labels a round may ask for",

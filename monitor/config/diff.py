@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from monitor.config.asked_blocks import BLOCKS
+from monitor.config.blocks import written_out
 from monitor.config.load import shown
 from monitor.config.yaml_tree import read_yaml
 
@@ -47,7 +49,7 @@ def written(path: Path) -> Written:
     ConfigRefused
         If it is no YAML file.
     """
-    tree = read_yaml(path)
+    tree = written_out(read_yaml(path)).tree
     found: Written = {"": {}}
     for way in tree.lines:
         value = tree.at(way)
@@ -55,6 +57,8 @@ def written(path: Path) -> Written:
             continue
         monitor = _monitor_of(tree, way)
         rest = way if monitor is None else way[2:]
+        if monitor is not None and rest[0] in BLOCKS:
+            continue  # its values are monitors, which are added and removed
         found.setdefault(monitor or "", {})[_joined(rest)] = value
     return found
 

@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from monitor.config.adapters import LABELERS
+from monitor.config.blocks import written_out
 from monitor.config.model import HOOKS, Config
 from monitor.config.secrets import Filling
 from monitor.config.yaml_tree import read_yaml
+from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydantic_core import ErrorDetails
 
+    from monitor.config.blocks import RawBlock
     from monitor.config.yaml_tree import Tree, Way
 
 MOST_PROBLEMS = 50  # lines of a refusal; whoever has more to fix begins with these
@@ -53,7 +56,10 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
     A `ConfigRefused` has all problems of the file, each with file, line, path and the way out.
     """
     path = Path(path)
-    tree = read_yaml(path)
+    written = written_out(read_yaml(path))
+    tree = written.tree
+    if written.is_refused:  # what else is wrong with its monitors is not known before
+        raise ConfigRefused(_listed(path, tree, []))
     filling = Filling(tree, os.environ if environ is None else environ, path.absolute().parent)
     _check_names(tree)
     try:
@@ -62,13 +68,20 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
         for way, message in _problems_of(error, filling):
             tree.refuse(way, filling.without_secrets(way, message))
     if tree.problems:  # not chained to pydantic's error, whose text repeats secrets
-        raise ConfigRefused(_listed(path, tree))
-    return config.placed(filling.folder)
+        raise ConfigRefused(_listed(path, tree, written.blocks))
+    blocks = [
+        None if each is None else Block.model_validate(filling.values(each))
+        for each in written.blocks
+    ]
+    return config.in_blocks(blocks).placed(filling.folder)
 
 
-def _listed(path: Path, tree: Tree) -> str:
+def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
     """One line for each place, in the order of the file; of very many the first."""
-    problems = [(line, tree.path(way), why) for way, (line, why) in tree.problems.items()]
+    first: dict[tuple[Way, tuple[int, str]], Way] = {}
+    for way, problem in tree.problems.items():
+        first.setdefault((_of_block(way, blocks), problem), way)
+    problems = [(line, tree.path(way), why) for (_, (line, why)), way in first.items()]
     lines = [
         f"{path}:{line}, {place}: {' '.join(why.split())[:_LONGEST]}"
         for line, place, why in sorted(problems)[:MOST_PROBLEMS]
@@ -76,6 +89,13 @@ def _listed(path: Path, tree: Tree) -> str:
     if len(problems) > MOST_PROBLEMS:
         lines.append(f"{path}: {len(problems) - MOST_PROBLEMS} more problems; fix these first")
     return "\n".join(lines)
+
+
+def _of_block(way: Way, blocks: Sequence[RawBlock | None]) -> Way:
+    """Where the file has it: what is wrong with a block is wrong with all of its monitors."""
+    place = way[1] if way[:1] == ("monitors",) and len(way) > 1 else None
+    block = blocks[place] if isinstance(place, int) and place < len(blocks) else None
+    return way if block is None else ("monitors", str(block["name"]), *way[2:])
 
 
 def _check_names(tree: Tree) -> None:

@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from pydantic import (
     AfterValidator,
@@ -18,14 +18,20 @@ from pydantic import (
     Field,
     PrivateAttr,
     SerializeAsAny,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
     Tag,
     model_validator,
 )
 
 from monitor.config.adapters import LABELERS, SOURCES
+from monitor.config.block_checks import NAME
 from monitor.config.pages import PagesSettings, takes_passwords
 from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
+from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sample_settings import Bands, Cells, Sample
@@ -48,9 +54,12 @@ from monitor.hooks.log import LogSettings
 from monitor.hooks.webhook import WebhookSettings
 from monitor.tracking.mlflow import MlflowSettings
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 def _name(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", value):
+    if not NAME.fullmatch(value):
         message = (
             "a name has 1 to 100 letters, digits, '_', '-' or '.', and begins with a letter, "
             "digit or '_'; it becomes part of tags and file names"
@@ -81,6 +90,22 @@ class ReferenceFile(Settings):
     score: str | None = None
     predicted: str | None = None
     positive: str | int | bool | None = None
+
+
+Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
+
+
+class Classes(Settings):
+    """One monitor for each class of a classifier with several.
+
+    ``column`` has the predicted class; a row is flagged for the class that stands there. ``values``
+    are the classes, or names of theirs that can be part of a monitor's name, with the classes:
+    ``{real-estate: Real estate}``. ``{class}`` in any setting of the block stands for the one of a
+    monitor. Rows of any other class are refused, unless ``source.negative`` has it.
+    """
+
+    column: str
+    values: tuple[Scalar, ...] | dict[str, Scalar]
 
 
 def _matrix_or_file(value: object) -> str:
@@ -117,9 +142,16 @@ class MonitorConfig(Settings):
     tagged in MLflow. ``bad_rows_max`` is the share of
     unusable rows above which no round is drawn: few are noise, many are a fault upstream.
     ``hooks`` are names from the section ``hooks``.
+
+    With ``for_each`` or ``classes`` an entry is a block of monitors, one for each value
+    ([many monitors](many-monitors.md)): ``for_each`` has a placeholder and its values, such as
+    ``{column: [score_travel, score_finance]}``, and ``{column}`` stands for the value wherever it
+    is written in the block.
     """
 
     name: Name
+    for_each: dict[str, tuple[Scalar, ...]] | None = None
+    classes: Classes | None = None
     model: str | None = None
     source: Annotated[SerializeAsAny[SourceSettings], SOURCES]
     schedule: Schedule
@@ -130,6 +162,13 @@ class MonitorConfig(Settings):
     pooling: Pooling = Pooling()
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     hooks: tuple[str, ...] = ()
+
+    _block: Block | None = PrivateAttr(default=None)
+
+    @property
+    def block(self) -> Block | None:
+        """The block that the monitor is one of; None for one that stands by itself."""
+        return self._block
 
     @model_validator(mode="after")
     def _strata_have_scores(self) -> MonitorConfig:
@@ -198,6 +237,7 @@ class MonitorConfig(Settings):
                 bad_rows_max=self.bad_rows_max,
                 grace=self.source.grace,
                 hooks=self.hooks,
+                block=self._block,
             ),
         )
 
@@ -353,6 +393,12 @@ class Config(Settings):
         placed = self.model_copy()
         placed._folder = folder
         return placed
+
+    def in_blocks(self, blocks: Sequence[Block | None]) -> Config:
+        """Return the same config with the block of each monitor."""
+        for monitor, block in zip(self.monitors, blocks, strict=True):
+            monitor._block = block
+        return self
 
     def monitor(self, name: str) -> MonitorConfig:
         """Find a monitor by name.

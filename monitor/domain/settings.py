@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
@@ -286,7 +287,8 @@ class RoundSettings(Settings):
     the labels of each stratum where a round is done again whose plan is known, and ``first_wave``
     those of its first wave, where it had two, and ``snapshot`` the state of its source that it was
     drawn from. ``labeling`` is what the labeler's kind has alone (`Labeling.own`), so that a round
-    is read from where its tasks went; None in rounds of older versions.
+    is read from where its tasks went; None in rounds of older versions. ``block`` is the block of
+    the config that the monitor was one of.
     """
 
     model: str | None = None
@@ -311,6 +313,7 @@ class RoundSettings(Settings):
     planned: dict[str, int] | None = None
     first_wave: dict[str, int] | None = None
     snapshot: str | None = None
+    block: Block | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -1,0 +1,129 @@
+"""What a block of the config asks for: ``for_each`` or ``classes``, read from the file's tree."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.config.placeholders import WORD, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from monitor.config.placeholders import Row
+    from monitor.config.yaml_tree import Scalar, Tree, Value, Way
+
+FOR_EACH, CLASSES, CLASS = "for_each", "classes", "class"
+BLOCKS = (FOR_EACH, CLASSES)
+
+_EXAMPLE = "such as for_each: {column: [score_travel, score_finance]}"
+_CLASSES_EXAMPLE = "such as classes: {column: predicted, values: [travel, finance, other]}"
+_FEWEST_CLASSES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBlock:
+    """What a block asks for: a row for each monitor, of which the first placeholder differs.
+
+    ``values`` are those that tell its monitors apart.
+    """
+
+    kind: str
+    placeholder: str
+    rows: Sequence[Row]
+    values: Sequence[Scalar]
+
+
+def is_block(monitor: Value) -> bool:
+    """Whether an entry of the file stands for several monitors."""
+    return isinstance(monitor, dict) and not monitor.keys().isdisjoint(BLOCKS)
+
+
+def asked_of(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> AskedBlock | None:
+    """Read what a block asks for; None for a single monitor, and for what is refused."""
+    if FOR_EACH in monitor and CLASSES in monitor:
+        tree.refuse((*way, CLASSES), "a block has for_each or classes, not both; make two of it")
+        return None
+    if FOR_EACH in monitor:
+        return _for_each(tree, (*way, FOR_EACH), monitor[FOR_EACH])
+    return _classes(tree, (*way, CLASSES), monitor[CLASSES]) if CLASSES in monitor else None
+
+
+def _for_each(tree: Tree, way: Way, asked: Value) -> AskedBlock | None:
+    if not isinstance(asked, dict) or not asked:
+        tree.refuse(way, f"it has a name and its values, {_EXAMPLE}")
+        return None
+    for name in asked:
+        if not re.fullmatch(WORD, name):
+            tree.refuse((*way, name), "a placeholder is a word of letters, digits and '_'")
+    lists = {name: _scalars(tree, (*way, name), values) for name, values in asked.items()}
+    first = next(iter(lists))
+    for name, values in lists.items():
+        if lists[first] and values and len(values) != len(lists[first]):
+            message = (
+                f"there are {len(values)} for {len(lists[first])} of {first}; lists are read side "
+                "by side, so give as many"
+            )
+            tree.refuse((*way, name), message)
+    _refuse_twice(tree, (*way, first), lists[first])
+    if tree.problems:
+        return None
+    rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    return AskedBlock(FOR_EACH, first, rows, lists[first])
+
+
+def _classes(tree: Tree, way: Way, asked: Value) -> AskedBlock | None:
+    if not isinstance(asked, dict):
+        tree.refuse(way, f"it has a column and its values, {_CLASSES_EXAMPLE}")
+        return None
+    _check_keys(tree, way, asked)
+    if not isinstance(asked.get("column", ""), str):
+        tree.refuse((*way, "column"), "it is the name of the column with the predicted class")
+    if "values" not in asked:
+        return None
+    values, named = asked["values"], None
+    if isinstance(values, dict):
+        named, values = list(values), list(values.values())
+    found = _scalars(tree, (*way, "values"), values)
+    _refuse_twice(tree, (*way, "values"), found)
+    if 0 < len(found) < _FEWEST_CLASSES:
+        message = "a classifier has two classes or more; of one alone make a plain monitor"
+        tree.refuse((*way, "values"), message)
+    if tree.problems:
+        return None
+    return AskedBlock(CLASSES, CLASS, [{CLASS: name} for name in named or found], found)
+
+
+def _check_keys(tree: Tree, way: Way, asked: Mapping[str, Value]) -> None:
+    known = ("column", "values")
+    for key in [key for key in asked if key not in known]:
+        tree.refuse((*way, key), f"there is no such setting here; known are {', '.join(known)}")
+    for key in [key for key in known if key not in asked]:
+        tree.refuse((*way, key), f"this setting is missing; {_CLASSES_EXAMPLE}")
+
+
+def _scalars(tree: Tree, way: Way, values: Value) -> list[Scalar]:
+    if not isinstance(values, list) or not values:
+        empty = values in ([], {})
+        message = "an empty list makes no monitor; name a value or more, or remove the block"
+        tree.refuse(way, message if empty else "a list of values is wanted here, such as [a, b]")
+        return []
+    for value in values:
+        if value is None or isinstance(value, list | dict):
+            tree.refuse(way, "a list of texts or numbers is wanted here, such as [a, b]")
+            return []
+    return values  # type: ignore[return-value]  # looked at one by one
+
+
+def _refuse_twice(tree: Tree, way: Way, values: Sequence[Scalar]) -> None:
+    twice = [text for text, count in Counter(map(text_of, values)).items() if count > 1]
+    if twice:
+        tree.refuse(way, f"{twice[0]!r} stands there twice; name each value once")
+
+
+def block_name(name: str, placeholder: str) -> str:
+    """Name a block as its monitors are named, without their values."""
+    parts = [part.strip("-_.") for part in re.split(rf"\{{{placeholder}\}}", name)]
+    return "-".join(part for part in parts if part) or placeholder

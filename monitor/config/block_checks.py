@@ -1,0 +1,113 @@
+"""What blocks of a config are refused for, before any monitor is made of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from monitor.config.asked_blocks import BLOCKS, CLASSES, FOR_EACH, block_name, is_block
+from monitor.config.placeholders import filled, leaves, placeholders_in, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from monitor.config.asked_blocks import AskedBlock
+    from monitor.config.yaml_tree import Tree, Value, Way
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+"""What a monitor may be called: its name becomes part of tags and file names."""
+
+
+def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlock | None]) -> None:
+    """Refuse what no monitor, or not the one that is meant, could be made of."""
+    singles = {m.get("name") for m in monitors if isinstance(m, dict) and not is_block(m)}
+    names: dict[str, int] = {}
+    for place, (monitor, block) in enumerate(zip(monitors, asked, strict=True)):
+        if block is None or not isinstance(monitor, dict):
+            continue
+        way: Way = ("monitors", place)
+        _check_placeholders(tree, way, monitor, block)
+        if block.kind == CLASSES:
+            _check_class_settings(tree, way)
+        name = monitor.get("name")
+        if isinstance(name, str) and block.placeholder in placeholders_in(name):
+            _check_names_of(tree, way, name, block)
+            own = block_name(name, block.placeholder)
+            line = tree.lines[("monitors", names.setdefault(own, place))]
+            if names[own] != place or own in singles:
+                other = f"the block of line {line}" if names[own] != place else "a monitor"
+                message = f"the block is called {own}, as is {other}; give it another name"
+                tree.refuse((*way, "name"), message)
+        elif isinstance(name, str):
+            example = f"{name}-{{{block.placeholder}}}"
+            message = f"all monitors of the block would have this name; write {example}"
+            tree.refuse((*way, "name"), message)
+
+
+def _check_placeholders(
+    tree: Tree, way: Way, monitor: Mapping[str, Value], block: AskedBlock
+) -> None:
+    known = list(block.rows[0])
+    listed = ", ".join(f"{{{each}}}" for each in known)
+    used: set[str] = set()
+    for path, value in leaves({key: of for key, of in monitor.items() if key not in BLOCKS}):
+        used |= {*placeholders_in(value)}
+        for name in {*placeholders_in(value)}.difference(known):
+            message = (
+                f"{{{name}}} is no placeholder of this block, which has {listed}; "
+                f"write {{{{{name}}}}} for the text"
+            )
+            tree.refuse((*way, *path), message)
+        if value in [{name: None} for name in known]:
+            message = f"YAML reads braces without quotes as a mapping; put {listed} in quotes"
+            tree.refuse((*way, *path), message)
+    _check_use(tree, way, monitor, block, used)
+
+
+def _check_use(
+    tree: Tree, way: Way, monitor: Mapping[str, Value], block: AskedBlock, used: set[str]
+) -> None:
+    """Refuse a placeholder by which no two monitors differ."""
+    in_source = {name for _, of in leaves(monitor.get("source")) for name in placeholders_in(of)}
+    if block.kind == FOR_EACH and block.placeholder not in in_source:
+        message = (
+            f"no setting of source has {{{block.placeholder}}}, so all monitors of the block would "
+            f'watch the same; write it there, such as columns: {{score: "{{{block.placeholder}}}"}}'
+        )
+        tree.refuse((*way, FOR_EACH, block.placeholder), message)
+    for name in [*block.rows[0]][1:]:
+        if name not in used:
+            message = f"{{{name}}} stands in no setting of the block; use it or leave it out"
+            tree.refuse((*way, FOR_EACH, name), message)
+
+
+def _check_class_settings(tree: Tree, way: Way) -> None:
+    """Refuse settings that the class decides."""
+    given = {
+        ("source", "threshold"): "each class is flagged where it is the predicted one",
+        ("source", "positive"): "each monitor's is its own class",
+        ("source", "columns", "predicted"): "classes.column is that column",
+        ("labeling", "positive"): "each monitor's is its own class",
+        ("labeling", "negative"): "every other class is",
+    }
+    for path, why in given.items():
+        if (*way, *path) in tree.lines:
+            tree.refuse((*way, *path), f"a block of classes needs none: {why}; leave it out")
+
+
+def _check_names_of(tree: Tree, way: Way, name: str, block: AskedBlock) -> None:
+    for row, value in zip(block.rows, block.values, strict=True):
+        made = text_of(filled(name, row))
+        if "${" in made or NAME.fullmatch(made):
+            continue
+        out = (
+            "give classes a name each, such as values: {real-estate: Real estate}"
+            if block.kind == CLASSES
+            else "use a second list for the names: for_each: {column: [...], name: [...]}"
+        )
+        message = (
+            f"{text_of(value)!r} makes a monitor named {made!r}, and a name has 1 to 100 letters, "
+            f"digits, '_', '-' or '.'; {out}"
+        )
+        tree.refuse((*way, block.kind), message)
+        return

@@ -1,0 +1,119 @@
+"""Blocks of the config written out: one entry of the file becomes a monitor for each value.
+
+It is done on the tree, before anything is validated, so that each monitor is read, compared and
+refused as one that stands in the file by itself, with the lines of its block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from monitor.config.asked_blocks import BLOCKS, CLASSES, asked_of, block_name, is_block
+from monitor.config.block_checks import check_blocks
+from monitor.config.placeholders import filled, text_of
+from monitor.config.yaml_tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from monitor.config.asked_blocks import AskedBlock
+    from monitor.config.yaml_tree import Scalar, Value, Way
+
+RawBlock: TypeAlias = "dict[str, Value]"
+"""A `monitor.domain.block.Block` before variables are put in."""
+
+
+@dataclass(slots=True)
+class WrittenOut:
+    """A tree whose monitors stand there one by one, and the block of each, None of a single one.
+
+    ``is_refused`` says that a block cannot be written out; then the tree is the file's, with the
+    reasons among its problems.
+    """
+
+    tree: Tree
+    blocks: list[RawBlock | None] = field(default_factory=list)
+    is_refused: bool = False
+
+
+def written_out(tree: Tree) -> WrittenOut:
+    """Give every value of every block a monitor of its own, in the order of the file."""
+    monitors = tree.at(("monitors",))
+    if not isinstance(tree.values, dict) or not isinstance(monitors, list):
+        return WrittenOut(tree)
+    if not any(is_block(monitor) for monitor in monitors):
+        return WrittenOut(tree, [None] * len(monitors))
+    asked = [
+        asked_of(tree, ("monitors", place), monitor) if isinstance(monitor, dict) else None
+        for place, monitor in enumerate(monitors)
+    ]
+    check_blocks(tree, monitors, asked)
+    if tree.problems:
+        return WrittenOut(tree, is_refused=True)
+    return _written(tree, tree.values, monitors, asked)
+
+
+def _written(
+    tree: Tree,
+    values: Mapping[str, Value],
+    monitors: Sequence[Value],
+    asked: Sequence[AskedBlock | None],
+) -> WrittenOut:
+    lines: list[dict[Way, int]] = [{} for _ in monitors]
+    new = Tree()
+    for way, line in tree.lines.items():
+        if len(way) > 1 and way[0] == "monitors":
+            lines[int(way[1])][way[2:]] = line
+        else:
+            new.lines[way] = line
+    listed: list[Value] = []
+    blocks: list[RawBlock | None] = []
+    for monitor, own, block in zip(monitors, lines, asked, strict=True):
+        for written, of in _monitors_of(monitor, own, block):
+            way = ("monitors", len(listed))
+            new.lines |= {(*way, *rest): line for rest, line in own.items()}
+            listed.append(written)
+            blocks.append(of)
+    new.values = {**values, "monitors": listed}
+    return WrittenOut(new, blocks)
+
+
+def _monitors_of(
+    monitor: Value, lines: dict[Way, int], block: AskedBlock | None
+) -> Iterator[tuple[Value, RawBlock | None]]:
+    if block is None or not isinstance(monitor, dict):
+        yield monitor, None
+        return
+    texts = [text_of(value) for value in block.values]
+    name = block_name(text_of(monitor.get("name")), block.placeholder)
+    for row, value in zip(block.rows, block.values, strict=True):
+        written = {key: of if key in BLOCKS else filled(of, row) for key, of in monitor.items()}
+        written["name"] = text_of(written.get("name"))
+        if block.kind == CLASSES:
+            _set_class(written, lines, value, block.values)
+        of: RawBlock = {"name": name, "kind": block.kind, "value": text_of(value)}
+        yield written, {**of, "values": list(texts)}
+
+
+def _set_class(
+    monitor: dict[str, Value], lines: dict[Way, int], value: Scalar, values: Sequence[Scalar]
+) -> None:
+    """Flag where the class is predicted, and take it for the truth where a column has that."""
+    source, labeling, classes = (monitor.get(key) for key in ("source", "labeling", CLASSES))
+    line = lines[(CLASSES,)]
+    if isinstance(source, dict) and isinstance(classes, dict):
+        others = source.get("negative", [])
+        source["negative"] = [
+            *(other for other in values if other is not value),
+            *(others if isinstance(others, list) else [others]),
+        ]
+        source["positive"] = value
+        columns = source.get("columns")
+        if isinstance(columns, dict):
+            columns["predicted"] = classes["column"]
+            lines.setdefault(("source", "columns", "predicted"), line)
+        lines |= {("source", made): line for made in ("positive", "negative")}
+    if isinstance(labeling, dict) and labeling.get("kind") == "column":
+        labeling["positive"] = value
+        lines.setdefault(("labeling", "positive"), line)

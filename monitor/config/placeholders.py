@@ -1,0 +1,57 @@
+"""Placeholders of a block: ``{column}`` in its settings, and what takes their place."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from monitor.config.yaml_tree import Scalar, Value, Way
+
+WORD = r"[A-Za-z_][A-Za-z0-9_]*"
+"""What a placeholder may be called."""
+
+Row: TypeAlias = "Mapping[str, Scalar]"
+"""What the placeholders of one monitor stand for."""
+
+_PLACEHOLDER = re.compile(rf"\{{\{{({WORD})\}}\}}|(?<!\$)\{{({WORD})\}}")
+
+
+def filled(value: Value, row: Row) -> Value:
+    """Put the values of one monitor in; one that is all of a setting keeps its type."""
+    if isinstance(value, dict):
+        return {key: filled(of, row) for key, of in value.items()}
+    if isinstance(value, list):
+        return [filled(of, row) for of in value]
+    if not isinstance(value, str):
+        return value
+    whole = _PLACEHOLDER.fullmatch(value)
+    if whole is not None and whole[2] is not None:
+        return row[whole[2]]
+    return _PLACEHOLDER.sub(
+        lambda found: f"{{{found[1]}}}" if found[1] else text_of(row[found[2]]), value
+    )
+
+
+def leaves(value: Value, way: Way = ()) -> Iterator[tuple[Way, Value]]:
+    """Go through all values of a section, mappings before what is in them."""
+    yield way, value
+    if isinstance(value, dict):
+        for key, of in value.items():
+            yield from leaves(of, (*way, key))
+    if isinstance(value, list):
+        for place, of in enumerate(value):
+            yield from leaves(of, (*way, place))
+
+
+def placeholders_in(value: Value) -> list[str]:
+    """Names of the placeholders in a text; nothing else has any."""
+    found = _PLACEHOLDER.finditer(value) if isinstance(value, str) else ()
+    return [each[2] for each in found if each[2] is not None]
+
+
+def text_of(value: Value) -> str:
+    """Write a value as it stands inside a text."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
