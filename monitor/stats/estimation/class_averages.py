@@ -226,9 +226,7 @@ def class_averages(
     drawn = _totals(layout, shares)
     middle = _totals(layout, shares.mean(axis=1, keepdims=True))
     point = _totals(layout, layout.point[:, np.newaxis])
-    rows = tuple(
-        _average(of, classes, drawn, middle, point, level, estimand) for of in _AVERAGES
-    )
+    rows = tuple(_average(of, classes, drawn, middle, point, level, estimand) for of in _AVERAGES)
     return ClassAverages(
         rows=rows,
         labels=len(layout.place),
@@ -384,7 +382,7 @@ def _micro_precision(totals: _Totals, kept: NDArray[np.bool_]) -> Values:
 
 def _micro_recall(totals: _Totals, kept: NDArray[np.bool_]) -> Values:
     found = totals.found[kept].sum(axis=0)
-    return np.asarray(found / (found + totals.missed[kept].sum(axis=0)))
+    return np.asarray(found / (found + totals.missed[kept].sum(axis=0)), dtype=np.float64)
 
 
 _AVERAGES = (
