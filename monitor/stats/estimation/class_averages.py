@@ -335,7 +335,7 @@ def _shares(layout: _Layout, rng: np.random.Generator, draws: int) -> Values:
         yes = of_it @ weight + rng.standard_gamma(prior)
         no = others @ weight + rng.standard_gamma(prior)
         parts.append(yes / np.maximum(yes + no, np.finfo(float).tiny))
-    return np.concatenate(parts, axis=1)
+    return np.asarray(np.concatenate(parts, axis=1), dtype=np.float64)
 
 
 def _drawn_priors(layout: _Layout, rng: np.random.Generator, draws: int) -> Values:
