@@ -356,9 +356,14 @@ class Config(Settings):
         return self
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:
-        """Return the rounds per false alarm that a monitor promises, alone or as its share."""
+        """Return the rounds per false alarm that a monitor promises, alone or as its share.
+
+        A block promises as one: each of its k monitors raises a false alarm in k times as many
+        rounds.
+        """
         if self.false_alarms is None:
-            return monitor.limits.false_alarm_every
+            together = 1 if monitor.block is None else len(monitor.block.values)
+            return monitor.limits.false_alarm_every * together
         return self._shared_promise
 
     @cached_property

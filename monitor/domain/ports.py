@@ -76,6 +76,30 @@ class Rescannable(Protocol):
 
 
 @runtime_checkable
+class SharesScans(Protocol):
+    """A source that reads a window once for several monitors, if it is told ahead whose it is."""
+
+    @property
+    def table(self) -> str:
+        """What is read: sources that have it in common can read together."""
+
+    def read_for(self, sources: Sequence[Any], window: Window, seed: str) -> None:
+        """Read a window once for these sources of the same table, to be scanned with this seed.
+
+        Scans of it by any of them find what they would have found in the table, until it changes
+        or they `release` it. A source that the table cannot serve is left out.
+
+        Raises
+        ------
+        MonitorError
+            If it cannot be read; each source then scans by itself.
+        """
+
+    def release(self) -> None:
+        """Scan the table itself again."""
+
+
+@runtime_checkable
 class Snapshots(Protocol):
     """A source of which an older state can be read for as long as it is kept."""
 

@@ -131,6 +131,8 @@ def _can_have_a_limit(metric: str) -> str:
 class Limits(Settings):
     """The limits, and the promise: at most one false alarm per ``false_alarm_every`` rounds.
 
+    A block of monitors promises as one, a round of it being one of each of its monitors.
+
     In the config each metric stands beside the promise: ``{precision: 0.8, recall: 0.5,
     prevalence: {at_most: 0.1}, false_alarm_every: 52}``. A bare number means "at least", or "at
     most" for a rate that is better when lower.

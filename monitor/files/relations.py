@@ -169,6 +169,8 @@ class OpenTable:
         Whether columns have no types of their own.
     refused
         The error to raise when it cannot be used.
+    hashed
+        A seed for which the relation has md5(seed, id) of each row, and the column with it.
     """
 
     place: str
@@ -177,6 +179,12 @@ class OpenTable:
     types: Mapping[str, str]
     is_text: bool = False
     refused: type[InputRefused] = SourceRefused
+    hashed: tuple[str, str] | None = None
+
+    @contextmanager
+    def stream(self, sql: str, parameters: Mapping[str, Any]) -> Iterator[Any]:
+        """Run a query with bound values and give its rows as a stream of Arrow batches."""
+        yield self.connection.sql(sql, params=dict(parameters)).to_arrow_reader()
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Run a query with bound values and return all of its rows."""

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from queue import Empty
@@ -26,12 +27,14 @@ from monitor.service import signals
 from monitor.service.change_detection import Idle, last_ones
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.service.runtime import Running
+from monitor.service.shared_scans import SharedScans
 from monitor.service.web.health import Pulse
 from monitor.service.worker_pool import Lanes
 from monitor.storage import effect_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
     from queue import SimpleQueue
@@ -93,18 +96,32 @@ def advance(context: MonitorContext) -> MonitorError | None:
     return None
 
 
-def advance_all(monitors: Iterable[MonitorContext]) -> dict[str, MonitorError]:
-    """Take every monitor as far as it gets; what stops one does not stop the others."""
-    met = {context.settings.name: advance(context) for context in monitors}
-    return {name: error for name, error in met.items() if error is not None}
-
-
 def tidy(application: Application) -> None:
     """End what hooks and monitors left behind that the config no longer has."""
     mark_orphans_dead(application.database, application.handlers, application.clock)
     names = [context.settings.name for context in application.monitors]
     end_removed_monitors(application.database, names, application.clock)
     forget_removed_monitors(application.database, names, application.clock)
+
+
+def advance_all(
+    monitors: Iterable[MonitorContext],
+    around: Callable[[MonitorContext], AbstractContextManager[object]] = nullcontext,
+) -> dict[str, MonitorError]:
+    """Take every monitor as far as it gets; what stops one does not stop the others.
+
+    Parameters
+    ----------
+    around
+        What each look is done in.
+    """
+    errors: dict[str, MonitorError] = {}
+    for context in monitors:
+        with around(context):
+            error = advance(context)
+        if error is not None:
+            errors[context.settings.name] = error
+    return errors
 
 
 def one_pass(
@@ -157,13 +174,14 @@ def _look_at(
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
     ahead = idle.ahead(looks)
+    scans = SharedScans([look.context for look in looks])
 
     def begun(look: Look) -> MonitorContext:
         before_look(look.context)
         ahead.before(look.context.settings.name)
         return look.context
 
-    errors = advance_all(map(begun, looks))
+    errors = advance_all(map(begun, looks), scans.shared)
     for look in looks:
         idle.looked(look, well=look.context.settings.name not in errors)
     return errors

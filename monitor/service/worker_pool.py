@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from monitor.service.change_detection import Idle, last_ones
+from monitor.service.shared_scans import SharedScans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,21 +66,22 @@ class Lanes:
             self._busy.update(look.context.settings.name for look in looks)
         others, left = last_ones(looks)
         ahead = self._idle.ahead(looks)
+        scans = SharedScans([look.context for look in others])
         for look in others:
-            self._pool.submit(self._look, look, ahead)
+            self._pool.submit(self._look, look, ahead, scans)
         if left:
-            self._pool.submit(self._one_after_another, left, ahead)
+            self._pool.submit(self._one_after_another, left, ahead, scans)
         self._note_if_quiet()
 
     def close(self) -> None:
         """Begin no further look, and wait for those under way."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _one_after_another(self, looks: Sequence[Look], ahead: Ahead) -> None:
+    def _one_after_another(self, looks: Sequence[Look], ahead: Ahead, scans: SharedScans) -> None:
         for look in looks:
-            self._look(look, ahead)
+            self._look(look, ahead, scans)
 
-    def _look(self, look: Look, ahead: Ahead) -> None:
+    def _look(self, look: Look, ahead: Ahead, scans: SharedScans) -> None:
         name = look.context.settings.name
         pulse, step = self._running.pulse, f"monitor {name}"
         try:
@@ -87,7 +89,8 @@ class Lanes:
                 return
             pulse.begin(step)
             ahead.before(name)
-            error = self._advance(look.context)
+            with scans.shared(look.context):
+                error = self._advance(look.context)
             self._idle.looked(look, well=error is None)
             self._running.note(name, fails=error is not None)
         finally:

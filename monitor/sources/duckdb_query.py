@@ -107,7 +107,7 @@ class Query:
         ones are among them wherever as many were found as were asked for. A bucket without a
         bound takes all of its rows.
         """
-        values: dict[str, Any] = {"seed": f"{seed}|"}
+        values: dict[str, Any] = {}
         names = ["h", "id", "score", *self.challenger.names, *self._segments]
         drawn = ", ".join(f"'{name}': {name}" for name in names)
         first = f"min({{{drawn}}}, {at_most}) filter (where bucket >= 0 and h < bound)"
@@ -115,12 +115,19 @@ class Query:
         sql = f"""
             with classed as ({self._classed(window, strata, values)}),
             hashed as (
-                select *, md5($seed || id) as h, {_bound_of(bounds)} as bound from classed {chosen}
+                select *, {self._hash(seed, values)} as h, {_bound_of(bounds)} as bound
+                from classed {chosen}
             )
             select * replace ({self._in_columns} as drawn)
             from ({self._counted(first)} from hashed {self._grouped})
         """  # noqa: S608
         return sql, values
+
+    def _hash(self, seed: str, values: dict[str, Any]) -> str:
+        if self.table.hashed is not None and self.table.hashed[0] == seed:
+            return "known_h"
+        values["seed"] = f"{seed}|"
+        return "md5($seed || id)"
 
     def tally(self, window: Window, strata: Sequence[Stratum]) -> Bound:
         """Count each bucket and model version, and draw nothing."""
@@ -172,6 +179,25 @@ class Query:
             when bucket in ({frames.NAIVE_TIME}, {frames.TIME_UNPARSABLE}) then time_text
             when bucket = {frames.SCORE_UNREADABLE} then score_text
         end)"""
+
+    def window_rows(self, window: Window, columns: Sequence[str], seed: str, hashed: str) -> Bound:
+        """Take these columns of the rows near a window, and ``hashed``: md5(seed, id)."""
+        values: dict[str, Any] = {"start": window.start, "end": window.end, "seed": f"{seed}|"}
+        condition = " and ".join([*self._where(values), *self._near(values)]) or "true"
+        if "$start" not in condition:
+            del values["start"], values["end"]
+        drawn = f"md5($seed || {self.table.id_text(self.columns['id'], 'columns.id')})"
+        listed = ", ".join([*map(quoted, columns), f"{drawn} as {quoted(hashed)}"])
+        return f"select {listed} from {self.table.relation} where {condition}", values  # noqa: S608
+
+    @property
+    def scanned(self) -> list[str]:
+        """Columns that a scan reads, those that only people see left out."""
+        named = [self.columns[key] for key in ("id", "time", "score", *_ANY_TYPE)]
+        known = [column for column in named if column is not None]
+        challenger = self.challenger.read
+        of_other = [] if challenger is None else [challenger.column]
+        return [*known, *self.columns["segments"], *self.where, *of_other]
 
     def buckets(self, window: Window, strata: Sequence[Stratum], at_most: int) -> Bound:
         """Count the rows of each bucket among the first ones of the window in the files."""
@@ -251,6 +277,8 @@ class Query:
             "version": f"nullif({sql_text(self._column('model_version'))}, '')",
         }
         parts |= self.challenger.parts(partial(self._is_positive, values), values)
+        if self.table.hashed is not None:
+            parts["known_h"] = quoted(self.table.hashed[1])
         for place, column in enumerate(self.columns["segments"]):
             text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
             parts[f"segment_{place}"] = f"coalesce(left({text}, {_LONGEST_VALUE}), '{NO_VALUE}')"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import OF_FILES, T, within
 from monitor.files.relations import all_texts
 from monitor.sources import frames
@@ -14,6 +15,7 @@ from monitor.sources.duckdb_draw import draw, draw_again, unknown_values
 from monitor.sources.duckdb_query import Query
 from monitor.sources.refusals import check_groups, naive_time
 from monitor.sources.shown_columns import ShownRows
+from monitor.sources.window_copy import copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from monitor.domain.shown import Shown
     from monitor.files.relations import OpenTable
     from monitor.sources.challenged_settings import ChallengedSettings
+    from monitor.sources.window_copy import WindowCopy
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -45,6 +48,7 @@ class TableSource:
         self._settings = settings
         self._shown = ShownRows(settings.columns.show, Path(base_folder))
         self._scanned: tuple[Window, str, object] | None = None
+        self.copied: WindowCopy | None = None
 
     @property
     def place(self) -> str:
@@ -88,6 +92,35 @@ class TableSource:
 
         return self.within(lambda: self._framed(before.window, strata, at_most, read))
 
+    @property
+    def table(self) -> str:
+        """What is read: the files or the table, their times and the rows that count."""
+        columns = self._settings.columns.model_dump(include={"id", "time", "model_version"})
+        rows = self._settings.model_dump(
+            include={"kind", "path", "table", "delta", "iceberg", "storage", "catalog"}
+            | {"time_zone", "where"}
+        )
+        return repr((self.whole_place, rows, columns))
+
+    def pinned(self) -> TableSource:
+        """Return the source of one state of the table, where it has states to choose from."""
+        return self
+
+    def read_for(self, sources: Sequence[TableSource], window: Window, seed: str) -> None:
+        """Read a window once for these sources of the same table."""
+        usable, copy = self.within(lambda: self._copy_for(sources, window, seed))
+        if copy is not None:
+            copy.readers |= {id(source) for source in usable}
+            for source in usable:
+                source.release()
+                source.copied = copy
+
+    def release(self) -> None:
+        """Scan the table itself again."""
+        if self.copied is not None:
+            self.copied.leave(id(self))
+            self.copied = None
+
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
         """Return the columns that labelers may see, as text, for each id found in the window."""
         return self.within(lambda: self._show(ids, window)) if ids else {}
@@ -115,7 +148,7 @@ class TableSource:
         at_most: int,
         read: Callable[[Query], list[frames.Group]],
     ) -> Frame:
-        with self.opened(window) as table:
+        with self._rows_of(window) as table:
             query = self._query(table)
             groups = read(query)
             check_groups(self.place, self._settings.columns, groups, len(strata))
@@ -132,6 +165,31 @@ class TableSource:
             unknown=unknown,
             challenger_fault=fault,
         )
+
+    def _copy_for(
+        self, sources: Sequence[TableSource], window: Window, seed: str
+    ) -> tuple[list[TableSource], WindowCopy | None]:
+        pinned = self.pinned()
+        state = pinned.state()
+        with pinned.opened(window) as table:
+            queries = {source: source._usable(table) for source in sources}
+            usable = {source: query for source, query in queries.items() if query is not None}
+            copy = copied([*usable.values()], window, state, seed) if usable else None
+        return [*usable], copy
+
+    def _usable(self, table: OpenTable) -> Query | None:
+        """Make the query of a table; None where its own scan is refused and says why."""
+        try:
+            return self._query(table)
+        except SourceRefused:
+            return None
+
+    def _rows_of(self, window: Window) -> AbstractContextManager[OpenTable]:
+        """Open the rows of a window: those that were read for several monitors, if they hold."""
+        copy = self.copied
+        if copy is not None and copy.serves(window, self.state()):
+            return copy.opened()
+        return self.opened(window)
 
     def _count(self, window: Window) -> int:
         with self.opened(window) as table:
@@ -184,9 +242,15 @@ class TableSource:
         # those far from the window. Without untimed rows nothing depends on the number.
         if table.is_text or not frames.rows_in(groups, *frames.UNTIMED):
             return sum(group.rows for group in groups if group.bucket not in frames.UNTIMED)
+        copy = self.copied if table.hashed is not None else None
+        if copy is not None and copy.timed_rows is not None:
+            return copy.timed_rows
         with self.opened() as whole:
             sql, parameters = self._query(whole).timed_rows()
-            return int(whole.rows(sql, parameters)[0][0])
+            rows = int(whole.rows(sql, parameters)[0][0])
+        if copy is not None:
+            copy.timed_rows = rows
+        return rows
 
 
 def _instant(microseconds: int) -> datetime:

@@ -206,7 +206,7 @@ def add_items(
             for item in rows
         ],
     )
-    seed = connection.execute(select(rounds.c.seed).where(rounds.c.id == round_id)).scalar_one()
+    seed = _key_seed(connection, round_id)
     connection.execute(
         insert(tasks),
         [
@@ -308,6 +308,14 @@ def _history_key(
 ) -> str:
     text = repr((model_version, threshold, *parts))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _key_seed(connection: Connection, round_id: int) -> str:
+    """Seed the keys of a round's tasks; monitors of one block, whose rounds share seeds, differ."""
+    query = select(rounds.c.seed, rounds.c.monitor_id, rounds.c.settings)
+    row = connection.execute(query.where(rounds.c.id == round_id)).one()
+    is_shared = row.settings.get("block") is not None
+    return f"{row.seed}/{row.monitor_id}" if is_shared else str(row.seed)
 
 
 def _task_key(seed: str, item_id: str, slot: int) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.block import Block
     from monitor.domain.model import Window
     from monitor.domain.settings import RoundSettings
     from monitor.storage.round_claims import Claim
@@ -51,7 +52,7 @@ def add_round(
         state=state,
         reason=reason if state is RoundState.SKIPPED else None,
         settings=settings.model_dump(mode="json"),
-        seed=seed_of(store_id(connection), monitor_id, slot),
+        seed=seed_of(store_id(connection), monitor_id, slot, settings.block),
         opened_at=now,
         deadline=deadline,
     )
@@ -60,9 +61,14 @@ def add_round(
     return round_id
 
 
-def seed_of(store: str, monitor_id: int, slot: datetime) -> str:
-    """Fix all that is random in the round of a slot."""
-    text = f"{store}/{monitor_id}/{slot.isoformat()}"
+def seed_of(store: str, monitor_id: int, slot: datetime, block: Block | None = None) -> str:
+    """Fix all that is random in the round of a slot.
+
+    Monitors of one block have the same, so that they draw in the same order and their samples
+    overlap.
+    """
+    drawing = monitor_id if block is None else f"block {block.name}"
+    text = f"{store}/{drawing}/{slot.isoformat()}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -48,7 +48,7 @@ def add_skipped(
             "slot": slot,
             "window_start": window.start,
             "window_end": window.end,
-            "seed": seed_of(store, monitor_id, slot),
+            "seed": seed_of(store, monitor_id, slot, settings.block),
             **shared,
         }
         for number, (slot, window) in enumerate(zip(slots, windows, strict=True), first_number)

@@ -33,14 +33,14 @@ def open_due(context: MonitorContext) -> None:
     Of a monitor without a scheduled round only the newest slot is due: `backfill` fills the past.
     """
     with context.database.read() as connection:
-        due = _due(connection, context, context.clock())
+        due = due_slots(connection, context, context.clock())
     if due:
         refuse_if_forgotten(context, due[:-1])
         record_missed(context, due[:-1], due[-1])
         _open(context, due[-1], context.settings.round, DUE)
 
 
-def _due(connection: Connection, context: MonitorContext, now: datetime) -> list[datetime]:
+def due_slots(connection: Connection, context: MonitorContext, now: datetime) -> list[datetime]:
     """Consecutive slots that have to be run or recorded, of which some may have a round already.
 
     They are counted from the newest scheduled round: one that was asked for by hand, or filled

@@ -66,6 +66,7 @@ class LakeSource(TableSource):
         """Return the source of one snapshot."""
         if self._last is None or self._last.state() != snapshot:
             self._last = LakeSource(self.settings, self._base_folder, snapshot=snapshot)
+        self._last.copied = self.copied
         return self._last
 
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
@@ -96,6 +97,10 @@ class LakeSource(TableSource):
     def state(self) -> str | None:
         """Return the snapshot, in which no row ever changes."""
         return self._snapshot
+
+    def pinned(self) -> LakeSource:
+        """Return the source of the newest snapshot."""
+        return self if self._snapshot is not None else self.at(self._newest())
 
     def _newest(self) -> str:
         with as_ours(self.place, self.settings):

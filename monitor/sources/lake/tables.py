@@ -16,6 +16,7 @@ from monitor.files.relations import TIMES, OpenTable, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from monitor.domain.model import Window
@@ -87,11 +88,19 @@ class LakeTable(OpenTable):
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Run a query over a stream of the columns that it names."""
-        named = [column for column in self.types if quoted(column) in sql]
-        with _registered(
-            self.connection, self.snapshot.stream(named or [next(iter(self.types))], self.near)
-        ):
+        with self._streamed(sql):
             return OpenTable.rows(self, sql, parameters)
+
+    @contextmanager
+    def stream(self, sql: str, parameters: Mapping[str, Any]) -> Iterator[Any]:
+        """Give the rows of a query over the columns that it names as a stream."""
+        with self._streamed(sql), OpenTable.stream(self, sql, parameters) as stream:
+            yield stream
+
+    def _streamed(self, sql: str) -> AbstractContextManager[None]:
+        named = [column for column in self.types if quoted(column) in sql]
+        stream = self.snapshot.stream(named or [next(iter(self.types))], self.near)
+        return _registered(self.connection, stream)
 
 
 @contextmanager

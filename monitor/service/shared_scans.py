@@ -1,0 +1,106 @@
+"""Reading a window once for all monitors of a block that are about to draw from it.
+
+It is kept in memory for as long as these monitors are looked at, and nothing else depends on it: a
+monitor for which it does not hold, or whose window is another, scans by itself, and a process that
+is killed has read for nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import structlog
+
+from monitor.domain.errors import MonitorError
+from monitor.domain.ports import SharesScans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from monitor.rounds.context import MonitorContext
+    from monitor.rounds.opening.next_window import NextScan
+
+log = structlog.get_logger("monitor.service.shared_scans")
+
+_FEWEST = 2
+
+
+@dataclass(slots=True)
+class _Group:
+    """Monitors of one block that read one table; the first that is looked at reads for all."""
+
+    contexts: list[MonitorContext] = field(default_factory=list)
+    is_read: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class SharedScans:
+    """Knows which monitors of a pass read the same table, and has it read once.
+
+    Parameters
+    ----------
+    contexts
+        The monitors that are looked at, in the order of the looks.
+    """
+
+    def __init__(self, contexts: Sequence[MonitorContext]) -> None:
+        self._groups: dict[str, _Group] = {}
+        by_table: dict[tuple[str, str], _Group] = {}
+        for context in contexts:
+            block, source = context.settings.round.block, context.source
+            if block is not None and isinstance(source, SharesScans):
+                group = by_table.setdefault((block.name, source.table), _Group())
+                group.contexts.append(context)
+                self._groups[context.settings.name] = group
+
+    @contextmanager
+    def shared(self, context: MonitorContext) -> Iterator[None]:
+        """Look at a monitor while its window is at hand, if it shares one."""
+        group = self._groups.get(context.settings.name)
+        if group is None or len(group.contexts) < _FEWEST:
+            yield
+            return
+        with group.lock:  # others wait for the one reading
+            if not group.is_read:
+                group.is_read = True
+                _read(group.contexts)
+        try:
+            yield
+        finally:
+            if isinstance(context.source, SharesScans):
+                context.source.release()
+
+
+def _read(contexts: Sequence[MonitorContext]) -> None:
+    """Read the window that most of them are about to draw from, if several are."""
+    asked = {context.settings.name: _next_scan(context) for context in contexts}
+    counted = Counter(scan for scan in asked.values() if scan is not None)
+    if not counted:
+        return
+    [(scan, readers)] = counted.most_common(1)
+    if readers < _FEWEST:
+        return
+    sources = [
+        context.source
+        for context in contexts
+        if asked[context.settings.name] == scan and isinstance(context.source, SharesScans)
+    ]
+    try:
+        sources[0].read_for(sources, scan.window, scan.seed)
+    except MonitorError as error:  # each meets it again by itself, where it is shown
+        log.info("window not shared", monitors=readers, reason=str(error))
+    except Exception:
+        log.exception("window not shared: stopped by a bug", monitors=readers)
+
+
+def _next_scan(context: MonitorContext) -> NextScan | None:
+    from monitor.rounds.opening.next_window import next_scan  # noqa: PLC0415  few have blocks
+
+    try:
+        return next_scan(context)
+    except MonitorError:
+        return None  # the look itself meets and tells the same
