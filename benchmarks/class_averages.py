@@ -1,6 +1,6 @@
 """Macro and micro averages over classes: coverage, with and without regard to shared items.
 
-    PYTHONPATH=. python benchmarks/class_averages.py [--replicates 400] [--only "30 classes"]
+    PYTHONPATH=. python benchmarks/class_averages.py [--replicates 400] [--only "30 classes"] [--draws 1024]
 
 Each replicate makes a window: every item has an actual class, and is predicted to be that with the
 cell's chance, else another at random. A sample is drawn for each class, so many flagged and so
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 NAMES = ("macro precision", "macro recall", "micro precision", "micro recall")
-DRAWS = 2**10
 
 
 @dataclass(frozen=True)
@@ -139,15 +138,15 @@ def truths(cell: Cell, actual: Whole, predicted: Whole) -> Values:
     )
 
 
-def run(cell: Cell, replicates: int, seed: int) -> Tally:
+def run(cell: Cell, replicates: int, seed: int, draws: int = 2**10) -> Tally:
     """Simulate a cell."""
     rng, tally = np.random.default_rng(seed), Tally()
     for _ in range(replicates):
         actual, predicted = window(cell, rng)
         classes = samples(cell, actual, predicted, rng)
         seed_of = int(rng.integers(2**32))
-        ours = class_averages(classes, seed=seed_of, draws=DRAWS)
-        apart = class_averages(not_shared(classes), seed=seed_of, draws=DRAWS)
+        ours = class_averages(classes, seed=seed_of, draws=draws)
+        apart = class_averages(not_shared(classes), seed=seed_of, draws=draws)
         tally.truths.append(truths(cell, actual, predicted))
         tally.ours.append(_ends(ours))
         tally.apart.append(_ends(apart))
@@ -194,11 +193,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replicates", type=int, default=400)
     parser.add_argument("--only", default="", help="cells whose name begins so")
+    parser.add_argument("--draws", type=int, default=2**10)
     asked = parser.parse_args()
     begun = time.perf_counter()
     for seed, cell in enumerate(CELLS):
         if cell.name.startswith(asked.only):
-            say(cell, run(cell, asked.replicates, seed))
+            say(cell, run(cell, asked.replicates, seed, asked.draws))
     error = math.sqrt(0.95 * 0.05 / asked.replicates)
     print(f"standard error of a share of .95: {error:.4f}; {time.perf_counter() - begun:.0f} s")
 

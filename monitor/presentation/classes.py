@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from monitor.presentation.numbers import interval_text, minute_text, plural
 
@@ -32,6 +32,39 @@ def ended_text(number: int, state: str, reason: str | None) -> str:
 
 NO_ROUND = "its monitor has no round for this window"
 NO_MONITOR = "no monitor of the config has this class"
+
+
+class Block(Protocol):
+    """How a block of classes stands."""
+
+    @property
+    def block(self) -> str:
+        """Its name."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes that it has now."""
+
+    @property
+    def report(self) -> ClassReport | None:
+        """What it reported last."""
+
+    @property
+    def slot(self) -> datetime | None:
+        """When the newest round of a class was due."""
+
+    @property
+    def waits_for(self) -> tuple[str, ...]:
+        """Classes whose round of that slot has not ended."""
+
+
+def block_lines(block: Block) -> list[str]:
+    """Say what was last reported of a block of classes, and what the next report waits for."""
+    nothing = f"{block.block}, all {len(block.classes)} classes: nothing reported yet"
+    known = [nothing] if block.report is None else report_lines(block.report)
+    if block.slot is None or not block.waits_for:
+        return known
+    return [*known, f"  {waiting_line(block.slot, block.waits_for, len(block.classes))}"]
 
 
 def report_lines(report: ClassReport) -> list[str]:

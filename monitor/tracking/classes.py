@@ -86,14 +86,10 @@ def _tags(report: ClassReport) -> dict[str, str]:
         "monitor.version": str(report.version),
         "monitor.window": f"{values.minute(report.window_start)} to "
         f"{values.minute(report.window_end)}",
-        "P": _short(report.average("macro", "precision")),
-        "R": _short(report.average("macro", "recall")),
+        "P": values.short_interval(report.average("macro", "precision")),
+        "R": values.short_interval(report.average("macro", "recall")),
         **values.source_tags(),
     }
-
-
-def _short(row: AverageRow | None) -> str:
-    return NOT_ESTIMABLE if row is None else interval_text(row, 2)
 
 
 def describe(report: ClassReport) -> str:

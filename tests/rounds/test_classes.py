@@ -39,7 +39,10 @@ class Blocks:
 
     def __init__(self, database, classes=CLASSES):
         self.truth = {}
-        siblings = {value: f"mail-{value}" for value in classes}
+        siblings = {
+            value: f"mail-{value if value.isalpha() else place}"
+            for place, value in enumerate(classes)
+        }
         self.monitors = {
             value: OfClass(
                 database,

@@ -9,7 +9,7 @@ from monitor.cli.views.printing import painted, say, say_block
 from monitor.domain.report import Status
 from monitor.hooks.texts import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
-from monitor.presentation.classes import report_lines, waiting_line
+from monitor.presentation.classes import block_lines
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
 from monitor.presentation.numbers import interval_text
@@ -75,16 +75,6 @@ def say_status(
             say(line, indent="  ")
     say_block(f"warning: {left.sentence}" for left in gone)
     say_block(promises)
-
-
-def block_lines(block: ClassOverview) -> Iterator[str]:
-    """Say what was last reported of a block of classes, and what the next report waits for."""
-    if block.report is None:
-        yield f"{block.block}, all {len(block.classes)} classes: nothing reported yet"
-    else:
-        yield from report_lines(block.report)
-    if block.slot is not None and block.waits_for:
-        yield f"  {waiting_line(block.slot, block.waits_for, len(block.classes))}"
 
 
 def _block_json(block: ClassOverview) -> dict[str, Any]:
