@@ -1,6 +1,7 @@
 """Macro and micro averages over classes: coverage, with and without regard to shared items.
 
-    PYTHONPATH=. python benchmarks/class_averages.py [--replicates 400] [--only "30 classes"] [--draws 1024]
+    PYTHONPATH=. python benchmarks/class_averages.py [--replicates 400] [--only "30 classes"]
+        [--draws 1024]
 
 Each replicate makes a window: every item has an actual class, and is predicted to be that with the
 cell's chance, else another at random. A sample is drawn for each class, so many flagged and so

@@ -75,7 +75,7 @@ def test_status_and_show_have_the_averages_of_a_block_of_classes(folder):
 
 
 def test_before_its_first_round_status_says_that_nothing_was_reported(folder):
-    run(folder, "init")
+    run(folder, "db", "upgrade")
 
     assert "mail, all 3 classes: nothing reported yet" in run(folder, "status")
 

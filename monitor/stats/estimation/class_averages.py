@@ -342,7 +342,9 @@ def _drawn_priors(layout: _Layout, rng: np.random.Generator, draws: int) -> Valu
     """Choose light or heavy for each class and side of it by itself, shape ``(H, D)``."""
     side = 2 * layout.of_class + layout.flagged
     mind = rng.integers(0, 2, (int(side.max()) + 1, draws))[side]
-    return np.where(mind == 0, layout.priors[0][:, np.newaxis], layout.priors[1][:, np.newaxis])
+    return np.asarray(
+        np.where(mind == 0, layout.priors[0][:, np.newaxis], layout.priors[1][:, np.newaxis])
+    )
 
 
 def _of_window(layout: _Layout, shares: Values) -> Values:
