@@ -21,6 +21,7 @@ BLOCKS = (FOR_EACH, CLASSES)
 _EXAMPLE = "such as for_each: {column: [score_travel, score_finance]}"
 _CLASSES_EXAMPLE = "such as classes: {column: predicted, values: [travel, finance, other]}"
 _FEWEST_CLASSES = 2
+_MOST_VALUES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,9 @@ def _scalars(tree: Tree, way: Way, values: Value) -> list[Scalar]:
         message = "an empty list makes no monitor; name a value or more, or remove the block"
         tree.refuse(way, message if empty else "a list of values is wanted here, such as [a, b]")
         return []
+    if len(values) > _MOST_VALUES:
+        message = f"these are {len(values):,} values, and a block has at most {_MOST_VALUES:,}"
+        tree.refuse(way, message)
     for value in values:
         if value is None or isinstance(value, list | dict):
             tree.refuse(way, "a list of texts or numbers is wanted here, such as [a, b]")

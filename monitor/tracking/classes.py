@@ -118,7 +118,7 @@ def describe(report: ClassReport) -> str:
     )
     remarks = [escaped(f"{line}.") for line in remark_lines(report)]
     answers = (
-        [f"{report.labels:,} labels of {report.items:,} items: one answer counts for all classes."]
+        [f"{report.labels:,} labels of {report.items:,} items: the classes' samples overlap."]
         if report.items
         else []
     )

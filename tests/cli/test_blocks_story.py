@@ -1,0 +1,270 @@
+"""Blocks of monitors from the config to what commands show, on real files."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from monitor.service import shared_scans
+from monitor.sources.duckdb import DuckdbSource
+
+SCORES = {
+    f"score_{name}": f"case when i % 10 = {place} then 0.5 + (i % 70) / 200 else (i % 90) / 200 end"
+    for place, name in enumerate(("travel", "finance", "sports"))
+}
+TRUTHS = {
+    f"is_{name}": f"case when i % 10 = {place} then i % 50 > {place} else i % 20 = 11 end::int"
+    for place, name in enumerate(("travel", "finance", "sports"))
+}
+CLASSES = ("travel", "finance", "other")
+TOPIC = "case i % 10 when 0 then 'travel' when 1 then 'finance' else 'other' end"
+TRUE_TOPIC = f"case when i % 7 = 0 then 'other' when i % 20 = 13 then 'travel' else {TOPIC} end"
+EACH = """\
+store: sqlite:///monitor.db
+mlflow: {{tracking_uri: http://127.0.0.1:9}}
+monitors:
+  - name: mail-{{topic}}
+    for_each: {{topic: [{topics}]}}
+    source:
+      path: predictions.parquet
+      columns: {{id: mail_id, time: scored_at, score: "score_{{topic}}", show: [subject]}}
+      threshold: 0.5
+    schedule: {{cron: "{cron}"}}
+    sample: {{max_labels: 40, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {labeling}
+    limits: {{precision: 0.5, false_alarm_every: 10}}
+"""
+COLUMN = '{kind: column, path: predictions.parquet, id: mail_id, value: "is_{topic}", matures: 1s}'
+PEOPLE = '{kind: files, folder: "labels/{topic}"}'
+BY_CLASS = """\
+store: sqlite:///monitor.db
+mlflow: {{tracking_uri: http://127.0.0.1:9}}
+monitors:
+  - name: mail-{{class}}
+    classes: {{column: topic, values: [travel, finance, other]}}
+    source:
+      path: predictions.parquet
+      columns: {{id: mail_id, time: scored_at, show: [subject]}}
+    schedule: {{cron: "{cron}"}}
+    sample: {{max_labels: 40}}
+    labeling:
+      {{kind: column, path: predictions.parquet, id: mail_id, value: true_topic, matures: 1s}}
+"""
+
+
+def each(place, topics="travel, finance, sports", labeling=COLUMN):
+    text = EACH.format(topics=topics, cron=place.cron, labeling=labeling)
+    place.write("config.yaml", text)
+
+
+@pytest.fixture
+def scored(bare):
+    bare.predictions(**SCORES, **TRUTHS)
+    each(bare)
+    return bare
+
+
+@pytest.fixture
+def openings(monkeypatch):
+    """How often the predictions were opened, with the step that did."""
+    found = []
+    opened = DuckdbSource.opened
+
+    def noted(source, window=None):
+        found.append(window)
+        return opened(source, window)
+
+    monkeypatch.setattr(DuckdbSource, "opened", noted)
+    return found
+
+
+def drawn(place, store="monitor.db"):
+    """Items of each monitor."""
+    with closing(sqlite3.connect(place.folder / store)) as connection:
+        rows = connection.execute(
+            "select monitors.name, items.id from items join rounds on rounds.id = items.round_id "
+            "join monitors on monitors.id = rounds.monitor_id"
+        ).fetchall()
+    return {name: {item for of, item in rows if of == name} for name, _ in rows}
+
+
+def rounds_of(place):
+    with closing(sqlite3.connect(place.folder / "monitor.db")) as connection:
+        return connection.execute(
+            "select monitors.name, rounds.number, rounds.state from rounds "
+            "join monitors on monitors.id = rounds.monitor_id order by 1, 2"
+        ).fetchall()
+
+
+NAMES = ("mail-finance", "mail-sports", "mail-travel")
+
+
+def test_check_looks_at_each_monitor_of_a_block(scored):
+    checked = scored.run("check")
+
+    assert checked.code == 75  # no MLflow answers
+    for name in NAMES:
+        [line] = [line for line in checked.lines if f"source of {name}:" in line]
+        assert line.startswith("ok")
+
+
+def test_check_names_the_score_column_that_is_not_there(scored):
+    each(scored, topics="travel, finanse")
+
+    checked = scored.run("check")
+
+    assert checked.code == 65
+    [line] = [line for line in checked.lines if "source of mail-finanse" in line]
+    assert "no column 'score_finanse'" in line
+    assert "did you mean 'score_finance'?" in line
+
+
+def test_a_pass_reads_the_predictions_once_to_count_and_draw_for_all(scored, openings):
+    scored.run("run-once")
+
+    for_people = len(NAMES)  # what they see is read by each monitor
+    assert len(openings) == 1 + for_people
+    assert rounds_of(scored) == [(name, 1, "closed") for name in NAMES]
+
+
+def test_shared_or_alone_the_same_items_are_drawn_and_samples_overlap(scored, monkeypatch):
+    scored.run("db", "upgrade")
+    shutil.copy("monitor.db", "alone.db")
+    scored.run("run-once")
+    monkeypatch.setattr(shared_scans, "_FEWEST", 100)
+    config = scored.folder / "config.yaml"
+    config.write_text(config.read_text().replace("monitor.db", "alone.db"))
+    scored.run("run-once")
+
+    together, alone = drawn(scored), drawn(scored, "alone.db")
+
+    assert together == alone
+    assert {name: len(items) for name, items in together.items()} == dict.fromkeys(NAMES, 40)
+    assert len(set.union(*together.values())) < 3 * 40
+
+
+def test_a_pass_that_ends_after_one_monitor_loses_nothing_and_draws_nothing_twice(scored):
+    scored.run("db", "upgrade")
+    shutil.copy("monitor.db", "whole.db")
+    scored.run("run-once", "--monitor", "mail-sports")
+    scored.run("run-once")
+    in_two = drawn(scored)
+    shutil.copy("whole.db", "monitor.db")
+
+    scored.run("run-once")
+
+    assert drawn(scored) == in_two
+    assert rounds_of(scored) == [(name, 1, "closed") for name in NAMES]
+
+
+def test_a_monitor_that_fails_keeps_none_of_its_block_from_its_round(scored):
+    each(scored, topics="finanse, travel, sports", labeling="{kind: files}")
+
+    ran = scored.run("run-once")
+
+    assert ran.code == 65
+    assert any("mail-finanse" in line and "score_finanse" in line for line in ran.lines)
+    assert rounds_of(scored) == [
+        ("mail-finanse", 1, "open"),
+        ("mail-sports", 1, "labeling"),
+        ("mail-travel", 1, "labeling"),
+    ]
+
+
+def test_a_monitor_whose_window_is_another_scans_by_itself(scored, openings):
+    early = scored.slot - timedelta(hours=6)
+    each(scored, topics="travel")
+    config = scored.folder / "config.yaml"
+    config.write_text(config.read_text().replace(scored.cron, f"{early.minute} {early.hour} * * *"))
+    scored.run_at(early + timedelta(minutes=1), "run-once")
+    each(scored)
+    openings.clear()
+
+    scored.run("run-once")
+
+    starts = {window.start for window in openings}
+    assert {early, scored.slot - timedelta(days=1)} <= starts
+    assert rounds_of(scored)[-2:] == [("mail-travel", 1, "closed"), ("mail-travel", 2, "closed")]
+    assert {name for name, *_ in rounds_of(scored)} == set(NAMES)
+
+
+def test_a_value_that_is_added_is_a_new_monitor_and_one_that_is_removed_is_told(scored):
+    each(scored, topics="travel, finance", labeling="{kind: files}")
+    scored.run("run-once")
+    each(scored, topics="finance, sports", labeling="{kind: files}")
+
+    scored.run("run-once")
+
+    assert rounds_of(scored) == [(name, 1, "labeling") for name in NAMES]
+    [told] = [line for line in scored.run("status").lines if "mail-travel" in line]
+    assert "not in the config" in told
+
+
+def test_people_are_asked_about_each_monitor_with_keys_of_its_own(scored):
+    each(scored, labeling="{kind: files}")
+
+    scored.run("run-once")
+
+    with closing(sqlite3.connect(scored.folder / "monitor.db")) as connection:
+        keys, items = connection.execute(
+            "select count(distinct key), count(distinct item_id) from tasks"
+        ).fetchone()
+    assert keys == 3 * 40
+    assert items < keys
+
+
+@pytest.fixture
+def classed(bare):
+    bare.predictions(topic=TOPIC, true_topic=TRUE_TOPIC)
+    bare.write("config.yaml", BY_CLASS.format(cron=bare.cron))
+    return bare
+
+
+def test_each_class_is_flagged_where_it_is_predicted_and_true_where_it_is_the_truth(classed):
+    ran = classed.run("run-once")
+
+    assert ran.code == 75  # no MLflow answers
+    with closing(sqlite3.connect(classed.folder / "monitor.db")) as connection:
+        flagged = dict(
+            connection.execute(
+                "select monitors.name, sum(size) from strata join rounds on rounds.id = round_id "
+                "join monitors on monitors.id = monitor_id where flagged group by 1"
+            ).fetchall()
+        )
+        positive = connection.execute(
+            "select distinct monitors.name, cast(substr(label_events.item_id, 2) as int), answer "
+            "from label_events join rounds on rounds.id = round_id "
+            "join monitors on monitors.id = monitor_id"
+        ).fetchall()
+    assert flagged == {"mail-travel": 20, "mail-finance": 20, "mail-other": 160}
+    assert len(positive) == 3 * 40
+    for name, place, value in positive:
+        truth = "other" if place % 7 == 0 else _truth(place)
+        assert (value == "1") == (name == f"mail-{truth}"), (name, place)
+
+
+def _truth(place):
+    if place % 20 == 13:
+        return "travel"
+    return {0: "travel", 1: "finance"}.get(place % 10, "other")
+
+
+def test_a_class_that_the_block_does_not_have_is_refused_by_its_name(classed):
+    classed.predictions(topic=TOPIC.replace("'other'", "'spam'"), true_topic=TRUE_TOPIC)
+
+    ran = classed.run("run-once")
+
+    assert ran.code == 65
+    assert any("mail-travel" in line and "'spam'" in line for line in ran.lines)
+
+
+def test_classes_share_one_reading_and_their_samples(classed, openings):
+    classed.run("run-once")
+
+    assert len(openings) == 1 + 3
+    items = drawn(classed)
+    assert len(set.union(*items.values())) < sum(map(len, items.values()))

@@ -1,0 +1,295 @@
+"""Blocks of monitors in the config: written out as single ones, or refused by line."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from monitor.config.diff import changes, written
+from monitor.config.load import load_config
+from monitor.domain.block import Block
+from monitor.domain.settings import RoundSettings
+from tests.config_texts import read, refusals
+
+EACH = """\
+monitors:
+  - name: mail-{column}
+    for_each: {column: [travel, finance]}
+    source:
+      path: p.parquet
+      columns: {id: id, time: at, score: "score_{column}"}
+      threshold: 0.5
+    schedule: {cron: "0 6 * * MON"}
+    labeling: {kind: page, question: "Is this mail about {column}?"}
+    limits: {precision: 0.8, false_alarm_every: 52}
+"""
+CLASSES = """\
+monitors:
+  - name: mail-{class}
+    classes: {column: topic, values: [travel, finance, other]}
+    source: {path: p.parquet, columns: {id: id, time: at, score: "score_{class}"}}
+    schedule: {cron: "0 6 * * MON"}
+    labeling: {kind: column, path: t.parquet, id: id, value: true_topic, matures: 5d}
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    return partial(read, tmp_path)
+
+
+@pytest.fixture
+def refused(tmp_path):
+    return partial(refusals, tmp_path)
+
+
+def changed(text, before, after):
+    assert text.count(before) == 1, before
+    return text.replace(before, after)
+
+
+def test_each_value_gives_a_monitor_with_the_value_wherever_its_placeholder_stands(load):
+    travel, finance = load(EACH).monitors
+
+    assert (travel.name, finance.name) == ("mail-travel", "mail-finance")
+    assert travel.source.columns.score == "score_travel"
+    assert finance.labeling.question == "Is this mail about finance?"
+    assert finance.block == Block(
+        name="mail", kind="for_each", value="finance", values=("travel", "finance")
+    )
+
+
+def test_the_block_is_kept_with_each_round(load):
+    config = load(EACH)
+
+    settings = config.settings_of(config.monitors[1]).round
+
+    kept = RoundSettings.model_validate_json(settings.model_dump_json())
+    assert kept.block == config.monitors[1].block
+
+
+def test_a_monitor_by_itself_is_of_no_block(load):
+    alone = EACH.split("- name")[1].replace("mail-{column}", "spam").replace("{column}", "spam")
+    alone = alone.replace("    for_each: {column: [travel, finance]}\n", "")
+
+    *_, spam = load(f"{EACH}  - name{alone}".replace("{spam:", "{column:")).monitors
+
+    assert (spam.name, spam.block) == ("spam", None)
+
+
+def test_lists_are_read_side_by_side_and_keep_their_types(load):
+    text = changed(EACH, "[travel, finance]}", "[travel, finance], at: [0.5, 0.7]}")
+
+    travel, finance = load(changed(text, "threshold: 0.5", 'threshold: "{at}"')).monitors
+
+    assert (travel.source.threshold, finance.source.threshold) == (0.5, 0.7)
+
+
+def test_double_braces_are_the_text_and_variables_stay_variables(load):
+    text = changed(EACH, "about {column}?", "{{column}} ${LABELS} {column}?")
+
+    assert load(text).monitors[0].labeling.question == "Is this mail {column} 1200 travel?"
+
+
+def test_a_block_of_classes_flags_each_class_where_it_is_predicted(load):
+    travel, finance, other = load(CLASSES).monitors
+
+    assert travel.source.columns.predicted == "topic"
+    assert (travel.source.positive, travel.source.negative) == ("travel", ("finance", "other"))
+    assert (finance.labeling.positive, finance.labeling.value) == ("finance", "true_topic")
+    assert other.source.columns.score == "score_other"
+    assert other.block == Block(
+        name="mail", kind="classes", value="other", values=("travel", "finance", "other")
+    )
+
+
+def test_classes_that_can_be_no_part_of_a_name_get_one(load):
+    text = changed(CLASSES, "[travel, finance, other]", "{real-estate: Real estate, three: 3}")
+
+    estate, three = load(text).monitors
+
+    assert (estate.name, estate.source.positive) == ("mail-real-estate", "Real estate")
+    assert (three.name, three.source.positive, three.block.value) == ("mail-three", 3, "3")
+
+
+def test_classes_without_a_monitor_are_known_by_negative(load):
+    text = changed(CLASSES, "source: {path", "source: {negative: [spam], path")
+
+    assert load(text).monitors[0].source.negative == ("finance", "other", "spam")
+
+
+def test_a_block_promises_few_false_alarms_as_one(load):
+    config = load(EACH)
+
+    assert config.false_alarm_every(config.monitors[0]) == 104
+    assert sum(config.false_alarms_a_year().values()) == pytest.approx(1)
+
+
+def test_thirty_monitors_keep_the_promise_of_one(load):
+    thirty = ", ".join(f"c{place}" for place in range(30))
+
+    config = load(changed(EACH, "travel, finance", thirty))
+
+    assert len(config.monitors) == 30
+    assert sum(config.false_alarms_a_year().values()) == pytest.approx(1)
+
+
+def test_one_promise_over_the_whole_file_is_shared_once(load):
+    text = changed(EACH, ", false_alarm_every: 52", "")
+
+    config = load(f"false_alarms: {{at_most: 1, per: 52w}}\n{text}")
+
+    assert config.false_alarm_every(config.monitors[0]) == 104
+
+
+REFUSED = {
+    "an empty list": (
+        ("[travel, finance]", "[]"),
+        "3, monitors[mail-{column}].for_each.column: an empty list makes no monitor; name a value "
+        "or more, or remove the block",
+    ),
+    "more values than any table has classes": (
+        ("[travel, finance]", f"[{', '.join(f'c{place}' for place in range(1001))}]"),
+        "3, monitors[mail-{column}].for_each.column: these are 1,001 values, and a block has at "
+        "most 1,000",
+    ),
+    "no list": (
+        ("[travel, finance]", "travel"),
+        "3, monitors[mail-{column}].for_each.column: a list of values is wanted here, such as "
+        "[a, b]",
+    ),
+    "a value twice": (
+        ("[travel, finance]", "[travel, travel]"),
+        "3, monitors[mail-{column}].for_each.column: 'travel' stands there twice; name each value "
+        "once",
+    ),
+    "an unknown placeholder": (
+        ("about {column}?", "about {colum}?"),
+        "9, monitors[mail-{column}].labeling.question: {colum} is no placeholder of this block, "
+        "which has {column}; write {{colum}} for the text",
+    ),
+    "one name for all": (
+        ("mail-{column}", "mail"),
+        "2, monitors[mail].name: all monitors of the block would have this name; write "
+        "mail-{column}",
+    ),
+    "a name that is none": (
+        ("[travel, finance]", "[travel, real estate]"),
+        "3, monitors[mail-{column}].for_each: 'real estate' makes a monitor named 'mail-real "
+        "estate', and a name has 1 to 100 letters, digits, '_', '-' or '.'; use a second list for "
+        "the names: for_each: {column: [...], name: [...]}",
+    ),
+    "used in no setting of the source": (
+        ('"score_{column}"', "score"),
+        "3, monitors[mail-{column}].for_each.column: no setting of source has {column}, so all "
+        "monitors of the block would watch the same; write it there, such as columns: {score: "
+        '"{column}"}',
+    ),
+    "a second list of another length": (
+        ("[travel, finance]}", "[travel, finance], at: [0.5]}"),
+        "3, monitors[mail-{column}].for_each.at: there are 1 for 2 of column; lists are read side "
+        "by side, so give as many",
+    ),
+    "a second list that is not used": (
+        ("[travel, finance]}", "[travel, finance], at: [0.5, 0.7]}"),
+        "3, monitors[mail-{column}].for_each.at: {at} stands in no setting of the block; use it "
+        "or leave it out",
+    ),
+    "braces without quotes": (
+        ("threshold: 0.5", "threshold: {column}"),
+        "7, monitors[mail-{column}].source.threshold: YAML reads braces without quotes as a "
+        "mapping; put {column} in quotes",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "why"), REFUSED.values(), ids=REFUSED)
+def test_a_block_that_no_monitors_can_be_made_of_is_refused_by_its_line(refused, change, why):
+    assert refused(changed(EACH, *change)) == [f"config.yaml:{why}"]
+
+
+REFUSED_CLASSES = {
+    "one class": (
+        ("[travel, finance, other]", "[travel]"),
+        "3, monitors[mail-{class}].classes.values: a classifier has two classes or more; of one "
+        "alone make a plain monitor",
+    ),
+    "no column": (
+        ("column: topic, ", ""),
+        "3, monitors[mail-{class}].classes.column: this setting is missing; such as classes: "
+        "{column: predicted, values: [travel, finance, other]}",
+    ),
+    "a threshold": (
+        ("source: {path", "source: {threshold: 0.5, path"),
+        "4, monitors[mail-{class}].source.threshold: a block of classes needs none: each class is "
+        "flagged where it is the predicted one; leave it out",
+    ),
+    "a predicted column of its own": (
+        ("{id: id, time: at,", "{id: id, time: at, predicted: topic,"),
+        "4, monitors[mail-{class}].source.columns.predicted: a block of classes needs none: "
+        "classes.column is that column; leave it out",
+    ),
+    "for_each as well": (
+        ("    source", "    for_each: {a: [b]}\n    source"),
+        "3, monitors[mail-{class}].classes: a block has for_each or classes, not both; make two "
+        "of it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "why"), REFUSED_CLASSES.values(), ids=REFUSED_CLASSES)
+def test_a_block_of_classes_is_refused_by_its_line(refused, change, why):
+    assert refused(changed(CLASSES, *change)) == [f"config.yaml:{why}"]
+
+
+def test_a_monitor_that_has_the_name_of_one_of_a_block_is_refused(refused):
+    alone = EACH.split("- name")[1].replace("{column}", "travel")
+    alone = alone.replace("    for_each: {column: [travel, finance]}\n", "")
+
+    [found] = refused(f"{EACH}  - name{alone}".replace("{travel:", "{column:"))
+
+    assert found == (
+        "config.yaml:11, monitors[mail-travel].name: line 2 has a monitor of this name already; "
+        "names must differ"
+    )
+
+
+def test_two_blocks_have_two_names(refused):
+    other = CLASSES.removeprefix("monitors:\n")
+
+    [found] = refused(EACH + other)
+
+    assert found == (
+        "config.yaml:11, monitors[mail-{class}].name: the block is called mail, as is the block of "
+        "line 2; give it another name"
+    )
+
+
+def test_what_is_wrong_with_all_monitors_of_a_block_is_told_once(refused):
+    [found] = refused(changed(EACH, "precision: 0.8", "precision: 80"))
+
+    assert found.startswith("config.yaml:10, monitors[mail-travel].limits.precision: 80 is not")
+
+
+def test_a_value_more_or_less_is_a_monitor_more_or_less(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(EACH)
+    before = load_config(path), written(path)
+    path.write_text(changed(EACH, "[travel, finance]", "[finance, sports]"))
+
+    found = changes(before, (load_config(path), written(path)))
+
+    assert (found.added, found.removed, found.changed) == (("mail-sports",), ("mail-travel",), {})
+
+
+def test_another_setting_of_a_block_is_told_of_each_monitor(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(EACH)
+    before = load_config(path), written(path)
+    path.write_text(changed(EACH, "precision: 0.8", "precision: 0.7"))
+
+    found = changes(before, (load_config(path), written(path)))
+
+    line = ("limits.precision: 0.8 -> 0.7",)
+    assert found.changed == {"mail-travel": line, "mail-finance": line}

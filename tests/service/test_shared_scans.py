@@ -1,0 +1,136 @@
+"""A window is read once for the monitors of a block, and never instead of what each would read."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from monitor.config.load import load_config
+from monitor.domain.errors import SourceUnavailable
+from monitor.service import loop
+from monitor.service.runtime import Running
+from monitor.service.shared_scans import SharedScans
+from monitor.service.web.health import Pulse
+from monitor.service.worker_pool import Lanes
+from monitor.sources.duckdb import DuckdbSource
+from monitor.storage import round_store
+from monitor.wiring import build
+from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
+from tests.cli.workplace import Workplace
+
+NAMES = ["mail-travel", "mail-finance", "mail-sports"]
+
+
+@pytest.fixture
+def application(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = Workplace(tmp_path)
+    place.predictions(**SCORES, **TRUTHS)
+    text = EACH.format(
+        topics="travel, finance, sports", cron=place.cron, labeling="{kind: files, deadline: 1d}"
+    )
+    place.write("config.yaml", text)
+    place.run("db", "upgrade")
+    application = build(load_config(tmp_path / "config.yaml"))
+    yield application
+    application.database.close()
+
+
+@pytest.fixture
+def readings(monkeypatch):
+    """The sources of each shared reading."""
+    found = []
+    read_for = DuckdbSource.read_for
+
+    def noted(source, sources, window, seed):
+        found.append(len(sources))
+        return read_for(source, sources, window, seed)
+
+    monkeypatch.setattr(DuckdbSource, "read_for", noted)
+    return found
+
+
+def states(application):
+    with application.database.read() as connection:
+        return {
+            round_.monitor: (round_.number, str(round_.state))
+            for round_ in round_store.find_rounds(connection)
+        }
+
+
+ALL_OUT = dict.fromkeys(NAMES, (1, "labeling"))
+
+
+def test_the_first_monitor_that_is_looked_at_reads_for_all(application, readings):
+    scans = SharedScans(application.monitors)
+
+    errors = loop.advance_all(application.monitors, scans.shared)
+
+    assert (errors, readings) == ({}, [3])
+    assert states(application) == ALL_OUT
+    assert all(context.source.copied is None for context in application.monitors)
+
+
+def test_where_nothing_is_due_nothing_is_read(application, readings):
+    loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
+
+    loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
+
+    assert readings == [3]
+
+
+def test_a_reading_that_fails_leaves_each_monitor_to_its_own(application, monkeypatch):
+    def fails(*_):
+        message = "the disk does not answer"
+        raise SourceUnavailable(message)
+
+    monkeypatch.setattr(DuckdbSource, "read_for", fails)
+
+    errors = loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
+
+    assert (errors, states(application)) == ({}, ALL_OUT)
+
+
+def test_a_bug_in_the_reading_stops_no_monitor(application, monkeypatch):
+    monkeypatch.setattr(DuckdbSource, "read_for", None)
+
+    errors = loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
+
+    assert (errors, states(application)) == ({}, ALL_OUT)
+
+
+def test_a_monitor_alone_reads_for_itself(application, readings):
+    alone = application.monitors[:1]
+
+    loop.advance_all(alone, SharedScans(alone).shared)
+
+    assert readings == []
+    assert states(application) == {NAMES[0]: (1, "labeling")}
+
+
+def test_lanes_wait_for_the_one_reading(application, readings):
+    running = Running(application, None, Pulse("rounds"))
+    lanes = Lanes(running, loop.advance, stop=threading.Event(), news=threading.Event())
+
+    lanes.tick()
+    lanes._pool.shutdown(wait=True)  # as `close` does, but for looks that wait
+
+    assert readings == [3]
+    assert states(application) == ALL_OUT
+
+
+def test_monitors_in_many_threads_draw_from_one_reading(application, readings):
+    scans = SharedScans(application.monitors)
+
+    def look(context):
+        with scans.shared(context):
+            return loop.advance(context)
+
+    with ThreadPoolExecutor(3) as pool:
+        errors = [*pool.map(look, application.monitors)]
+
+    assert (errors, readings) == ([None] * 3, [3])
+    assert states(application) == ALL_OUT
+    assert all(context.source.copied is None for context in application.monitors)
