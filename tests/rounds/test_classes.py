@@ -17,6 +17,7 @@ from monitor.domain.state import RoundState
 from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.classes import publish_classes
 from monitor.storage import round_store
+from tests.rounds.restatements import file_with, restate
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 
 CLASSES = ("travel", "finance", "news")
@@ -308,3 +309,15 @@ def test_a_monitor_of_no_block_of_classes_reports_nothing(database):
 
     assert scene.rows(REPORTS) == []
     assert class_overviews(database, [scene.context.settings]) == []
+
+
+def test_a_restated_round_gives_the_block_a_new_report(block):
+    block.play()
+    scene = block["finance"]
+    scene.now += timedelta(days=200)  # late labels are over
+
+    restate(scene, 1, read_file=file_with(scene, Answer.POSITIVE))
+
+    first, second = block.reports
+    assert second.version > first.version
+    assert second.average("micro", "precision").point > first.average("micro", "precision").point
