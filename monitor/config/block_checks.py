@@ -28,7 +28,7 @@ def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlo
         way: Way = ("monitors", place)
         _check_placeholders(tree, way, monitor, block)
         if block.kind == CLASSES:
-            _check_class_settings(tree, way)
+            _check_class_settings(tree, way, block)
         name = monitor.get("name")
         if isinstance(name, str) and block.placeholder in placeholders_in(name):
             _check_names_of(tree, way, name, block)
@@ -38,9 +38,9 @@ def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlo
                 other = f"the block of line {line}" if names[own] != place else "a monitor"
                 message = f"the block is called {own}, as is {other}; give it another name"
                 tree.refuse((*way, "name"), message)
-        elif isinstance(name, str):
-            example = f"{name}-{{{block.placeholder}}}"
-            message = f"all monitors of the block would have this name; write {example}"
+        else:
+            example = f"{'mail' if name is None else text_of(name)}-{{{block.placeholder}}}"
+            message = f"all monitors of the block would have one name; write {example}"
             tree.refuse((*way, "name"), message)
 
 
@@ -60,6 +60,9 @@ def _check_placeholders(
             tree.refuse((*way, *path), message)
         if value in [{name: None} for name in known]:
             message = f"YAML reads braces without quotes as a mapping; put {listed} in quotes"
+            tree.refuse((*way, *path), message)
+        if path and placeholders_in(path[-1] if isinstance(path[-1], str) else None):
+            message = "placeholders stand in values, not in names of settings; write the name out"
             tree.refuse((*way, *path), message)
     _check_use(tree, way, monitor, block, used)
 
@@ -81,16 +84,21 @@ def _check_use(
             tree.refuse((*way, FOR_EACH, name), message)
 
 
-def _check_class_settings(tree: Tree, way: Way) -> None:
+def _check_class_settings(tree: Tree, way: Way, block: AskedBlock) -> None:
     """Refuse settings that the class decides."""
-    given = {
+    own = (*way, "source", "negative")
+    given = [value for _, value in leaves(tree.at(own)) if isinstance(value, str | int | float)]
+    others = {text_of(value) for value in given}
+    for both in sorted(others & {text_of(value) for value in block.values}):
+        tree.refuse(own, f"{both!r} is among classes.values, each of which has its monitor")
+    decided = {
         ("source", "threshold"): "each class is flagged where it is the predicted one",
         ("source", "positive"): "each monitor's is its own class",
         ("source", "columns", "predicted"): "classes.column is that column",
         ("labeling", "positive"): "each monitor's is its own class",
         ("labeling", "negative"): "every other class is",
     }
-    for path, why in given.items():
+    for path, why in decided.items():
         if (*way, *path) in tree.lines:
             tree.refuse((*way, *path), f"a block of classes needs none: {why}; leave it out")
 

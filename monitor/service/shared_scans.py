@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError
 from monitor.domain.ports import SharesScans
 
@@ -89,8 +90,10 @@ def _read(contexts: Sequence[MonitorContext]) -> None:
         for context in contexts
         if asked[context.settings.name] == scan and isinstance(context.source, SharesScans)
     ]
+    source = sources[0]
     try:
-        sources[0].read_for(sources, scan.window, scan.seed)
+        with outside("read_for"):
+            source.read_for(sources, scan.window, scan.seed)
     except MonitorError as error:  # each meets it again by itself, where it is shown
         log.info("window not shared", monitors=readers, reason=str(error))
     except Exception:

@@ -171,8 +171,12 @@ REFUSED = {
     ),
     "one name for all": (
         ("mail-{column}", "mail"),
-        "2, monitors[mail].name: all monitors of the block would have this name; write "
+        "2, monitors[mail].name: all monitors of the block would have one name; write "
         "mail-{column}",
+    ),
+    "no name": (
+        ("- name: mail-{column}\n    for", "- for"),
+        "2, monitors[0].name: all monitors of the block would have one name; write mail-{column}",
     ),
     "a name that is none": (
         ("[travel, finance]", "[travel, real estate]"),
@@ -195,6 +199,11 @@ REFUSED = {
         ("[travel, finance]}", "[travel, finance], at: [0.5, 0.7]}"),
         "3, monitors[mail-{column}].for_each.at: {at} stands in no setting of the block; use it "
         "or leave it out",
+    ),
+    "a placeholder in a name of a setting": (
+        ("      threshold: 0.5", '      threshold: 0.5\n      where: {"is_{column}": 1}'),
+        "8, monitors[mail-{column}].source.where.is_{column}: placeholders stand in values, not in "
+        "names of settings; write the name out",
     ),
     "braces without quotes": (
         ("threshold: 0.5", "threshold: {column}"),
@@ -224,6 +233,11 @@ REFUSED_CLASSES = {
         ("source: {path", "source: {threshold: 0.5, path"),
         "4, monitors[mail-{class}].source.threshold: a block of classes needs none: each class is "
         "flagged where it is the predicted one; leave it out",
+    ),
+    "a class that is negative as well": (
+        ("source: {path", "source: {negative: [spam, travel], path"),
+        "4, monitors[mail-{class}].source.negative: 'travel' is among classes.values, each of "
+        "which has its monitor",
     ),
     "a predicted column of its own": (
         ("{id: id, time: at,", "{id: id, time: at, predicted: topic,"),

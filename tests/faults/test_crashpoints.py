@@ -13,7 +13,7 @@ CALLS = {
     "engine": {"connect", "begin", "raw_connection"},
     "handler": {"deliver", "keep"},
     "labeler": {"send", "collect", "close", "forget"},
-    "source": {"scan", "count", "show"},
+    "source": {"scan", "count", "show", "read_for"},
 }
 CHANGE_NOTHING = {
     ("storage/database.py", "read"),
