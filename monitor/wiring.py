@@ -172,6 +172,7 @@ def _context(
         runs=MlflowRuns(config.mlflow, config.folder),
         aliases=aliases,
         labelers=partial(_labelers, monitor.labeling, labeler, make),
+        class_monitors=config.class_monitors(monitor),
     )
 
 

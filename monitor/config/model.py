@@ -27,6 +27,7 @@ from pydantic import (
 )
 
 from monitor.config.adapters import LABELERS, SOURCES
+from monitor.config.asked_blocks import CLASSES
 from monitor.config.block_checks import NAME
 from monitor.config.pages import PagesSettings, takes_passwords
 from monitor.config.web import WebSettings
@@ -404,6 +405,18 @@ class Config(Settings):
         for monitor, block in zip(self.monitors, blocks, strict=True):
             monitor._block = block
         return self
+
+    def class_monitors(self, monitor: MonitorConfig) -> dict[str, str]:
+        """Name the monitor of each class of a monitor's block; empty if it is of none."""
+        mine = monitor.block
+        if mine is None or mine.kind != CLASSES:
+            return {}
+        blocks = ((each.name, each.block) for each in self.monitors)
+        return {
+            block.value: name
+            for name, block in blocks
+            if block is not None and (block.kind, block.name) == (mine.kind, mine.name)
+        }
 
     def monitor(self, name: str) -> MonitorConfig:
         """Find a monitor by name.

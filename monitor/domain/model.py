@@ -322,6 +322,7 @@ class EffectKind(StrEnum):
     ROUND_RUN = "round_run"
     FLEET_POINT = "fleet_point"
     MODEL_TAGS = "model_tags"
+    CLASS_AVERAGES = "class_averages"
     NOTICE = "notice"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.rounds.grace import Tries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -35,7 +35,8 @@ class MonitorContext:
     ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
     ``labeler`` is that of every round. ``tries`` remembers looks in vain. ``runs`` shows the
     rounds that MLflow has, should the store have forgotten some;
-    ``aliases`` looks up which version of a model an alias names.
+    ``aliases`` looks up which version of a model an alias names. ``class_monitors`` has, where the
+    monitor is one of a block of classes, the name of each class's monitor.
     """
 
     settings: MonitorSettings
@@ -48,6 +49,7 @@ class MonitorContext:
     tries: Tries = field(default_factory=Tries)
     runs: RoundRuns | None = None
     aliases: Aliases | None = None
+    class_monitors: Mapping[str, str] = field(default_factory=dict)
 
     def labelers_of(self, settings: RoundSettings) -> tuple[Labeler, ...]:
         """Labelers of a round: the one it was opened with, and others its answers may come by."""

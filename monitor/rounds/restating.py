@@ -27,6 +27,7 @@ from monitor.presentation.restatements import (
 from monitor.presentation.round_page import no_round_text
 from monitor.rounds import publish
 from monitor.rounds.claims import renewed
+from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
 from monitor.rounds.estimation.restated import Restatement
 from monitor.rounds.labels.second_annotator import without_same_person
@@ -109,6 +110,7 @@ def restate(context: MonitorContext, asked: Asked, *, dry_run: bool = False) -> 
     for of_history in _by_history(rounds):
         restated += _restate_history(context, asked, of_history, changed.events, dry_run=dry_run)
     if restated and not dry_run:
+        publish_classes(context, sorted({each.round.slot for each in restated}))
         numbers = [each.round.number for each in restated if each.own]
         log.info("rounds restated", monitor=context.settings.name, rounds=numbers, by=asked.by)
     return Outcome(restated, changed.refused)

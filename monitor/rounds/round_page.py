@@ -15,6 +15,7 @@ from monitor.presentation.round_page import (
     no_round_text,
     no_version_text,
 )
+from monitor.rounds.class_overview import report_beside
 from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.rounds.reporting.strata import band_rows
@@ -58,6 +59,7 @@ def read_page(
     estimates = estimate_store.read_estimates(connection, round_.id, version)
     report = report_store.read_report(connection, round_.id, version)
     restated = read_restated_rows(connection, {round_.id}).get(round_.id, [])
+    of_classes = report_beside(connection, round_)
     return {
         "monitor": monitor,
         "round": round_.number,
@@ -86,6 +88,7 @@ def read_page(
         ),
         "cause": report.get("cause"),
         "challenger": report.get("challenger"),
+        "classes": of_classes and of_classes.model_dump(),
         "notices": report.get("notices", []),
         "bad_rows": _issues(issues, are_bad=True),
         "notes": _issues(issues, are_bad=False),

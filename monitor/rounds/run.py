@@ -22,6 +22,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
 from monitor.rounds import publish
 from monitor.rounds.claims import renewed
+from monitor.rounds.classes import publish_classes, publish_newest
 from monitor.rounds.closing import go_on, read_stand, retried
 from monitor.rounds.labels.collect import collect, retire, send
 from monitor.rounds.labels.places import Asked, ask
@@ -62,6 +63,7 @@ def run(context: MonitorContext) -> None:
     obstacles = _advance(context, [this_round for this_round in rounds if this_round not in left])
     for round_ in left:
         obstacles += _advance(context, [round_])
+    obstacles.append(_error_of(partial(publish_newest, context)))
     _raise_gravest(obstacles)
 
 
@@ -288,6 +290,13 @@ def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], Non
     finally:
         with context.database.write() as connection:
             round_claims.release_round(connection, claim)
+    _publish_its_classes(context, round_id)
+
+
+def _publish_its_classes(context: MonitorContext, round_id: int) -> None:
+    """Publish the averages of a round's block, if all rounds of its window have ended."""
+    if context.class_monitors:
+        publish_classes(context, [_read(context, round_id).slot])
 
 
 def _note_obstacle(context: MonitorContext, round_id: int, claim: Claim, obstacle: str) -> None:

@@ -96,6 +96,12 @@ from monitor.stats.drift.shift import (
     population_stability_index,
     window_distances,
 )
+from monitor.stats.estimation.class_averages import (
+    ClassAverage,
+    ClassAverages,
+    ClassSample,
+    class_averages,
+)
 from monitor.stats.estimation.missing import missing_bounds, point_range
 from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
 from monitor.stats.estimation.posterior import Basis, MetricEstimate, estimate, estimates
@@ -149,6 +155,9 @@ __all__ = [
     "BetaMixture",
     "BudgetShort",
     "ClassAudits",
+    "ClassAverage",
+    "ClassAverages",
+    "ClassSample",
     "Comparison",
     "Contradiction",
     "CorrectedDraws",
@@ -216,6 +225,7 @@ __all__ = [
     "band_of",
     "change_probability",
     "check_testable",
+    "class_averages",
     "cohen_kappa",
     "compare",
     "compare_threshold",

@@ -55,8 +55,8 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
     which comes last.
     """
     parts = [
-        _cell(verdict_sentence(report)),
-        f"**What to do:** {_cell(' '.join(to_do_sentences(report)))}",
+        escaped(verdict_sentence(report)),
+        f"**What to do:** {escaped(' '.join(to_do_sentences(report)))}",
         *_restated(report),
         *_alerts(report),
         *_concerns(report),
@@ -106,7 +106,7 @@ def verdict(report: RoundReport) -> str:
 
 def sentence(report: RoundReport) -> str:
     """Write the sentence of the round as Markdown."""
-    return _cell(report.sentence)
+    return escaped(report.sentence)
 
 
 def _as_many(parts: list[str], room: int) -> str:
@@ -127,7 +127,7 @@ def _short(report: RoundReport, metric: str, limit: float | None = None) -> str:
     return f"{name} {point:.{2 if limit is None or round(point, 2) != limit else 3}f}"
 
 
-def _cell(text: str) -> str:
+def escaped(text: str) -> str:
     """Keep text from ending a table cell or starting markup of its own, such as a link.
 
     MLflow's page also makes links of bare addresses and of ``@names``.
@@ -135,7 +135,7 @@ def _cell(text: str) -> str:
     return _MARKUP.sub(lambda match: f"\\{match[0]}", " ".join(text.split()))
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
+def table_text(head: list[str], rows: list[list[str]]) -> str:
     """Write a table; MLflow's page sets cells edge to edge and ignores alignment, hence _GAP."""
     if not rows:
         return ""
@@ -149,7 +149,7 @@ def _restated(report: RoundReport) -> list[str]:
     last = report.restated[-_MOST_RESTATED:]
     earlier = len(report.restated) - len(last)
     return [
-        *(f"**Version {row.version}:** {_cell(restated_text(row))}." for row in last),
+        *(f"**Version {row.version}:** {escaped(restated_text(row))}." for row in last),
         *([f"{earlier} earlier restatements are in report.json."] if earlier else []),
     ]
 
@@ -175,11 +175,11 @@ def _at(row: AlertRow) -> str:
 
 
 def _concerns(report: RoundReport) -> list[str]:
-    return [f"**Needs a look:** {_cell(sentence)}." for sentence in report.concerns]
+    return [f"**Needs a look:** {escaped(sentence)}." for sentence in report.concerns]
 
 
 def _notices(report: RoundReport) -> list[str]:
-    return [f"**Notice, {row.kind}:** {_cell(row.sentence)}." for row in report.notices]
+    return [f"**Notice, {row.kind}:** {escaped(row.sentence)}." for row in report.notices]
 
 
 def _cause(report: RoundReport) -> list[str]:
@@ -188,20 +188,20 @@ def _cause(report: RoundReport) -> list[str]:
     causes = [alert_cause(alert, report) for alert in firing]
     if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
         causes.append(report.cause.sentence)
-    told = " ".join(f"{capital(_cell(cause))}." for cause in dict.fromkeys(causes) if cause)
+    told = " ".join(f"{capital(escaped(cause))}." for cause in dict.fromkeys(causes) if cause)
     return [f"**Against earlier rounds:** {told}"] if told else []
 
 
 def _challenger(report: RoundReport) -> list[str]:
     sentence = sentence_of(report)
-    return [] if sentence is None else [f"**Compared:** {_cell(sentence)}."]
+    return [] if sentence is None else [f"**Compared:** {escaped(sentence)}."]
 
 
 def _challenger_table(report: RoundReport) -> list[str]:
     found = table_of(report)
     if found is None:
         return []
-    return [f"Challenger, {found.title}: {ONE_LOOK}.", _table(found.head, found.rows)]
+    return [f"Challenger, {found.title}: {ONE_LOOK}.", table_text(found.head, found.rows)]
 
 
 def _learning(report: RoundReport) -> list[str]:
@@ -223,14 +223,14 @@ def _estimates_table(report: RoundReport) -> str:
         ]
         for metric in headline_metrics(report)
     ]
-    return _table(["metric", *(HEADS[basis] for basis, _ in BASES), "limit"], rows)
+    return table_text(["metric", *(HEADS[basis] for basis, _ in BASES), "limit"], rows)
 
 
 def _estimate(row: EstimateRow | None) -> str:
     if row is None:
         return "–"  # noqa: RUF001  a dash for "nothing here"
     if row.point is None or row.low is None or row.high is None:
-        return f"{NOT_ESTIMABLE}: {_cell(row.reason or 'too few labels')}"
+        return f"{NOT_ESTIMABLE}: {escaped(row.reason or 'too few labels')}"
     return f"**{row.point:.3f}** {range_text(row.low, row.high)}"
 
 
@@ -305,8 +305,8 @@ def _segment_table(rows: list[SegmentRow], *, most: int) -> str:
     for row in rows:
         by_value.setdefault(row.value, []).append(row)
     shown = list(by_value.items())[:most]
-    table = _table(
-        [_cell(rows[0].segment), "size", "labeled", *(row.metric for row in shown[0][1])],
+    table = table_text(
+        [escaped(rows[0].segment), "size", "labeled", *(row.metric for row in shown[0][1])],
         [cells for value, of_value in shown for cells in _segment_cells(value, of_value)],
     )
     left = len(by_value) - len(shown)
@@ -316,7 +316,7 @@ def _segment_table(rows: list[SegmentRow], *, most: int) -> str:
 def _segment_cells(value: str, rows: list[SegmentRow]) -> list[list[str]]:
     """Write a line of a segment, and one of its own labels alone where the round kept them."""
     counts = (f"{rows[0].size:,}", f"{rows[0].labeled:,}")
-    lines = [[_cell(value[:_LONGEST_VALUE]), *counts, *map(interval_text, rows)]]
+    lines = [[escaped(value[:_LONGEST_VALUE]), *counts, *map(interval_text, rows)]]
     if any(row.alone.point is not None for row in rows):
         lines.append([OWN_LABELS, "", "", *(interval_text(row.alone) for row in rows)])
     return lines
@@ -326,14 +326,14 @@ def _strata_table(report: RoundReport) -> str:
     head = ["stratum", "scores", "size", "wanted", "labeled", "positive", "cannot tell"]
     rows = [
         [
-            _cell(row.stratum),
+            escaped(row.stratum),
             score_range_text(row.low, row.high),
             *(f"{value:,}" for value in (row.size, row.planned, row.labeled)),
             *(f"{value:,}" for value in (row.positive, row.declined)),
         ]
         for row in report.strata[:_MOST_STRATA]
     ]
-    parts = ["**Labels by stratum:**", _table(head, rows)] if rows else []
+    parts = ["**Labels by stratum:**", table_text(head, rows)] if rows else []
     left = len(report.strata) - _MOST_STRATA
     if left > 0:
         parts.append(f"{left} more strata are in counts.json.")
@@ -357,7 +357,7 @@ def _facts(report: RoundReport) -> str:
         why = "its second wave never went out" if short else "the deadline came before all answers"
         facts.append(f"partial: {why}")
     if report.bad_rows:
-        counted = ", ".join(f"{_cell(why)} {n:,}" for why, n in report.bad_rows.items())
+        counted = ", ".join(f"{escaped(why)} {n:,}" for why, n in report.bad_rows.items())
         facts.append(f"rows left out: {counted}")
     if report.version > 1:
         newest = report.restated[-1].version if report.restated else None

@@ -11,12 +11,16 @@ from urllib.parse import quote
 import structlog
 from pydantic import AfterValidator, Field
 
+from monitor.domain.class_report import ClassReport
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.receipts import untagged
 from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
 from monitor.tracking import values
+from monitor.tracking.classes import key_of as classes_key
+from monitor.tracking.classes import new_run as new_classes_run
+from monitor.tracking.classes import write_classes
 from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
 from monitor.tracking.describe import as_far_as_fits, describe, verdict
 from monitor.tracking.experiments import (
@@ -116,8 +120,10 @@ class MlflowHandler:
         DeliveryFailed
             If MLflow did not take it, or may not have taken it.
         """
-        report = RoundReport.model_validate(dict(effect.payload))
         digest = values.digest(effect.payload)
+        if effect.kind is EffectKind.CLASS_AVERAGES:
+            return self._class_averages(effect, digest)
+        report = RoundReport.model_validate(dict(effect.payload))
         asked = self._asked(effect.kind, report)
         try:
             with self._connection.open(asked) as client:
@@ -197,6 +203,23 @@ class MlflowHandler:
                 add_views(client, experiment, fleet_views() | charts_of(report.monitor))
 
         return _write_once(client, experiment.id, key, _new_run(report.monitor, report), write)
+
+    def _class_averages(self, effect: Effect, digest: str) -> str:
+        """Write what a block of classes says of a window into its run in the fleet's experiment."""
+        report = ClassReport.model_validate(dict(effect.payload))
+        with self._connection.open(f"experiment '{self._prefix}'") as client:
+            experiment = self._experiment(client, self._prefix)
+
+            def write(run: Run) -> None:
+                write_classes(client, run, report, digest, has_failed=effect.has_failed)
+
+            try:
+                return _write_once(
+                    client, experiment.id, classes_key(report), new_classes_run(report), write
+                )
+            except DeliveryFailed:
+                self._experiments.clear()  # it may be gone
+                raise
 
     def _experiment(self, client: MlflowClient, name: str) -> Experiment:
         if name not in self._experiments:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.report import EvidenceRow, RoundReport
+    from monitor.presentation.numbers import Estimate
 
 FIRST = ("precision", "recall")
 BASES = (("round", "window"), ("pooled", "rate"))
@@ -226,8 +227,12 @@ def _figure(report: RoundReport, metric: str) -> str | None:
 
 
 def _short_interval(report: RoundReport, metric: str) -> str:
-    """Write the best estimate and its interval in the room of a column: ``.83 .79-.87``."""
-    row = best_row(report, metric)
+    """Write the best estimate and its interval in the room of a column."""
+    return short_interval(best_row(report, metric))
+
+
+def short_interval(row: Estimate | None) -> str:
+    """Write an estimate and its interval in the room of a column: ``.83 .79-.87``."""
     if row is None or row.point is None or row.low is None or row.high is None:
         return NOT_ESTIMABLE
     return f"{_short(row.point)} {_short(row.low)}-{_short(row.high)}"

@@ -20,6 +20,10 @@ from monitor.cli.views.printing import say, say_json, say_table
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.domain.settings import MonitorSettings
+    from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.storage.alert_store import Alert
     from monitor.wiring import Application
@@ -56,11 +60,12 @@ def status(
             with_links(overview, application.link)
             for overview in overviews(application.database, asked, application.clock())
         ]
+        blocks = _blocks(application, asked)
         gone = [] if monitor is not None else _not_in_the_config(application)
     if json:
-        say_json(status_json(found, gone, application.config))
+        say_json(status_json(found, blocks, gone, application.config))
     else:
-        say_status(found, gone, _promises(application) if monitor is None else [])
+        say_status(found, blocks, gone, _promises(application) if monitor is None else [])
 
 
 def rounds(
@@ -211,6 +216,17 @@ def _promises(application: Application) -> list[str]:
 
     config = application.config
     return promise_lines(config) if len(config.false_alarms_a_year()) > 1 else []
+
+
+def _blocks(application: Application, asked: Sequence[MonitorSettings]) -> list[ClassOverview]:
+    """Read how the blocks of classes stand that these monitors belong to."""
+    from monitor.rounds.class_overview import class_overviews
+
+    names = {each.round.block.name for each in asked if each.round.block is not None}
+    if not names:
+        return []
+    every = [context.settings for context in application.monitors]
+    return [each for each in class_overviews(application.database, every) if each.block in names]
 
 
 def _not_in_the_config(application: Application) -> list[RemovedMonitor]:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
 from monitor.cli.views.printing import say, say_block, say_table
+from monitor.domain.class_report import ClassReport
 from monitor.domain.report import SegmentRow
 from monitor.presentation.challenger import challenger_lines, challenger_tables
+from monitor.presentation.classes import report_lines
 from monitor.presentation.round_page import (
     cause_lines,
     challenger_of,
@@ -45,6 +47,7 @@ def say_round(page: dict[str, Any]) -> None:
         for line in lines:
             say(line, indent="  ")
     _say_challenger(page)
+    _say_classes(page)
     say_block(cause_lines(page))
     say_block(evidence_lines(page))
     say_block(notice_lines(page))
@@ -61,6 +64,12 @@ def _say_challenger(page: dict[str, Any]) -> None:
         say(f"challenger {challenger.name}, {title}", indent="  ")
         say_table(head, rows)
     say_block(challenger_lines(challenger))
+
+
+def _say_classes(page: dict[str, Any]) -> None:
+    if page["classes"] is not None:
+        say()
+        say_block(report_lines(ClassReport(**page["classes"])))
 
 
 def _say_events(events: Iterable[dict[str, Any]]) -> None:

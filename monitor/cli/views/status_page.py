@@ -9,6 +9,7 @@ from monitor.cli.views.printing import painted, say, say_block
 from monitor.domain.report import Status
 from monitor.hooks.texts import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
+from monitor.presentation.classes import block_lines
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
 from monitor.presentation.numbers import interval_text
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from monitor.config.model import Config
     from monitor.domain.report import EstimateRow
     from monitor.hooks.links import Link
+    from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
     from monitor.storage.alert_store import Alert
@@ -39,26 +41,45 @@ COLOURS = {
 
 
 def status_json(
-    monitors: Sequence[Overview], gone: Sequence[RemovedMonitor], config: Config
+    monitors: Sequence[Overview],
+    blocks: Sequence[ClassOverview],
+    gone: Sequence[RemovedMonitor],
+    config: Config,
 ) -> dict[str, Any]:
     """Return the whole page for programs."""
     return {
         "monitors": [overview_json(monitor) for monitor in monitors],
+        "classes": [_block_json(block) for block in blocks],
         "left_behind": [left_behind_json(monitor) for monitor in gone],
         "false_alarms_a_year": sum(config.false_alarms_a_year().values()),
     }
 
 
 def say_status(
-    monitors: Sequence[Overview], gone: Sequence[RemovedMonitor], promises: Sequence[str]
+    monitors: Sequence[Overview],
+    blocks: Sequence[ClassOverview],
+    gone: Sequence[RemovedMonitor],
+    promises: Sequence[str],
 ) -> None:
-    """Print the page: each monitor, what is left of removed ones, and what all promise together."""
+    """Print the page: each monitor, the blocks of classes, what is left of removed monitors.
+
+    Then what all promise together.
+    """
     for place, monitor in enumerate(monitors):
         if place:
             say()
         say_overview(monitor)
+    for block in blocks:
+        say()
+        for line in block_lines(block):
+            say(line, indent="  ")
     say_block(f"warning: {left.sentence}" for left in gone)
     say_block(promises)
+
+
+def _block_json(block: ClassOverview) -> dict[str, Any]:
+    plain = asdict(block)
+    return {**plain, "report": None if block.report is None else block.report.model_dump()}
 
 
 def overview_json(overview: Overview) -> dict[str, Any]:

@@ -7,10 +7,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from monitor.domain.class_report import ClassReport
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import SegmentRow, Status
 from monitor.domain.settings import MonitorSettings
 from monitor.presentation import round_page as lines
+from monitor.presentation.classes import block_lines, report_lines
 from monitor.presentation.numbers import minute_text, plural
 from monitor.presentation.segments import segment_tables
 from monitor.report.figures import metric_svg
@@ -67,6 +69,7 @@ def first_page(board: FromBoard, visit: Visitor) -> Response:
         counted=_counted([card.status for card in cards]),
         cards=gravest_first(cards),
         removed=[one.sentence for one in fleet.removed],
+        blocks=[block_lines(block) for block in fleet.blocks],
     )
 
 
@@ -134,6 +137,7 @@ def round_page(
         segments=segment_tables([SegmentRow(**row) for row in page["segments"]]),
         challenger=challenger_part(page),
         evidence=lines.evidence_lines(page),
+        classes=[] if page["classes"] is None else report_lines(ClassReport(**page["classes"])),
         remarks=[*lines.cause_lines(page), *lines.notice_lines(page)],
         events=event_table(page),
     )

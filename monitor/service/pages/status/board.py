@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.state import RoundState
+from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.listing import listed
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.reporting.timeline import read_timeline
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Clock
     from monitor.domain.report import RoundReport, TimelinePoint
     from monitor.domain.settings import MonitorSettings
+    from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.listing import Listed
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
@@ -31,11 +33,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """All monitors at one moment, and what is left of those that the config does not have."""
+    """All monitors at one moment, and what is left of those that the config does not have.
+
+    ``blocks`` are those of classes.
+    """
 
     now: datetime
     monitors: list[tuple[MonitorSettings, Overview]]
     removed: list[RemovedMonitor]
+    blocks: list[ClassOverview]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,8 @@ class Board:
         found = overviews(self.database, monitors, now)
         with self.database.read() as connection:
             removed = removed_monitors(connection, [one.name for one in monitors])
-        return Fleet(now, list(zip(monitors, found, strict=True)), removed)
+        blocks = class_overviews(self.database, monitors)
+        return Fleet(now, list(zip(monitors, found, strict=True)), removed, blocks)
 
     def monitor(self, settings: MonitorSettings, last: int | None) -> OneMonitor:
         """Read one monitor, and the last of its rounds, or all."""

@@ -1,0 +1,76 @@
+"""What the monitors of a block of classes say together of one window: the payload of an effect."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from monitor.domain.payload import Report
+
+
+class ClassRow(Report):
+    """One class: its monitor, and its round of the window.
+
+    ``round`` is None where the monitor has none. ``flagged`` counts the items predicted to be of
+    the class and ``labeled`` the labels of its round. ``missing`` says why the class has no
+    estimate; None where it has one.
+    """
+
+    value: str
+    monitor: str | None
+    round: int | None
+    flagged: int | None = None
+    labeled: int | None = None
+    missing: str | None = None
+
+
+class AverageRow(Report):
+    """Precision or recall over all classes: ``macro`` or ``micro``.
+
+    ``classes`` have a value of their own, ``left_out`` have none, and what is known of those in
+    ``few_labels`` rests on few labels. ``reason`` says why there is no point.
+    """
+
+    average: str
+    metric: str
+    point: float | None
+    low: float | None
+    high: float | None
+    classes: int
+    left_out: tuple[str, ...] = ()
+    few_labels: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+class ClassReport(Report):
+    """Precision and recall over the classes of a block, of one window and one state of its labels.
+
+    ``averages`` is empty where a class is missing. ``round`` is the highest number of the rounds,
+    ``version`` grows with every change of one of them. ``labels`` are those of all rounds,
+    ``items`` the different items among them. ``state`` is a digest of the rounds and labels that
+    it rests on.
+    """
+
+    store_id: str
+    block: str
+    slot: datetime
+    window_start: datetime
+    window_end: datetime
+    round: int
+    version: int
+    state: str
+    level: float
+    classes: tuple[ClassRow, ...]
+    averages: tuple[AverageRow, ...]
+    labels: int = 0
+    items: int = 0
+
+    @property
+    def missing(self) -> tuple[ClassRow, ...]:
+        """The classes without an estimate."""
+        return tuple(row for row in self.classes if row.missing is not None)
+
+    def average(self, average: str, metric: str) -> AverageRow | None:
+        """Find one of the averages."""
+        return next(
+            (row for row in self.averages if (row.average, row.metric) == (average, metric)), None
+        )

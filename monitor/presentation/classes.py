@@ -1,0 +1,137 @@
+"""Precision and recall over the classes of a block in words, without a full stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from monitor.presentation.numbers import interval_text, minute_text, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
+
+_NAMED = 5
+"""Classes that a line names; of more it says how many there are."""
+
+_LACKING = {
+    "precision": "nothing was predicted as",
+    "recall": "no item is known of",
+}
+
+
+def ended_text(number: int, state: str, reason: str | None) -> str:
+    """Say why a round of a class has no estimate.
+
+    >>> ended_text(3, "abandoned", "no label came")
+    'round 3 was abandoned: no label came'
+    """
+    return f"round {number} was {state}: {reason or 'no reason was kept'}"
+
+
+NO_ROUND = "its monitor has no round for this window"
+NO_MONITOR = "no monitor of the config has this class"
+
+
+class Block(Protocol):
+    """How a block of classes stands."""
+
+    @property
+    def block(self) -> str:
+        """Its name."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes that it has now."""
+
+    @property
+    def report(self) -> ClassReport | None:
+        """What it reported last."""
+
+    @property
+    def slot(self) -> datetime | None:
+        """When the newest round of a class was due."""
+
+    @property
+    def waits_for(self) -> tuple[str, ...]:
+        """Classes whose round of that slot has not ended."""
+
+
+def block_lines(block: Block) -> list[str]:
+    """Say what was last reported of a block of classes, and what the next report waits for."""
+    nothing = f"{block.block}, all {len(block.classes)} classes: nothing reported yet"
+    known = [nothing] if block.report is None else report_lines(block.report)
+    if block.slot is None or not block.waits_for:
+        return known
+    return [*known, f"  {waiting_line(block.slot, block.waits_for, len(block.classes))}"]
+
+
+def report_lines(report: ClassReport) -> list[str]:
+    """Say all that a block of classes reported of a window."""
+    return [
+        f"{report.block}, all classes: {window_line(report)}",
+        *(f"  {average_line(row)}" for row in report.averages),
+        *(f"  {line}" for line in remark_lines(report)),
+    ]
+
+
+def window_line(report: ClassReport) -> str:
+    """Say which window a report is of, and what its labels cost."""
+    due = f"round due {minute_text(report.slot)} UTC, {len(report.classes)} classes"
+    if not report.averages:
+        return due
+    return f"{due}, {report.labels:,} labels of {plural(report.items, 'item')}"
+
+
+def average_line(row: AverageRow) -> str:
+    """Give an average with its interval, or why there is none.
+
+    >>> from monitor.domain.class_report import AverageRow
+    >>> row = AverageRow(average="macro", metric="recall", point=.81, low=.77, high=.85, classes=9)
+    >>> average_line(row)
+    'macro recall     0.810 [0.770, 0.850]'
+    """
+    name = f"{row.average} {row.metric}"
+    return f"{name:<15}  {interval_text(row)}{f': {row.reason}' if row.reason else ''}"
+
+
+def remark_lines(report: ClassReport) -> list[str]:
+    """Say which classes are left out of averages, and of which little is known."""
+    lines = [_missing_line(row) for row in report.missing]
+    for row in report.averages:
+        if row.average != "macro":
+            continue  # micro averages take all classes together
+        if row.left_out:
+            what = f"{_LACKING[row.metric]} {_names(row.left_out)}"
+            lines.append(
+                f"macro {row.metric} is over {row.classes} of {len(report.classes)} classes: {what}"
+            )
+        if row.few_labels:
+            lines.append(
+                f"macro {row.metric}: few labels decide that of {_names(row.few_labels)}, so the "
+                "interval may hold the truth less often than it says"
+            )
+    return lines
+
+
+def _missing_line(row: ClassRow) -> str:
+    return f"not estimated, since {row.value} has no estimate: {row.missing}"
+
+
+def waiting_line(slot: datetime, classes: Sequence[str], total: int) -> str:
+    """Say which classes the next averages wait for.
+
+    >>> from datetime import UTC, datetime
+    >>> waiting_line(datetime(2026, 3, 2, 6, tzinfo=UTC), ["travel", "finance"], 30)
+    'round due 2026-03-02 06:00 UTC waits for 2 of 30 classes: travel, finance'
+    """
+    count = f"{len(classes)} of {total} classes"
+    return f"round due {minute_text(slot)} UTC waits for {count}: {_names(classes)}"
+
+
+def _names(classes: Sequence[str]) -> str:
+    """Name some classes, and say how many more there are."""
+    more = len(classes) - _NAMED
+    named = ", ".join(classes[:_NAMED])
+    return f"{named} and {more} more" if more > 0 else named

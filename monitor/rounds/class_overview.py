@@ -1,0 +1,73 @@
+"""How the blocks of classes stand: what was last reported of each, and what comes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.domain.class_report import ClassReport
+from monitor.rounds.classes import has_ended
+from monitor.storage import class_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.settings import MonitorSettings
+    from monitor.storage.database import Database
+    from monitor.storage.round_store import Round
+
+
+@dataclass(frozen=True, slots=True)
+class ClassOverview:
+    """A block of classes at one moment.
+
+    ``report`` is what was last reported, None before that. ``waits_for`` are classes whose round
+    of the newest window, due at ``slot``, has not ended; none where that is what was reported.
+    """
+
+    block: str
+    classes: tuple[str, ...]
+    report: ClassReport | None
+    slot: datetime | None
+    waits_for: tuple[str, ...]
+
+
+def class_overviews(database: Database, monitors: Sequence[MonitorSettings]) -> list[ClassOverview]:
+    """Say how the blocks of classes stand that some monitors belong to, in their order."""
+    blocks: dict[str, dict[str, str]] = {}
+    for monitor in monitors:
+        block = monitor.round.block
+        if block is not None and block.kind == "classes":
+            blocks.setdefault(block.name, {})[block.value] = monitor.name
+    if not blocks:
+        return []
+    with database.read() as connection:
+        return [_overview(connection, name, classes) for name, classes in blocks.items()]
+
+
+def report_beside(connection: Connection, round_: Round) -> ClassReport | None:
+    """Read what the block of a round's monitor reported of its window; None where nothing was."""
+    block = round_.settings.block
+    if block is None or block.kind != "classes":
+        return None
+    payload = class_store.report_of_block(connection, block.name, round_.slot)
+    return None if payload is None else ClassReport.model_validate(payload)
+
+
+def _overview(connection: Connection, block: str, classes: Mapping[str, str]) -> ClassOverview:
+    names = list(classes.values())
+    payload = class_store.last_report(connection, names)
+    report = None if payload is None else ClassReport.model_validate(payload)
+    slot = max(class_store.newest_slots(connection, names).values(), default=None)
+    waits: tuple[str, ...] = ()
+    if slot is not None and (report is None or report.slot < slot):
+        rounds = class_store.rounds_of_slot(connection, names, slot)
+        waits = tuple(
+            value
+            for value, name in classes.items()
+            if name not in rounds or not has_ended(rounds[name])
+        )
+    return ClassOverview(block, tuple(classes), report, slot, waits)

@@ -1,0 +1,271 @@
+"""Precision and recall over the classes of a block, once the rounds of a window have all ended.
+
+Each class has a monitor of its own, whose rounds close by themselves: in any order, at any time,
+and again when labels change. Whoever ends or corrects one looks whether all of its window have
+ended; if so, the averages are computed from the labels that are stored and written as an effect.
+The effect's key holds the state of all these rounds, so the same state is written once, whoever
+comes to it, and a process that was killed before is made up for by the next look.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
+from monitor.domain.model import EffectKind
+from monitor.domain.sinks import MLFLOW
+from monitor.domain.state import RoundState
+from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
+from monitor.rounds.estimation.curves import NoCurves, labeled_sample
+from monitor.storage import class_store, effect_store
+from monitor.storage.effect_store import NewEffect
+from monitor.storage.round_labels import read_all_labels
+from monitor.storage.schema import store_id
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.block import Block
+    from monitor.rounds.context import MonitorContext
+    from monitor.stats.core.sample import LabeledSample
+    from monitor.stats.estimation.class_averages import ClassAverage
+    from monitor.storage.round_labels import RoundLabels
+    from monitor.storage.round_store import Round
+
+LEVEL = 0.95
+
+_LOOKED_AT = 2
+"""Newest rounds of a monitor whose windows are looked at again at every pass."""
+
+_ENDED = (RoundState.CLOSED, RoundState.ABANDONED, RoundState.SKIPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stand:
+    """The rounds of a block's window, all of which have ended, by class in the config's order."""
+
+    store_id: str
+    block: str
+    slot: datetime
+    classes: Mapping[str, str | None]
+    rounds: Mapping[str, Round]
+
+    @property
+    def closed(self) -> list[Round]:
+        """The rounds with an estimate."""
+        return [each for each in self.rounds.values() if each.state is RoundState.CLOSED]
+
+    @property
+    def state(self) -> str:
+        """A digest of all that the averages depend on."""
+        what = [
+            [value, monitor, *_what_counts(self.rounds.get(value))]
+            for value, monitor in self.classes.items()
+        ]
+        return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
+
+    @property
+    def key(self) -> str:
+        """Key of the effect: one for each state."""
+        slot = self.slot.isoformat()
+        return f"{self.store_id}/{self.block}/{slot}/{self.state}/{EffectKind.CLASS_AVERAGES}"
+
+
+def _what_counts(round_: Round | None) -> list[object]:
+    if round_ is None:
+        return []
+    return [
+        round_.id,
+        str(round_.state),
+        round_.reason,
+        round_.first_version,
+        round_.label_revision,
+    ]
+
+
+def publish_newest(context: MonitorContext) -> None:
+    """Publish the averages of a monitor's newest windows, should nobody have come to it."""
+    if not context.class_monitors:
+        return
+    with context.database.read() as connection:
+        slots = class_store.last_slots(connection, context.settings.name, _LOOKED_AT)
+    publish_classes(context, slots)
+
+
+def publish_classes(context: MonitorContext, slots: Iterable[datetime]) -> None:
+    """Publish the averages of a block's windows whose rounds have all ended, once per state.
+
+    Nothing is done where the monitor is of no block of classes, or a round has not ended or is to
+    be corrected first: whoever does that comes here.
+    """
+    if not context.class_monitors:
+        return
+    for slot in slots:
+        with context.database.read() as connection:
+            stand = _stand(connection, context, slot)
+            if stand is None or class_store.is_written(connection, stand.key):
+                continue
+            labels = read_all_labels(connection, stand.closed)
+        report = _report(stand, labels)
+        with context.database.write() as connection:
+            again = _stand(connection, context, slot)
+            if again is not None and again.state == stand.state:  # else a newer one is to come
+                effect_store.add_effects(connection, [_effect(stand, report)], context.clock())
+
+
+def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _Stand | None:
+    """Read how a window stands; None while it waits for a round, or has no estimate at all."""
+    known = context.class_monitors
+    by_monitor = class_store.rounds_of_slot(connection, list(known.values()), slot)
+    block = _newest_block(by_monitor.values())
+    if block is None:
+        return None
+    classes = {value: known.get(value) for value in block.values}
+    rounds = {
+        value: by_monitor[monitor]
+        for value, monitor in classes.items()
+        if monitor is not None and monitor in by_monitor
+    }
+    lacking = {each for each in classes.values() if each is not None} - by_monitor.keys()
+    if not all(map(has_ended, rounds.values())) or _may_come(connection, lacking, slot):
+        return None
+    stand = _Stand(store_id(connection), block.name, slot, classes, rounds)
+    return stand if stand.closed else None
+
+
+def _newest_block(rounds: Iterable[Round]) -> Block | None:
+    """Give the block as the round that was opened last has it: classes may come and go."""
+    newest = max(rounds, key=lambda each: (each.opened_at, each.id), default=None)
+    return None if newest is None else newest.settings.block
+
+
+def has_ended(round_: Round) -> bool:
+    """Whether a round has ended, and its estimate is of the labels that it has."""
+    if round_.state is RoundState.CLOSED:
+        return round_.label_revision == round_.estimated_revision
+    return round_.state in _ENDED
+
+
+def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) -> bool:
+    """Whether a monitor without a round for a window may still open one: it has no later one."""
+    if not lacking:
+        return False
+    newest = class_store.newest_slots(connection, lacking)
+    return any(name not in newest or newest[name] < slot for name in lacking)
+
+
+def _report(stand: _Stand, labels: Mapping[int, RoundLabels]) -> ClassReport:
+    samples, rows = {}, []
+    for value, monitor in stand.classes.items():
+        row = _class_row(value, monitor, stand.rounds.get(value), labels)
+        round_ = stand.rounds.get(value)
+        if row.missing is None and round_ is not None:
+            try:
+                samples[value] = labeled_sample(labels[round_.id], round_.settings.sample)
+            except NoCurves as why:  # a stratum without any label
+                row = row.model_copy(update={"missing": str(why)})
+        rows.append(row)
+    windows = [each.window for each in stand.rounds.values()]
+    report = ClassReport(
+        store_id=stand.store_id,
+        block=stand.block,
+        slot=stand.slot,
+        window_start=min(each.start for each in windows),
+        window_end=max(each.end for each in windows),
+        round=max(each.number for each in stand.rounds.values()),
+        version=sum(each.version for each in stand.rounds.values()),
+        state=stand.state,
+        level=LEVEL,
+        classes=tuple(rows),
+        averages=(),
+    )
+    return report if report.missing else _with_averages(report, stand, samples, labels)
+
+
+def _class_row(
+    value: str, monitor: str | None, round_: Round | None, labels: Mapping[int, RoundLabels]
+) -> ClassRow:
+    """Describe a class by the state of its round."""
+    if round_ is None:
+        why = NO_MONITOR if monitor is None else NO_ROUND
+        return ClassRow(value=value, monitor=monitor, round=None, missing=why)
+    if round_.state is not RoundState.CLOSED:
+        why = ended_text(round_.number, round_.state, round_.reason)
+        return ClassRow(value=value, monitor=monitor, round=round_.number, missing=why)
+    mine = labels[round_.id]
+    return ClassRow(
+        value=value,
+        monitor=monitor,
+        round=round_.number,
+        flagged=sum(part.size for part in mine.strata if part.stratum.flagged),
+        labeled=len(mine.labeled),
+    )
+
+
+def _with_averages(
+    report: ClassReport,
+    stand: _Stand,
+    samples: Mapping[str, LabeledSample],
+    labels: Mapping[int, RoundLabels],
+) -> ClassReport:
+    from monitor.stats.estimation.class_averages import (  # noqa: PLC0415  scipy takes half a second
+        ClassSample,
+        class_averages,
+    )
+
+    numbers: dict[str, int] = {}  # the same item has the same id in the rounds of all classes
+    classes = [
+        ClassSample(
+            value,
+            sample,
+            [
+                numbers.setdefault(item.id, len(numbers))
+                for item in labels[stand.rounds[value].id].labeled
+            ],
+        )
+        for value, sample in samples.items()
+    ]
+    found = class_averages(classes, level=LEVEL, seed=int(stand.state[:8], 16))
+    return report.model_copy(
+        update={
+            "averages": tuple(map(_average_row, found.rows)),
+            "labels": found.labels,
+            "items": found.items,
+        }
+    )
+
+
+def _average_row(row: ClassAverage) -> AverageRow:
+    from monitor.presentation.reasons import undefined_reason  # noqa: PLC0415  loads the statistics
+
+    found = row.interval
+    return AverageRow(
+        average=row.average,
+        metric=row.metric,
+        point=None if found is None else found.point,
+        low=None if found is None else found.low,
+        high=None if found is None else found.high,
+        classes=row.classes,
+        left_out=row.left_out,
+        few_labels=row.few_labels,
+        reason=None if row.reason is None else undefined_reason(row.reason),
+    )
+
+
+def _effect(stand: _Stand, report: ClassReport) -> NewEffect:
+    """Bring a report to MLflow, in the queue of the first class that has an estimate."""
+    first = stand.closed[0]
+    return NewEffect(
+        key=stand.key,
+        monitor_id=first.monitor_id,
+        round_id=first.id,
+        kind=EffectKind.CLASS_AVERAGES,
+        sink=MLFLOW,
+        payload=report.model_dump(mode="json"),
+    )

@@ -1,0 +1,133 @@
+"""The averages over the classes of a block in MLflow: one long-lived run, a step per window."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from monitor.presentation.classes import remark_lines
+from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
+from monitor.tracking import values
+from monitor.tracking.describe import as_far_as_fits, escaped, table_text
+from monitor.tracking.experiments import NOTE
+from monitor.tracking.runs import DIGEST, NewRun, RunKey
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+    from monitor.domain.class_report import AverageRow, ClassReport
+
+CLASSES_KEY = "monitor.classes_key"
+_ENDS = {"point": "", "low": "_low", "high": "_high"}
+_LONGEST = 7_500  # MLflow cuts a tag of a run at 8,000 characters
+_DECIMALS = 6
+
+
+def key_of(report: ClassReport) -> RunKey:
+    """Name the run of a block."""
+    return RunKey(CLASSES_KEY, f"{report.store_id}/{report.block}")
+
+
+def new_run(report: ClassReport) -> NewRun:
+    """Describe the run of a block as it begins."""
+    return NewRun(
+        f"{report.block} (all classes)", values.milliseconds(report.slot), values.source_tags()
+    )
+
+
+def metrics(report: ClassReport) -> dict[str, float]:
+    """Name the averages: ``macro/precision``, ``macro/precision_low`` and so on.
+
+    None of a window in which a class is missing: charts have a gap there.
+    """
+    found = {
+        f"{row.average}/{row.metric}{ending}": getattr(row, end)
+        for row in report.averages
+        for end, ending in _ENDS.items()
+    }
+    known = {name: round(value, _DECIMALS) for name, value in found.items() if value is not None}
+    return known | ({"round/labels": report.labels, "round/items": report.items} if known else {})
+
+
+def write_classes(
+    client: MlflowClient, run: Run, report: ClassReport, digest: str, *, has_failed: bool = False
+) -> None:
+    """Add the point of one window to the run of its block; description and tags are the newest's.
+
+    The digest comes last: a run that has it has all of the report.
+    """
+    from mlflow.entities import Metric, RunTag  # noqa: PLC0415
+
+    known = run.data.tags
+    if known.get(DIGEST) == digest and not has_failed:
+        return
+    this = report.slot.astimezone(UTC).isoformat(), report.version
+    newest = this >= (known.get("monitor.slot", ""), int(known.get("monitor.version", 0)))
+    # at equal step and time MLflow shows the larger value, so each version is a millisecond later
+    at = values.milliseconds(report.slot) + report.version
+    client.log_batch(
+        run.info.run_id,
+        [Metric(name, value, at, report.round) for name, value in metrics(report).items()],
+        [],
+        [RunTag(name, value) for name, value in _tags(report).items()] if newest else [],
+        synchronous=True,
+    )
+    if newest:
+        client.set_tag(run.info.run_id, DIGEST, digest)
+
+
+def _tags(report: ClassReport) -> dict[str, str]:
+    return {
+        NOTE: as_far_as_fits(describe(report), _LONGEST),
+        "monitor.block": report.block,
+        "monitor.round": str(report.round),
+        "monitor.slot": report.slot.astimezone(UTC).isoformat(),
+        "monitor.version": str(report.version),
+        "monitor.window": f"{values.minute(report.window_start)} to "
+        f"{values.minute(report.window_end)}",
+        "P": values.short_interval(report.average("macro", "precision")),
+        "R": values.short_interval(report.average("macro", "recall")),
+        **values.source_tags(),
+    }
+
+
+def describe(report: ClassReport) -> str:
+    """Write the description: averages, what they lack, and the classes."""
+    head = (
+        f"Precision and recall over the {len(report.classes)} classes of {escaped(report.block)}, "
+        f"round due {minute_text(report.slot)} UTC."
+    )
+    averages = table_text(
+        ["average", "precision", "recall"],
+        [
+            [average, *(_long(report.average(average, metric)) for metric in values.FIRST)]
+            for average in ("macro", "micro")
+        ],
+    )
+    classes = table_text(
+        ["class", "monitor", "round", "predicted", "labels"],
+        [
+            [
+                escaped(row.value),
+                escaped(row.monitor or "-"),
+                *map(_or_dash, (row.round, row.flagged, row.labeled)),
+            ]
+            for row in report.classes
+        ],
+    )
+    remarks = [escaped(f"{line}.") for line in remark_lines(report)]
+    answers = (
+        [f"{report.labels:,} labels of {report.items:,} items: the classes' samples overlap."]
+        if report.items
+        else []
+    )
+    return "\n\n".join([head, averages, *remarks, *answers, classes])
+
+
+def _long(row: AverageRow | None) -> str:
+    return NOT_ESTIMABLE if row is None else interval_text(row)
+
+
+def _or_dash(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"

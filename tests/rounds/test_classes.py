@@ -1,0 +1,323 @@
+"""A block of classes: what is reported once all rounds of a window have ended, and what is not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from monitor.domain import crashpoint
+from monitor.domain.block import Block
+from monitor.domain.class_report import ClassReport
+from monitor.domain.model import Answer
+from monitor.domain.state import RoundState
+from monitor.rounds.class_overview import class_overviews
+from monitor.rounds.classes import publish_classes
+from monitor.storage import round_store
+from tests.rounds.restatements import file_with, restate
+from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
+
+CLASSES = ("travel", "finance", "news")
+REPORTS = "select payload, id from effects where kind = 'class_averages' order by id"
+
+
+@dataclass
+class OfClass(Scene):
+    """The monitor of one class of a block."""
+
+    siblings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def context(self):
+        return replace(super().context, class_monitors=self.siblings)
+
+
+class Blocks:
+    """A classifier with three classes, and a monitor for each of them."""
+
+    def __init__(self, database, classes=CLASSES):
+        self.truth = {}
+        siblings = {
+            value: f"mail-{value if value.isalpha() else place}"
+            for place, value in enumerate(classes)
+        }
+        self.monitors = {
+            value: OfClass(
+                database,
+                settings(block=Block(name="mail", kind="classes", value=value, values=classes)),
+                name=siblings[value],
+                siblings=siblings,
+            )
+            for value in classes
+        }
+
+    def __getitem__(self, value):
+        return self.monitors[value]
+
+    def week(self, number=1, *, count=900, right=0.8):
+        """Add the predictions of a week, the same items for each class."""
+        rng, start = np.random.default_rng(number), MONDAY + (number - 2) * WEEK
+        truth = rng.integers(0, 3, count)
+        predicted = np.where(rng.random(count) < right, truth, rng.integers(0, 3, count))
+        for place, (_, scene) in enumerate(self.monitors.items()):
+            for item in range(count):
+                name = f"{number}-{item:04}"
+                up = predicted[item] == place
+                score = THRESHOLD + (0.3 if up else -0.3)
+                at = start + item * WEEK / count
+                scene.source.rows.append({"id": name, "time": at, "score": score, "text": "x"})
+                yes = truth[item] == place
+                scene.truth[name] = Answer.POSITIVE if yes else Answer.NEGATIVE
+
+    def play(self, *values, number=1):
+        """Draw, label and close the rounds of some classes, in this order."""
+        for value in values or self.monitors:
+            self[value].run(number)
+            self[value].answer()
+            self[value].run()
+
+    @property
+    def reports(self):
+        """What was reported, oldest first."""
+        scene = next(iter(self.monitors.values()))
+        payloads = (row["payload"] for row in scene.rows(REPORTS))  # PostgreSQL reads JSON itself
+        texts = (each if isinstance(each, str) else json.dumps(each) for each in payloads)
+        return [ClassReport.model_validate_json(each) for each in texts]
+
+    @property
+    def overview(self):
+        first = next(iter(self.monitors.values()))
+        [found] = class_overviews(
+            first.database, [scene.context.settings for scene in self.monitors.values()]
+        )
+        return found
+
+
+@pytest.fixture
+def block(database):
+    found = Blocks(database)
+    found.week()
+    return found
+
+
+@pytest.mark.parametrize("order", [CLASSES, ("news", "travel", "finance")])
+def test_averages_are_reported_once_the_last_class_has_closed_in_any_order(block, order):
+    block.play(*order[:2])
+    assert block.reports == []
+    assert block.overview.waits_for == (order[2],)
+
+    block.play(order[2])
+
+    [report] = block.reports
+    assert [row.value for row in report.classes] == list(CLASSES)
+    assert report.missing == ()
+    assert (report.labels, report.round) == (600, 1)
+    assert {(row.average, row.metric) for row in report.averages} == {
+        (average, metric) for average in ("macro", "micro") for metric in ("precision", "recall")
+    }
+    assert block.overview.report == report
+    assert block.overview.waits_for == ()
+
+
+def test_macro_precision_is_the_mean_of_what_the_classes_rounds_say(block):
+    block.play()
+
+    points = block["news"].rows(
+        "select point from estimates where metric = 'precision' and estimand = 'window' "
+        "and basis = 'round'"
+    )
+    [report] = block.reports
+    macro = report.average("macro", "precision")
+    assert macro.point == pytest.approx(np.mean([row["point"] for row in points]))
+    assert macro.low < macro.point < macro.high
+
+
+def test_an_item_of_several_samples_is_known_to_be_one(block):
+    block.play()
+
+    [report] = block.reports
+    ids = block["news"].rows("select distinct id from items")
+    assert report.items == len(ids) < report.labels
+
+
+def test_looking_again_and_publishing_again_changes_nothing(block):
+    block.play()
+    before = block.reports
+
+    for scene in block.monitors.values():
+        scene.run()
+        publish_classes(scene.context, [MONDAY])
+
+    assert block.reports == before
+
+
+def test_a_corrected_round_gives_the_block_a_new_report(block):
+    block.play()
+    scene = block["finance"]
+    wrong = next(iter(scene.labeler.answers))
+    was = scene.labeler.answers[wrong]
+    scene.labeler.answers[wrong] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
+
+    scene.run()
+
+    first, second = block.reports
+    assert second.version > first.version
+    assert second.state != first.state
+    assert second.average("micro", "recall") != first.average("micro", "recall")
+    assert block.overview.report == second
+
+
+def test_an_abandoned_round_is_named_and_nothing_is_estimated(block):
+    block.play("travel", "finance")
+    scene = block["news"]
+    scene.run(1)  # nobody answers
+    scene.now += timedelta(days=6)
+    scene.run()
+
+    assert scene.round(1).state is RoundState.ABANDONED
+    [report] = block.reports
+    assert report.averages == ()
+    [missing] = report.missing
+    assert (missing.value, missing.round) == ("news", 1)
+    assert missing.missing.startswith("round 1 was abandoned: ")
+
+
+def test_a_class_without_a_round_is_waited_for_and_then_named(block):
+    block.play("travel", "finance")
+    block.week(2)
+    assert block.reports == []
+
+    block["news"].source.rows[:] = [
+        row for row in block["news"].source.rows if row["id"].startswith("2")
+    ]
+    block.play(number=2)
+
+    reports = {report.slot: report for report in block.reports}
+    assert reports[MONDAY + WEEK].missing == ()
+    publish_classes(block["travel"].context, [MONDAY])
+    reports = {report.slot: report for report in block.reports}
+    [missing] = reports[MONDAY].missing
+    assert missing.value == "news"
+    assert missing.round is None
+    assert reports[MONDAY].averages == ()
+
+
+def test_a_class_whose_monitor_left_the_config_is_named(block):
+    block.play("travel", "finance")
+    del block["travel"].siblings["news"]  # all monitors have this one
+
+    block["travel"].run()
+
+    [report] = block.reports
+    [missing] = report.missing
+    assert (missing.value, missing.monitor) == ("news", None)
+    assert "config" in missing.missing
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def test_a_process_killed_before_it_published_is_made_up_for_by_the_next_look(block, monkeypatch):
+    block.play("travel", "finance")
+    scene = block["news"]
+    scene.run(1)
+    scene.answer()
+
+    def kill(*_):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("monitor.rounds.run.publish_classes", kill)
+        with pytest.raises(Killed):
+            scene.run()
+    assert scene.round(1).state is RoundState.CLOSED
+    assert block.reports == []
+
+    block["travel"].run()  # any monitor of the block
+
+    assert len(block.reports) == 1
+
+
+def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(block, monkeypatch):
+    block.play("travel", "finance")
+    scene = block["news"]
+    scene.run(1)
+    scene.answer()
+    with monkeypatch.context() as patch:
+        patch.setattr("monitor.rounds.run.publish_classes", lambda *_: None)
+        patch.setattr("monitor.rounds.run.publish_newest", lambda *_: None)
+        scene.run()
+    passed = []
+
+    def look(name):
+        passed.append(name)
+
+    for kill_at in range(1, 20):
+        passed.clear()
+
+        def die(name, kill_at=kill_at):
+            look(name)
+            if len(passed) == kill_at:
+                raise Killed
+
+        monkeypatch.setattr(crashpoint, "hook", die)
+        try:
+            publish_classes(scene.context, [MONDAY])
+        except Killed:
+            continue
+        break
+    monkeypatch.setattr(crashpoint, "hook", None)
+    publish_classes(block["travel"].context, [MONDAY])
+
+    assert kill_at > 1
+    assert len(block.reports) == 1
+
+
+def test_a_state_that_changed_while_it_was_computed_is_left_to_whoever_changed_it(
+    block, monkeypatch
+):
+    block.play("travel", "finance")
+    scene = block["news"]
+    scene.run(1)
+    scene.answer()
+    from monitor.rounds import classes  # noqa: PLC0415
+
+    whole = classes._report
+
+    def slow(stand, labels):
+        report = whole(stand, labels)
+        with scene.database.write() as connection:
+            [news] = round_store.find_rounds(connection, "mail-news")
+            connection.exec_driver_sql(
+                f"update rounds set label_revision = label_revision + 1 where id = {news.id}"
+            )
+        return report
+
+    monkeypatch.setattr(classes, "_report", slow)
+    scene.run()
+
+    assert block.reports == []
+
+
+def test_a_monitor_of_no_block_of_classes_reports_nothing(database):
+    scene = Scene(database, settings())
+    scene.play(1)
+
+    assert scene.rows(REPORTS) == []
+    assert class_overviews(database, [scene.context.settings]) == []
+
+
+def test_a_restated_round_gives_the_block_a_new_report(block):
+    block.play()
+    scene = block["finance"]
+    scene.now += timedelta(days=200)  # late labels are over
+
+    restate(scene, 1, read_file=file_with(scene, Answer.POSITIVE))
+
+    first, second = block.reports
+    assert second.version > first.version
+    assert second.average("micro", "precision").point > first.average("micro", "precision").point

@@ -1,0 +1,320 @@
+"""Averages over classes: other implementations, what must always hold, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from monitor.stats.core.reasons import Undefined
+from monitor.stats.core.sample import LabeledSample
+from monitor.stats.estimation.class_averages import ClassSample, class_averages
+from monitor.stats.estimation.grouped_cells import grouped_cells
+
+CLASSES = 4
+MANY = 2**14
+
+
+def window(*, size=20_000, right=0.7, seed=3):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, CLASSES, size)
+    return truth, np.where(rng.random(size) < right, truth, rng.integers(0, CLASSES, size))
+
+
+def sample_of(of, truth, predicted, *, flagged, passed, order=None):
+    """Sample of one class: the first flagged and passed items in one order for all classes."""
+    order = np.arange(len(truth)) if order is None else order
+    up = predicted[order] == of
+    drawn = order[up][:flagged], order[~up][:passed]
+    item = np.concatenate(drawn)
+    sample = LabeledSample(
+        np.repeat([0, 1], [len(each) for each in drawn]),
+        truth[item] == of,
+        size=[up.sum(), (~up).sum()],
+        flagged=1,
+    )
+    return ClassSample(f"class {of}", sample, item)
+
+
+def samples(*, flagged=300, passed=900, **changes):
+    truth, predicted = window(**changes)
+    return [
+        sample_of(of, truth, predicted, flagged=flagged, passed=passed) for of in range(CLASSES)
+    ]
+
+
+def named(found) -> dict[tuple[str, str], Any]:
+    return {(row.average, row.metric): row for row in found.rows}
+
+
+def errors(found):
+    """Standard error of each average, as its interval has it."""
+    return {
+        key: (row.interval.high - row.interval.low) / (2 * 1.959964)
+        for key, row in named(found).items()
+    }
+
+
+def apart(classes):
+    """The same samples, with no item said to be in two of them."""
+    starts = np.cumsum([0, *(len(each.item) for each in classes[:-1])])
+    return [
+        ClassSample(each.name, each.sample, np.arange(len(each.item)) + start)
+        for each, start in zip(classes, starts, strict=True)
+    ]
+
+
+def value_of(classes, weights):
+    """All four averages where each item counts so many times: a plain loop over classes."""
+    found, missed, flagged = [], [], []
+    for each in classes:
+        sample, weight = each.sample, weights[each.item]
+        shares = [
+            (weight * sample.positive)[sample.stratum == h].sum()
+            / weight[sample.stratum == h].sum()
+            for h in (0, 1)
+        ]
+        found.append(sample.size[0] * shares[0])
+        missed.append(sample.size[1] * shares[1])
+        flagged.append(sample.size[0])
+    tp, fn, up = (np.array(each) for each in (found, missed, flagged))
+    return (
+        np.mean(tp / up),
+        np.mean(tp / (tp + fn)),
+        tp.sum() / up.sum(),
+        tp.sum() / (tp.sum() + fn.sum()),
+    )
+
+
+def test_standard_errors_are_those_of_scipys_bootstrap_over_the_union_of_items():
+    classes = samples()
+    union = np.unique(np.concatenate([each.item for each in classes]))
+    size = int(union.max()) + 1
+
+    def averages(items):
+        return np.array(value_of(classes, np.bincount(items, minlength=size)))
+
+    result = stats.bootstrap(
+        (union,), averages, n_resamples=600, method="percentile", vectorized=False, rng=1
+    )
+    found = errors(class_averages(classes, estimand="rate", draws=MANY))
+
+    # 600 resamples know a standard error to 3 %
+    assert list(found.values()) == pytest.approx(result.standard_error.tolist(), rel=0.1)
+
+
+def test_without_regard_to_shared_items_recall_comes_out_too_narrow():
+    classes = samples()
+
+    with_shared = errors(class_averages(classes, estimand="rate", draws=MANY))
+    without = errors(class_averages(apart(classes), estimand="rate", draws=MANY))
+
+    assert without["micro", "recall"] < 0.93 * with_shared["micro", "recall"]
+    assert without["macro", "precision"] == pytest.approx(
+        with_shared["macro", "precision"], rel=0.03
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_micro_precision_is_the_stratified_mean_of_samplics():
+    estimation = pytest.importorskip("samplics.estimation", reason="needs polars and pandas")
+    types = pytest.importorskip("samplics.utils.types")
+    classes = samples()
+    flagged = [each.sample.stratum == 0 for each in classes]
+    stratum = np.repeat(np.arange(CLASSES), [up.sum() for up in flagged])
+    weight = np.concatenate(
+        [
+            np.full(up.sum(), c.sample.size[0] / up.sum())
+            for c, up in zip(classes, flagged, strict=True)
+        ]
+    )
+    taylor = estimation.TaylorEstimator(types.PopParam.mean)
+    taylor.estimate(
+        y=np.concatenate(
+            [c.sample.positive[up] for c, up in zip(classes, flagged, strict=True)]
+        ).astype(float),
+        samp_weight=weight,
+        stratum=stratum,
+        psu=np.arange(len(stratum)),
+    )
+
+    found = class_averages(classes, estimand="rate", draws=MANY)
+
+    row = named(found)["micro", "precision"]
+    assert row.interval.point == pytest.approx(float(taylor.point_est), abs=1e-9)
+    assert errors(found)["micro", "precision"] == pytest.approx(float(taylor.stderror), rel=0.04)
+
+
+def test_one_class_by_itself_has_the_width_of_its_beta_posterior():
+    truth, predicted = window()
+    one = sample_of(0, truth, predicted, flagged=60, passed=200)
+    right = int(one.sample.positive[:60].sum())
+    low, high = stats.beta(right + 0.5, 60 - right + 0.5).interval(0.95)
+
+    found = class_averages([one], estimand="rate", draws=MANY)
+
+    interval = named(found)["macro", "precision"].interval
+    assert interval.high - interval.low == pytest.approx(high - low, rel=0.04)
+    assert interval.point == right / 60
+
+
+def test_labels_of_the_whole_window_give_the_averages_of_scikit_learn_exactly():
+    metrics = pytest.importorskip("sklearn.metrics")
+    truth, predicted = window(size=500)
+    classes = [sample_of(of, truth, predicted, flagged=500, passed=500) for of in range(CLASSES)]
+
+    found = named(class_averages(classes, draws=64))
+
+    for average in ("macro", "micro"):
+        precision, recall, *_ = metrics.precision_recall_fscore_support(
+            truth, predicted, average=average
+        )
+        for metric, value in (("precision", precision), ("recall", recall)):
+            interval = found[average, metric].interval
+            assert (interval.low, interval.point, interval.high) == pytest.approx([value] * 3)
+
+
+def test_score_cells_count_by_what_their_items_are_worth():
+    rng = np.random.default_rng(5)
+    size, flagged = np.array([300, 700, 4000, 5000]), 2
+    labeled = np.array([60, 20, 40, 200])
+    rate = np.array([0.9, 0.6, 0.2, 0.02])
+    classes, points = [], []
+    for of in range(3):
+        cell = np.repeat(np.arange(4), labeled)
+        positive = rng.random(len(cell)) < rate[cell]
+        grouped = grouped_cells(cell, positive, size=size, flagged=flagged)
+        classes.append(ClassSample(str(of), grouped.sample, np.arange(len(cell)) + 1000 * of))
+        found = size * np.bincount(cell, weights=positive) / labeled
+        points.append((found[:2].sum(), found[2:].sum()))
+    tp, fn = np.array(points).T
+
+    averages = named(class_averages(classes))
+
+    assert averages["macro", "recall"].interval.point == pytest.approx(np.mean(tp / (tp + fn)))
+    assert averages["micro", "precision"].interval.point == pytest.approx(tp.sum() / 3000)
+
+
+def test_the_order_of_classes_and_the_numbers_of_items_do_not_matter_to_the_points():
+    classes = samples()
+    other = [ClassSample(c.name, c.sample, 7 * c.item + 11) for c in reversed(classes)]
+
+    one, two = class_averages(classes), class_averages(other)
+
+    assert [row.interval.point for row in named(one).values()] == pytest.approx(
+        [row.interval.point for row in named(two).values()]
+    )
+    assert (one.labels, one.items) == (two.labels, two.items)
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    classes = samples(flagged=50, passed=100)
+
+    assert class_averages(classes, seed=4) == class_averages(classes, seed=4)
+    assert class_averages(classes, seed=4) != class_averages(classes, seed=5)
+
+
+def test_ends_are_ordered_and_inside_zero_one_where_nothing_was_found_wrong():
+    classes = samples(flagged=12, passed=20, right=1.0)
+
+    for row in named(class_averages(classes)).values():
+        assert 0 <= row.interval.low < row.interval.point == row.interval.high == 1
+
+
+def with_empty(classes, *, flagged, positive):
+    """Add a class that nothing is predicted as, or of which no item is known."""
+    rng = np.random.default_rng(8)
+    n = 20 if flagged else 0
+    sample = LabeledSample(
+        np.repeat([0, 1], [n, 100]),
+        np.concatenate([np.zeros(n), rng.random(100) < positive]),
+        size=[10 * n, 19_000],
+        flagged=1,
+    )
+    return [*classes, ClassSample("odd", sample, np.arange(n + 100) + 50_000)]
+
+
+def test_a_class_that_nothing_is_predicted_as_is_left_out_of_macro_precision_only():
+    classes = samples()
+    plain = named(class_averages(classes))
+
+    found = named(class_averages(with_empty(classes, flagged=False, positive=0.1)))
+
+    precision, recall = found["macro", "precision"], found["macro", "recall"]
+    assert (precision.left_out, precision.classes) == (("odd",), CLASSES)
+    assert precision.interval.point == plain["macro", "precision"].interval.point
+    assert recall.left_out == ()  # all of its items are missed
+    expected = plain["macro", "recall"].interval.point * CLASSES / (CLASSES + 1)
+    assert recall.interval.point == pytest.approx(expected)
+
+
+def test_a_class_of_which_no_item_is_known_is_left_out_of_macro_recall_only():
+    found = named(class_averages(with_empty(samples(), flagged=True, positive=0)))
+
+    assert found["macro", "recall"].left_out == ("odd",)
+    assert found["macro", "precision"].left_out == ()
+
+
+def test_no_class_with_a_value_gives_the_reason_and_no_number():
+    [odd] = with_empty([], flagged=False, positive=0)
+
+    for row in class_averages([odd]).rows:
+        why = Undefined.NOTHING_FLAGGED if row.metric == "precision" else Undefined.NO_POSITIVE
+        assert (row.interval, row.reason) == (None, why)
+
+
+def test_classes_whose_recall_rests_on_few_labels_are_named():
+    found = named(class_averages(samples(flagged=200, passed=15)))
+
+    assert found["macro", "recall"].few_labels
+    assert not found["macro", "precision"].few_labels
+
+
+def test_an_item_twice_in_a_sample_is_refused():
+    sample = LabeledSample([0, 1], [1, 0], size=[10, 90], flagged=1)
+
+    with pytest.raises(ValueError, match="class spam: an item is there twice"):
+        ClassSample("spam", sample, [4, 4])
+
+
+def test_items_and_labels_of_different_numbers_are_refused():
+    sample = LabeledSample([0, 1], [1, 0], size=[10, 90], flagged=1)
+
+    with pytest.raises(ValueError, match="class spam: 2 labels for 3 items"):
+        ClassSample("spam", sample, [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"level": 1.0}, "level must lie strictly between 0 and 1"),
+        ({"estimand": "next"}, "no estimand is called 'next'"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        class_averages(samples(flagged=20, passed=20), **changes)
+
+
+def test_no_class_or_one_twice_is_refused():
+    [one, *_] = samples(flagged=20, passed=20)
+
+    with pytest.raises(ValueError, match="got none"):
+        class_averages([])
+    with pytest.raises(ValueError, match="got class 0, class 0"):
+        class_averages([one, one])
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("cell", [0, 4], ids=["3 classes", "10 classes"])
+def test_intervals_hold_the_averages_of_the_window_as_often_as_they_say(cell):
+    from benchmarks.class_averages import CELLS, run  # noqa: PLC0415
+
+    tally = run(CELLS[cell], 150, seed=11)
+    truth, ends = np.array(tally.truths), np.array(tally.ours)
+    held = (ends[:, :, 0] <= truth) & (truth <= ends[:, :, 1])
+
+    # .95 less three standard errors of 150 rounds
+    assert (held.mean(axis=0) >= 0.95 - 3 * 0.0178).all()
