@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ from sqlalchemy import table as table_of
 from monitor.domain.time_limit import stopped_by
 from monitor.sources.spark.dialect import SPARK, compiled, type_of
 from monitor.sources.spark.query import SparkFound
+from monitor.sources.spark.session import is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -58,9 +60,10 @@ class Statements:
 def opened(session: SparkSession, settings: SparkSettings, folder: Path) -> Iterator[Statements]:
     """Give the rows a name for as long as the block lasts; it can be ended from outside."""
     tag = f"pr-monitor-{uuid.uuid4().hex}"
-    session.addTag(tag)
+    add, remove, stop = _tagging(session)
+    add(tag)
     try:
-        with stopped_by(_stop_of(session, tag)):
+        with stopped_by(_quiet(stop, tag)):
             statements = Statements(session, _rows(session, settings, folder))
             statements.rows.createTempView(statements.name)
             try:
@@ -70,7 +73,7 @@ def opened(session: SparkSession, settings: SparkSettings, folder: Path) -> Iter
                     session.catalog.dropTempView(statements.name)
     finally:
         with suppress(Exception):  # as above
-            session.removeTag(tag)
+            remove(tag)
 
 
 def found(place: str, statements: Statements) -> SparkFound:
@@ -104,9 +107,24 @@ def _located(path: str, folder: Path) -> str:
     return f"file://{folder.resolve() / path}"
 
 
-def _stop_of(session: SparkSession, tag: str) -> Callable[[], object]:
-    def stop() -> None:
-        with suppress(Exception):  # it may have ended in between
-            session.interruptTag(tag)
+Tagging = tuple[Callable[[str], Any], Callable[[str], Any], Callable[[str], Any]]
 
-    return stop
+
+def _tagging(session: SparkSession) -> Tagging:
+    """Name what tags the work of this thread, ends that, and ends the work from any thread.
+
+    A session's own tags serve with Connect alone: elsewhere no other thread than the one that set
+    them finds the work by them.
+    """
+    if is_remote(session):
+        return session.addTag, session.removeTag, session.interruptTag
+    context = session.sparkContext
+    return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
+
+
+def _quiet(stop: Callable[[str], Any], tag: str) -> Callable[[], object]:
+    def stopped() -> None:
+        with suppress(Exception):  # it may have ended in between
+            stop(tag)
+
+    return stopped

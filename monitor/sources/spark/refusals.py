@@ -22,6 +22,7 @@ _NOT_THERE = re.compile(
     r"TABLE_OR_VIEW_NOT_FOUND|PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA|SCHEMA_NOT_FOUND"
 )
 _NO_JAVA = re.compile(r"JAVA_GATEWAY_EXITED|JAVA_HOME|No such file or directory: 'java'")
+_REFUSED = re.compile(r"^(Analysis|Parse)Exception|DATA_SOURCE_NOT_FOUND")
 _CHANGED = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|does not exist", re.IGNORECASE)
 _ENDED = re.compile(
     r"Py4JNetwork|Connection refused|ConnectionRefused|stopped SparkContext|Answer from Java side"
@@ -67,7 +68,7 @@ def _ours(place: str, settings: SparkSettings, error: Exception) -> MonitorError
         setting = "path" if settings.table is None else "table"
         message = f"{place} is not there ({said}); correct source.{setting}, or write to it"
         return SourceRefused(message, is_public=True)
-    if type(error).__name__ in {"AnalysisException", "ParseException"}:
+    if _REFUSED.search(whole):
         return SourceRefused(f"{place} cannot be read: {said}")
     why = "Spark's driver has ended" if _ENDED.search(whole) else "cannot be read now"
     if _CHANGED.search(whole):

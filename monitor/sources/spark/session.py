@@ -81,9 +81,9 @@ def _present() -> SparkSession | None:
     """Find the session that this process has; asking the builder for one would start one."""
     sql = _pyspark()
     from pyspark import SparkContext  # noqa: PLC0415  a fifth of a second, and an extra
-    from pyspark.sql.utils import is_remote  # noqa: PLC0415  as above
+    from pyspark.sql import utils  # noqa: PLC0415  as above
 
-    if is_remote():
+    if utils.is_remote():
         there: SparkSession | None = sql.SparkSession.getActiveSession()
         return there
     if SparkContext._active_spark_context is None:  # nothing public says so
@@ -114,8 +114,8 @@ def _check_same(started: _Started, settings: SparkSettings) -> None:
 
 def _check_fits(there: SparkSession, settings: SparkSettings) -> None:
     """Refuse a session of somebody else's where the config names another cluster."""
-    found = "of a Spark Connect server" if _is_remote(there) else str(there.sparkContext.master)
-    fits = settings.master in {None, found} and (settings.remote is None or _is_remote(there))
+    found = "of a Spark Connect server" if is_remote(there) else str(there.sparkContext.master)
+    fits = settings.master in {None, found} and (settings.remote is None or is_remote(there))
     if not fits:
         raise _another(found, settings)
 
@@ -139,13 +139,14 @@ def _bare(remote: str | None) -> str:
     return "" if remote is None else remote.split(";")[0].rstrip("/")
 
 
-def _is_remote(session: SparkSession) -> bool:
+def is_remote(session: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect."""
     return ".connect." in type(session).__module__
 
 
 def _is_broken(started: _Started) -> bool:
     """Whether the driver of a session that was started here has ended or was stopped."""
-    if _is_remote(started.session):
+    if is_remote(started.session):
         return bool(started.session.is_stopped)  # type: ignore[attr-defined]
     try:
         return bool(started.session.sparkContext._jsc.sc().isStopped())
