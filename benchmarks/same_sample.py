@@ -99,16 +99,15 @@ def filled(
             _write(name, url, kind, made)
             sources[kind][name] = _source(name, url, kind)
         for name in also:
-            sources[kind][name] = _ALSO[name](folder, kind, _arrow(kind, made))
+            sources[kind][name] = _ALSO[name](folder, kind, arrow_of(kind, made))
     return sources
 
 
-def _arrow(kind: str, made: pd.DataFrame) -> pa.Table:
+def arrow_of(kind: str, made: pd.DataFrame) -> pa.Table:
     """Give predictions the types that lakes and Spark have; a UUID is text there."""
     whole = pa.int64() if kind == "integer" else pa.string()
-    at = pa.timestamp("us", tz="UTC")
-    kinds = pa.schema([("id", whole), ("at", at), ("score", pa.float64())])
-    return pa.Table.from_pandas(made, kinds, preserve_index=False)
+    kinds = {"id": whole, "at": pa.timestamp("us", tz="UTC"), "score": pa.float64()}
+    return pa.table({name: pa.array(made[name].tolist(), of) for name, of in kinds.items()})
 
 
 def _delta(folder: Path, kind: str, made: pa.Table) -> LakeSource:

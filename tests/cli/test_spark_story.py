@@ -58,7 +58,8 @@ def test_a_round_waits_for_rows_that_are_missing_or_wrong_and_goes_on(place):
     with duckdb.connect() as connection:
         path.write_bytes(kept)
         connection.execute(
-            f"copy (select * exclude (score), score as points from '{path}') to '{path}.new'"
+            f"copy (select * exclude (score), score as points from '{path}') "
+            f"to '{path}.new' (format parquet)"
         )
     path.with_suffix(".parquet.new").replace(path)
     dropped = place.run_at(place.now + timedelta(minutes=30), "run-once")

@@ -53,7 +53,7 @@ def test_nothing_is_left_in_the_session(table, spark, tmp_path):
     source_of(tmp_path, table=table).scan(WEEK, TWO, 9, "s")
 
     assert {each.name for each in spark.catalog.listTables()} == before
-    assert spark.sparkContext.getJobTags() == set()
+    assert len(spark.sparkContext.getJobTags()) == 0
 
 
 def test_an_id_column_that_is_blind_to_case_is_not(spark, tmp_path):
