@@ -140,7 +140,7 @@ def costs_of(
     return costs
 
 
-def _children() -> list[Path]:
+def children() -> list[Path]:
     """Find the processes that this one started (Linux): Spark is one of them."""
     mine = str(os.getpid())
     found = []
@@ -156,7 +156,7 @@ def _children() -> list[Path]:
 
 def _cpu_of_children() -> float:
     total = 0
-    for each in _children():
+    for each in children():
         fields = (each / "stat").read_text().rpartition(")")[2].split()
         total += sum(map(int, fields[11:15]))
     return total / _TICKS
@@ -165,7 +165,7 @@ def _cpu_of_children() -> float:
 def _peak_of_children() -> float:
     """Megabytes that the largest of them ever held."""
     peaks = [0]
-    for each in _children():
+    for each in children():
         lines = (each / "status").read_text().splitlines()
         peaks += [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
     return max(peaks) / 2**10

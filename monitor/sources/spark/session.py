@@ -108,8 +108,9 @@ def _check_same(started: _Started, settings: SparkSettings) -> None:
     if settings.master is None and settings.remote is None:
         return  # whatever session there is
     found = started.master or _bare(started.remote) or "Spark's own settings"
-    differ = "with other settings in source.config" if settings.master == started.master else ""
-    raise _another(f"{found} {differ}".strip(), settings)
+    if settings.master is not None and settings.master == started.master:
+        found += " with other settings in source.config"
+    raise _another(found, settings)
 
 
 def _check_fits(there: SparkSession, settings: SparkSettings) -> None:
