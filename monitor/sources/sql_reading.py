@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import create_engine, event
+from sqlalchemy import DDL, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -95,9 +95,9 @@ class SqlDatabase:
         try:
             with self.engine.connect() as connection:
                 words = self._words(connection)
+                limits = {"seconds": self._seconds, "ms": self._seconds * 1000}
                 for statement in words.begin:
-                    limits = {"seconds": self._seconds, "ms": int(self._seconds * 1000)}
-                    connection.exec_driver_sql(statement.format(**limits))
+                    connection.execute(DDL(statement, context=limits))  # type: ignore[no-untyped-call]
                 with stopped_by(_stop_of(connection)):
                     yield Reading(connection, words)
                 connection.rollback()

@@ -40,7 +40,7 @@ class Words:
         The beginning of a text, by which segments are told apart.
     begin
         Statements that begin a transaction that only reads, sees one state and ends a statement
-        in time: ``{seconds}`` or ``{ms}``.
+        in time: ``%(seconds)g`` or ``%(ms)d``, as `sqlalchemy.DDL` fills them.
     sees_one_state
         Whether such a transaction does; else rows are counted again after the draw.
     aware, naive_utc
@@ -86,7 +86,7 @@ _POSTGRESQL = Words(
     infinite="{0} in ('Infinity'::float8, '-Infinity'::float8)",
     begin=(
         "set transaction isolation level repeatable read, read only",
-        "set local statement_timeout = {ms}",
+        "set local statement_timeout = %(ms)d",
         "set local time zone 'UTC'",
         # It takes groups of an expression for as many as rows, and would sort all of those.
         "set local enable_sort = off",
@@ -121,7 +121,7 @@ _SQLITE_TEXT = "cast({0} as text) collate binary"
 
 WORDS = {
     "postgresql": _POSTGRESQL,
-    "mariadb": _mysql("utf8mb4_nopad_bin", "max_statement_time = {seconds}"),
+    "mariadb": _mysql("utf8mb4_nopad_bin", "max_statement_time = %(seconds)g"),
     "sqlite": Words(
         text=_SQLITE_TEXT,
         id_text=f"case when instr({_SQLITE_TEXT}, char(0)) > 0 "
@@ -135,13 +135,13 @@ WORDS = {
         has_types=False,
     ),
     # From here on compiled, not run: tests/sources/sql/compiled has what becomes of them.
-    "mysql": _mysql("utf8mb4_0900_bin", "max_execution_time = {ms}"),
+    "mysql": _mysql("utf8mb4_0900_bin", "max_execution_time = %(ms)d"),
     "redshift": replace(
         _POSTGRESQL,
         text="cast({0} as varchar(65535))",
         boolean="case {0} when true then 'true' when false then 'false' end",
         md5="md5({0})",
-        begin=("set transaction read only", "set statement_timeout to {ms}"),
+        begin=("set transaction read only", "set statement_timeout to %(ms)d"),
     ),
     "mssql": Words(
         text="cast(cast({0} as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 "
@@ -161,7 +161,7 @@ WORDS = {
         text="collate(cast({0} as varchar), '')",
         nan="{0} = 'NaN'::float",
         infinite="{0} in ('inf'::float, '-inf'::float)",
-        begin=("alter session set statement_timeout_in_seconds = {seconds}, timezone = 'UTC'",),
+        begin=("alter session set statement_timeout_in_seconds = %(seconds)g, timezone = 'UTC'",),
         aware=frozenset({"TIMESTAMP_TZ", "TIMESTAMP_LTZ"}),
     ),
     "bigquery": Words(
@@ -176,14 +176,14 @@ WORDS = {
         text="cast({0} as string)",
         nan="isnan({0})",
         infinite="{0} in (double('infinity'), double('-infinity'))",
-        begin=("set statement_timeout = {seconds}", "set time zone 'UTC'"),
+        begin=("set statement_timeout = %(seconds)g", "set time zone 'UTC'"),
         aware=frozenset({"TIMESTAMP"}),
     ),
     "trino": Words(
         md5="lower(to_hex(md5(to_utf8({0}))))",
         nan="is_nan({0})",
         infinite="is_infinite({0})",
-        begin=("set session query_max_run_time = '{seconds}s'",),
+        begin=("set session query_max_run_time = '%(seconds)gs'",),
     ),
 }
 """How each database writes it, by the name of SQLAlchemy's dialect."""

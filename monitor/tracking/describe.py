@@ -17,7 +17,7 @@ from monitor.presentation.numbers import (
     interval_text,
     range_text,
 )
-from monitor.presentation.outcome import to_do_sentences, verdict_sentence
+from monitor.presentation.outcome import headline_metrics, to_do_sentences, verdict_sentence
 from monitor.presentation.restatements import restated_text
 from monitor.presentation.rows import (
     BANDS_OF_CELLS,
@@ -28,7 +28,7 @@ from monitor.presentation.rows import (
 )
 from monitor.presentation.sentences import capital
 from monitor.tracking.challenger import sentence_of, table_of
-from monitor.tracking.values import BASES, CORRECTED, best_point, minute, shown_metrics
+from monitor.tracking.values import BASES, CORRECTED, best_point, minute
 
 if TYPE_CHECKING:
     from monitor.domain.report import AlertRow, EstimateRow, RoundReport, SegmentRow
@@ -221,7 +221,7 @@ def _estimates_table(report: RoundReport) -> str:
             *(_estimate(report.estimate(metric, basis=b, estimand=e)) for b, e in BASES),
             _limit(report, metric),
         ]
-        for metric in shown_metrics(report)
+        for metric in headline_metrics(report)
     ]
     return _table(["metric", *(HEADS[basis] for basis, _ in BASES), "limit"], rows)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.report import Status
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
+from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
 from monitor.tracking.challenger import challenger_metrics
 
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from monitor.domain.report import EstimateRow, EvidenceRow, RoundReport
+    from monitor.domain.report import EvidenceRow, RoundReport
 
 FIRST = ("precision", "recall")
-HEADLINE = (*FIRST, "f1", "prevalence")
 BASES = (("round", "window"), ("pooled", "rate"))
 CORRECTED = ("corrected", "window")
 SOURCE = "pr-monitor"
@@ -57,13 +57,6 @@ def timestamp(report: RoundReport) -> int:
     lets a correction downwards show.
     """
     return milliseconds(report.slot) + report.version
-
-
-def shown_metrics(report: RoundReport) -> list[str]:
-    """Name the metrics worth a chart: the headline ones, and those with a limit."""
-    limited = [row.metric for row in report.evidence]
-    there = {row.metric for row in report.estimates}
-    return [metric for metric in dict.fromkeys([*HEADLINE, *limited]) if metric in there]
 
 
 def metrics(report: RoundReport) -> dict[str, float]:
@@ -188,7 +181,7 @@ def source_tags() -> dict[str, str]:
 
 
 def interval(report: RoundReport, metric: str) -> str:
-    """Write the best interval there is, pooled before round alone: ``0.83 [0.79, 0.87]``."""
+    """Write the estimate that the verdict quotes, with its interval: ``0.83 [0.79, 0.87]``."""
     row = best_row(report, metric)
     return NOT_ESTIMABLE if row is None else interval_text(row)
 
@@ -219,15 +212,9 @@ def slot_date(report: RoundReport) -> str:
 
 
 def best_point(report: RoundReport, metric: str) -> float | None:
-    """Find the best estimate there is, pooled before round alone."""
+    """Find the point of the estimate that the verdict quotes."""
     row = best_row(report, metric)
     return None if row is None else row.point
-
-
-def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
-    """Find the best estimate there is with its interval, pooled before round alone."""
-    rows = (report.estimate(metric, basis=b, estimand=e) for b, e in reversed(BASES))
-    return next((row for row in rows if row is not None and row.point is not None), None)
 
 
 def _figure(report: RoundReport, metric: str) -> str | None:

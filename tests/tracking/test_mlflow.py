@@ -124,7 +124,7 @@ def test_a_correction_downwards_shows_as_the_latest_value(handler, client, prefi
     for name in (f"{prefix}/mail-travel", prefix):
         run = the_run(client, name)
         assert run.data.metrics["precision/point"] == pytest.approx(center("precision", 4) - 0.1)
-        shown = f"Precision is {center('precision', 4) - 0.1:.2f} ("
+        shown = f"precision is {center('precision', 4) - 0.1:.2f} ("
         assert shown in run.data.tags["mlflow.note.content"]
         assert run.data.tags["monitor.version"] == "2"
 
@@ -332,7 +332,7 @@ def test_a_correction_of_an_older_round_leaves_the_fleets_description_with_the_n
     handler.deliver(make_effect(FLEET, make_report(1, version=2, shift=-0.1)))
 
     run = the_run(client, prefix)
-    shown = f"Precision is {center('precision', 2):.2f} ("
+    shown = f"precision is {center('precision', 2):.2f} ("
     assert shown in run.data.tags["mlflow.note.content"]
     assert run.data.metrics["precision/round"] == center("precision", 2)
     history = client.get_metric_history(run.info.run_id, "precision/round")

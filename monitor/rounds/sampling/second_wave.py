@@ -119,8 +119,7 @@ def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Map
     if not drawn:
         return {}
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
-    with outside("show"):
-        shown = _read(context, round_, [item.id for item in drawn])
+    shown = _read(context, round_, [item.id for item in drawn])
     gone = sum(item.id not in shown for item in drawn)
     if gone > round_.settings.bad_rows_max * len(drawn):
         raise SourceRefused(gone_items_sentence(gone, len(drawn)), is_public=True)
@@ -131,9 +130,11 @@ def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Map
 def _read(context: MonitorContext, round_: Round, ids: Sequence[str]) -> Mapping[str, Shown]:
     """Read items as they were drawn, or as they are now where that is kept no longer."""
     try:
-        return as_counted(context.source, round_.snapshot).show(ids, round_.window)
+        with outside("show"):
+            return as_counted(context.source, round_.snapshot).show(ids, round_.window)
     except SnapshotGone:
-        return context.source.show(ids, round_.window)
+        with outside("show"):
+            return context.source.show(ids, round_.window)
 
 
 def _chosen(context: MonitorContext, round_: Round, labels: RoundLabels) -> list[Item]:

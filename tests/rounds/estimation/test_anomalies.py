@@ -16,7 +16,7 @@ from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.storage import report_store
 from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
-from monitor.tracking.values import metrics, tags
+from monitor.tracking.values import tags
 from tests.rounds.estimation.tallies import tally_of
 from tests.rounds.scene import Scene, overview, settings
 from tests.tracking.reports import make_report as made_up_report
@@ -227,18 +227,13 @@ def test_late_labels_change_notices_in_the_report_and_repeat_nothing_in_the_log(
     assert logged(scene) == before != []
 
 
-def test_mlflow_gets_distances_as_metrics_kinds_as_a_tag_and_the_sentences():
+def test_mlflow_gets_kinds_as_a_tag_and_the_sentences():
     row = NoticeRow(kind="frame", subject="population", value=0.05, sentence="other | items")
     quiet = made_up_report(6)
-    unusual = quiet.model_copy(
-        update={"notices": [row, row], "distances": {"psi": 0.05, "ks": 0.0312345678}}
-    )
+    unusual = quiet.model_copy(update={"notices": [row, row]})
 
     assert tags(quiet)["monitor.notices"] == "none"
     assert tags(unusual)["monitor.notices"] == "frame"
-    assert "population/psi" not in metrics(quiet)
-    assert metrics(unusual)["population/psi"] == 0.05
-    assert metrics(unusual)["population/ks"] == 0.031235
     assert "**Notice, frame:** other \\| items." in describe(unusual)
     assert "Notice" not in describe(quiet)
 

@@ -1,5 +1,5 @@
 -- databricks. Compiled, not run.
-set statement_timeout = {seconds};
+set statement_timeout = %(seconds)g;
 set time zone 'UTC';
 
 -- counts of the window

@@ -1,7 +1,7 @@
 -- mariadb. Run by the tests.
 set session time_zone = '+00:00';
 set session transaction isolation level repeatable read;
-set session max_statement_time = {seconds};
+set session max_statement_time = %(seconds)g;
 start transaction with consistent snapshot, read only;
 
 -- counts of the window

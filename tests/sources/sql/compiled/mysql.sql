@@ -1,7 +1,7 @@
 -- mysql. Compiled, not run.
 set session time_zone = '+00:00';
 set session transaction isolation level repeatable read;
-set session max_execution_time = {ms};
+set session max_execution_time = %(ms)d;
 start transaction with consistent snapshot, read only;
 
 -- counts of the window

@@ -1,6 +1,6 @@
 -- postgresql. Run by the tests.
 set transaction isolation level repeatable read, read only;
-set local statement_timeout = {ms};
+set local statement_timeout = %(ms)d;
 set local time zone 'UTC';
 set local enable_sort = off;
 set local jit = off;

@@ -1,6 +1,6 @@
 -- redshift. Compiled, not run.
 set transaction read only;
-set statement_timeout to {ms};
+set statement_timeout to %(ms)d;
 
 -- counts of the window
 SELECT anon_1.bucket, anon_1.version, count(*) AS count_1, max(anon_1.t) AS max_1, NULL AS anon_2

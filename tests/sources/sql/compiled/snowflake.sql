@@ -1,5 +1,5 @@
 -- snowflake. Compiled, not run.
-alter session set statement_timeout_in_seconds = {seconds}, timezone = 'UTC';
+alter session set statement_timeout_in_seconds = %(seconds)g, timezone = 'UTC';
 
 -- counts of the window
 SELECT anon_1.bucket, anon_1.version, count(*) AS count_1, max(anon_1.t) AS max_1, NULL AS anon_2

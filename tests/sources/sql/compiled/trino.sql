@@ -1,5 +1,5 @@
 -- trino. Compiled, not run.
-set session query_max_run_time = '{seconds}s';
+set session query_max_run_time = '%(seconds)gs';
 
 -- counts of the window
 SELECT anon_1.bucket, anon_1.version, count(*) AS count_1, max(anon_1.t) AS max_1, NULL AS anon_2
