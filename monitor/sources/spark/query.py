@@ -90,8 +90,7 @@ class SparkQuery(Query):
     ) -> Select[Any]:
         """Take the first rows of some strata by md5: no more come back than are wanted of each.
 
-        The bound keeps nearly all rows from the part of Spark that puts them in order, which
-        takes several times what the rest of the scan does.
+        The bound keeps nearly all rows from the part of Spark that puts them in order.
         """
         below = Query.draw(self, window, strata, seed, bounds, version, wanted)
         if wanted > _MOST_FIRST:
