@@ -9,7 +9,8 @@ row; ``later`` is the scan of a round whose bands are known, ``later + show`` al
 ``first`` all reads of a history's first round. ``pandas`` and ``polars`` are what a user would
 write, a sample that cannot be drawn again elsewhere; they are left out where not installed.
 
-``--engine postgres`` has the works of `benchmarks.draw_postgres`, in a server of its own.
+``--engine postgres`` has the works of `benchmarks.draw_postgres`, in a server of its own, and
+``--engine spark`` those of `benchmarks.draw_spark`, on this machine.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from benchmarks import draw_postgres
+from benchmarks import draw_postgres, draw_spark
 from monitor.domain.model import BandEdges, Window
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 from tests.servers import postgres
@@ -286,6 +287,24 @@ def in_postgres(chosen: argparse.Namespace, url: str) -> None:
             print(f"{line} {max(run.temp_mb for run in runs):7.0f} MB", flush=True)
 
 
+def in_spark(chosen: argparse.Namespace) -> None:
+    """Print the figures of the works by Spark."""
+    fresh = multiprocessing.get_context("spawn")
+    works = chosen.works.split(",") if chosen.works else list(draw_spark.WORKS)
+    threads = int(chosen.threads.split(",")[-1])
+    for rows in (int(float(text)) for text in chosen.rows.split(",")):
+        with tempfile.TemporaryDirectory() as folder, fresh.Pool(1, maxtasksperchild=1) as pool:
+            path = Path(folder) / "predictions.parquet"
+            pool.apply(write, (path, rows))
+            asked = (path, threads, WINDOW, bands(chosen.strata), chosen.candidates)
+            how = {"works": works, "repeats": chosen.repeats}
+            costs: dict[str, list[Any]] = pool.apply(draw_spark.costs_of, asked, how)
+        print(f"Spark, {rows:,} rows, {chosen.strata} strata x {chosen.candidates}")
+        print(f"{'':<14}{'CPU':>8}   {'wall':>8}   {'x bare':>6} {'peak':>7}    {'Spark':>7}")
+        for line, runs in zip(table(costs), costs.values(), strict=True):
+            print(f"{line} {max(run.heap for run in runs):7.0f} MB", flush=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the figures of one run."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -295,11 +314,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", default="1,0", help="0: as many as DuckDB takes by itself")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--works", default="", help="some of them, with bare; all if not given")
-    parser.add_argument("--engine", choices=["duckdb", "postgres"], default="duckdb")
+    parser.add_argument("--engine", choices=["duckdb", "postgres", "spark"], default="duckdb")
     chosen = parser.parse_args(arguments)
     if chosen.engine == "postgres":
         with postgres() as url:
             in_postgres(chosen, url)
+        return
+    if chosen.engine == "spark":
+        in_spark(chosen)
         return
     fresh = multiprocessing.get_context("spawn")  # so that each peak is one piece of work's own
     for rows in (int(float(text)) for text in chosen.rows.split(",")):

@@ -1,7 +1,7 @@
-"""Whether DuckDB, PostgreSQL, MariaDB and SQLite draw the same items by the same seed.
+"""Whether DuckDB, databases, tables of a lake and Spark draw the same items by the same seed.
 
 ``python -m benchmarks.same_sample [--rows 1e6] [--candidates 1000]``, with ``--postgres URL`` and
-``--mariadb URL`` for these
+``--mariadb URL`` for these, and ``--also delta,iceberg,spark`` for what their extras install
 
 Writes the same predictions into each, with ids that are unicode texts, whole numbers or UUIDs, and
 draws from each by the same strata and seed. A database without an address is left out; in one with
@@ -21,15 +21,21 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from sqlalchemy import create_engine, text
 
 from monitor.domain.model import BandEdges, Window
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.lake.settings import LakeSettings
+from monitor.sources.lake.source import LakeSource
+from monitor.sources.spark.settings import SparkSettings
+from monitor.sources.spark.source import SparkSource
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from monitor.domain.ports import Source
 
@@ -38,6 +44,7 @@ WINDOW = Window(START, START + timedelta(days=7))
 EDGES = BandEdges(flagged=(0.7, 0.9), passed=(0.05, 0.2)).strata()
 SEED = "5eed" * 8
 KINDS = ("unicode", "integer", "uuid")
+COLUMNS = {"id": "id", "time": "at", "score": "score"}
 _LETTERS = "aAáÁäßæøşiğ žŽ жЖ 你好 かな 🔑🙂 'x \" \\ %"
 _AT_ONCE = 20_000  # rows of one insert
 
@@ -77,7 +84,11 @@ def predictions(kind: str, rows: int) -> pd.DataFrame:
 
 
 def filled(
-    folder: Path, urls: Mapping[str, str], rows: int, kinds: Sequence[str] = KINDS
+    folder: Path,
+    urls: Mapping[str, str],
+    rows: int,
+    kinds: Sequence[str] = KINDS,
+    also: Sequence[str] = (),
 ) -> dict[str, dict[str, Source]]:
     """Write the predictions into every place, and make a source of each, by kind and name."""
     sources: dict[str, dict[str, Source]] = {}
@@ -87,7 +98,51 @@ def filled(
         for name, url in urls.items():
             _write(name, url, kind, made)
             sources[kind][name] = _source(name, url, kind)
+        for name in also:
+            sources[kind][name] = _ALSO[name](folder, kind, arrow_of(kind, made))
     return sources
+
+
+def arrow_of(kind: str, made: pd.DataFrame) -> pa.Table:
+    """Give predictions the types that lakes and Spark have; a UUID is text there."""
+    whole = pa.int64() if kind == "integer" else pa.string()
+    kinds = {"id": whole, "at": pa.timestamp("us", tz="UTC"), "score": pa.float64()}
+    return pa.table({name: pa.array(made[name].tolist(), of) for name, of in kinds.items()})
+
+
+def _delta(folder: Path, kind: str, made: pa.Table) -> LakeSource:
+    from deltalake import write_deltalake  # noqa: PLC0415  it may not be installed
+
+    write_deltalake(folder / f"{kind}.delta", made)
+    asked = {"delta": f"{kind}.delta", "columns": COLUMNS, "threshold": 0.5}
+    return LakeSource(LakeSettings.model_validate(asked), folder)
+
+
+def _iceberg(folder: Path, kind: str, made: pa.Table) -> LakeSource:
+    from pyiceberg.catalog import load_catalog  # noqa: PLC0415  as above
+
+    place = {"type": "sql", "uri": f"sqlite:///{folder}/lake.db", "warehouse": f"file://{folder}"}
+    catalog = load_catalog("same", **place)
+    catalog.create_namespace_if_not_exists("same")
+    catalog.create_table(f"same.{kind}", made.schema).append(made)
+    asked = {"iceberg": f"same.{kind}", "catalog": {"name": "same", **place}}
+    settings = LakeSettings.model_validate({**asked, "columns": COLUMNS, "threshold": 0.5})
+    return LakeSource(settings, folder)
+
+
+def _spark(folder: Path, kind: str, made: pa.Table) -> SparkSource:
+    pq.write_table(made, folder / f"{kind}.spark.parquet", row_group_size=_AT_ONCE)
+    asked = {"path": f"{kind}.spark.parquet", "master": "local[2]", "config": SPARK_CONFIG}
+    settings = SparkSettings.model_validate({**asked, "columns": COLUMNS, "threshold": 0.5})
+    return SparkSource(settings, folder)
+
+
+SPARK_CONFIG = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+_ALSO: Mapping[str, Callable[[Path, str, pa.Table], Source]] = {
+    "delta": _delta,
+    "iceberg": _iceberg,
+    "spark": _spark,
+}
 
 
 def _file(folder: Path, kind: str, made: pd.DataFrame) -> DuckdbSource:
@@ -98,8 +153,7 @@ def _file(folder: Path, kind: str, made: pd.DataFrame) -> DuckdbSource:
             f'copy (select cast(id as {cast}) as id, cast("at" as timestamptz) as "at", score '
             f"from made) to '{folder / kind}.parquet' (format parquet)"
         )
-    columns = {"id": "id", "time": "at", "score": "score"}
-    asked = {"path": f"{kind}.parquet", "columns": columns, "threshold": 0.5}
+    asked = {"path": f"{kind}.parquet", "columns": COLUMNS, "threshold": 0.5}
     return DuckdbSource(DuckdbSettings.model_validate(asked), folder)
 
 
@@ -131,7 +185,7 @@ def _source(name: str, url: str, kind: str) -> SqlSource:
     asked = {
         "url": url,
         "table": f"same_{kind}",
-        "columns": {"id": "id", "time": "at", "score": "score"},
+        "columns": COLUMNS,
         "threshold": 0.5,
         "time_zone": "UTC" if name == "mariadb" else None,
     }
@@ -146,13 +200,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--postgres", default="")
     parser.add_argument("--mariadb", default="")
+    parser.add_argument("--also", default="", help="some of delta,iceberg,spark")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         given = {"postgresql": chosen.postgres, "mariadb": chosen.mariadb}
         urls = {name: url for name, url in given.items() if url}
         urls["sqlite"] = f"sqlite:///{folder}/same.sqlite"
         for kind in chosen.kinds.split(","):
-            sources = filled(Path(folder), urls, int(chosen.rows), [kind])[kind]
+            also = [name for name in chosen.also.split(",") if name]
+            sources = filled(Path(folder), urls, int(chosen.rows), [kind], also)[kind]
             _compare(kind, sources, chosen.candidates)
 
 

@@ -48,6 +48,7 @@ from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings
 from monitor.sources.lake.settings import LakeSettings
 from monitor.sources.shown_columns import ShownColumn
+from monitor.sources.spark.settings import SparkSettings
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.table_settings import Columns
 from monitor.tracking.mlflow import MlflowSettings
@@ -68,6 +69,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: classes": Classes,
     "monitors: source of kind duckdb": DuckdbSettings,
     "monitors: source of kind lake": LakeSettings,
+    "monitors: source of kind spark": SparkSettings,
     "monitors: source of kind sql": SqlSettings,
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
@@ -129,7 +131,16 @@ NOTES = {
     "TableSettings.negative": "values that do not; 0 and false unless given, others are refused",
     "SqlSettings.url": "address for SQLAlchemy, passwords as `${NAME}`: [databases](sources-sql.md)",
     "SqlSettings.table": "table or view, `name` or `schema.name`",
-    "SqlSettings.time_unit": "of times that are numbers",
+    "QueriedSettings.time_unit": "of times that are numbers",
+    "SparkSettings.table": "table or view of Spark's catalog",
+    "SparkSettings.path": "folder, file or pattern, or a list of them; a relative one starts at "
+    "the config, on this machine",
+    "SparkSettings.format": "of `path`; `delta` where the session has Delta's packages",
+    "SparkSettings.master": "address of a cluster, for which a session is started: "
+    "[Spark](sources-spark.md)",
+    "SparkSettings.remote": "address of a Spark Connect server, a token as `${NAME}`",
+    "SparkSettings.config": "settings of Spark for the session that `master` starts, keys as "
+    "`${NAME}`",
     "Columns.id": "what a prediction is known by; text, whole numbers or UUIDs",
     "Columns.time": "when the prediction was made",
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",

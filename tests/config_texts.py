@@ -62,7 +62,7 @@ every: 52 => every: true
 models:/mail-travel/7 => 7
     5, monitors[mail-travel].model: it should be a valid string, found a number; put it in quotes
 duckdb => duckbd
-    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb? (installed are duckdb, lake, sql)
+    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb? (installed are duckdb, lake, spark, sql)
 id: mail_id,  => <nothing>
     9, monitors[mail-travel].source.columns.id: this setting is missing; add a line `id: ...`
 [subject, body] => subject

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
-SERVERS = {"postgres_server", "postgres_url", "mariadb_server", "label_studio", "s3_server"}
+SERVERS = {
+    "postgres_server",
+    "postgres_url",
+    "mariadb_server",
+    "label_studio",
+    "s3_server",
+    "spark",
+}
 """Fixtures that start what `make test` does without."""
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",
@@ -21,6 +28,8 @@ TOGETHER = {
     "tests/faults/test_label_studio_kills.py": "label studio",
     "tests/labeling/label_studio/": "label studio",
     "tests/service/pages/test_browser.py": "browser",
+    "tests/sources/spark/": "spark",
+    "tests/cli/test_spark_story.py": "spark",
     "tests/cli/test_review_story.py": "mlflow",
     "tests/faults/test_review_kills.py": "mlflow",
     "tests/labeling/test_mlflow_browser.py": "mlflow",

@@ -27,6 +27,7 @@ from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 from monitor.sources.lake.settings import LakeSettings
+from monitor.sources.spark.settings import SparkSettings
 from monitor.sources.sql_settings import SqlSettings
 
 if TYPE_CHECKING:
@@ -231,6 +232,12 @@ def _lake_source(*made_of: Any) -> Source:
     return LakeSource(*made_of)
 
 
+def _spark_source(*made_of: Any) -> Source:
+    from monitor.sources.spark.source import SparkSource  # noqa: PLC0415  as above
+
+    return SparkSource(*made_of)
+
+
 SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     group="pr_monitor.sources",
     wanted=SourceAdapter,
@@ -238,6 +245,7 @@ SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     built_in={
         "duckdb": SourceAdapter(DuckdbSettings, DuckdbSource),
         "lake": SourceAdapter(LakeSettings, _lake_source),
+        "spark": SourceAdapter(SparkSettings, _spark_source),
         "sql": SourceAdapter(SqlSettings, _sql_source),
     },
     default="duckdb",

@@ -79,7 +79,7 @@ def drawn_from(
     bounds = {bucket: first_bound(wanted, rows) for bucket, rows in sizes.items()}
     options: dict[str, Any] = {}
     while bounds:
-        statement = query.draw(window, strata, seed, bounds, version)
+        statement = query.draw(window, strata, seed, bounds, version, wanted)
         rows = reading.connection.execute(statement, execution_options=options)
         found = _first(rows, wanted)
         short = {

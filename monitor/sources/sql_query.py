@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select, Subquery
 
     from monitor.domain.model import Stratum, Window
-    from monitor.sources.sql_settings import SqlSettings
+    from monitor.sources.queried_settings import QueriedSettings
     from monitor.sources.sql_table import Found
     from monitor.sources.sql_times import Times
 
@@ -56,7 +56,7 @@ class Query:
     """
 
     table: Found
-    settings: SqlSettings
+    settings: QueriedSettings
     times: Times
     shown: Sequence[tuple[str, bool]] = ()
 
@@ -68,7 +68,7 @@ class Query:
             is_so = rows.c.bucket == _code(frames.SCORE_UNREADABLE)
             unreadable = func.min(case((is_so, rows.c.score_text)))
         return select(
-            rows.c.bucket, rows.c.version, func.count(), func.max(rows.c.t), unreadable
+            rows.c.bucket, rows.c.version, func.count(), self._newest(rows.c.t), unreadable
         ).group_by(rows.c.bucket, rows.c.version)
 
     def values_of(
@@ -89,6 +89,7 @@ class Query:
         seed: str,
         bounds: Mapping[int, str],
         version: str | None,
+        wanted: int,  # noqa: ARG002  an engine may leave out those that come later by itself
     ) -> Select[Any]:
         """Take the rows of some strata whose md5 is below the bound of their stratum."""
         rows = self._rows(window)
@@ -146,7 +147,8 @@ class Query:
 
     def span(self) -> Select[Any]:
         """Find the earliest and the latest time."""
-        return self._from(func.min(self._t), func.max(self._t))
+        read = self.times.read
+        return self._from(read(func.min(self._t)), self._newest(self._t))
 
     def show(self, ids: Collection[Any], window: Window) -> Select[Any]:
         """Fetch what people see of the rows that may have one of these ids.
@@ -176,6 +178,9 @@ class Query:
         if self.table.words.has_types:
             return column
         return written("monitor_time({0})", column, BigInteger())
+
+    def _newest(self, time: ColumnElement[Any]) -> ColumnElement[Any]:
+        return self.times.read(func.max(time))
 
     def _is_naive(self) -> ColumnElement[Any]:
         if self.settings.time_zone is not None:

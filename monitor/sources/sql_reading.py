@@ -50,9 +50,12 @@ _CLOSED = frozenset({"SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_PERM", "SQLITE_
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An open transaction, and how its database writes things."""
+    """An open transaction, and how its database writes things.
 
-    connection: Connection
+    ``connection`` is SQLAlchemy's, or what executes its statements in another engine.
+    """
+
+    connection: Any
     words: Words
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from monitor.sources.table_settings import TableSettings
+from monitor.sources.queried_settings import QueriedSettings
 
 
 def _address(value: str) -> str:
@@ -21,7 +21,7 @@ def _address(value: str) -> str:
     raise ValueError(message)
 
 
-class SqlSettings(TableSettings):
+class SqlSettings(QueriedSettings):
     """Where predictions are in a database, and how to read them.
 
     ``url`` is an address that SQLAlchemy takes; the file of ``sqlite:///FILE`` is relative to the
@@ -44,4 +44,3 @@ class SqlSettings(TableSettings):
     kind: Literal["sql"] = "sql"
     url: Annotated[str, AfterValidator(_address), Field(repr=False)]  # may hold a password
     table: Annotated[str, Field(min_length=1)]
-    time_unit: Literal["seconds", "milliseconds", "microseconds"] | None = None

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Inspector
     from sqlalchemy.types import TypeEngine
 
+    from monitor.sources.queried_settings import QueriedSettings
     from monitor.sources.sql_reading import Reading
-    from monitor.sources.sql_settings import SqlSettings
     from monitor.sources.sql_words import Words
 
 _MOST_TABLES = 20  # that an error names
@@ -61,7 +61,7 @@ class Found:
         message = f"{self.place} has no column {name!r} ({setting}); {there_are(self.types, name)}"
         raise SourceRefused(message)
 
-    def check(self, settings: SqlSettings, shown: list[str]) -> None:
+    def check(self, settings: QueriedSettings, shown: list[str]) -> None:
         """Refuse a missing column or one of a type that cannot serve."""
         columns = settings.columns
         lists = {
@@ -97,7 +97,7 @@ class Found:
         )
         return SourceRefused(message)
 
-    def times(self, settings: SqlSettings) -> Times | None:
+    def times(self, settings: QueriedSettings) -> Times | None:
         """Choose how times are read; None where they lack a zone and the config names none.
 
         Raises

@@ -31,12 +31,17 @@ _TIME = re.compile(
 )
 
 
+def _as_it_is(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class Times:
     """How the values of a time column are read.
 
     ``bound`` writes an instant as the column would, so that comparing with it decides on which
-    side of it a value lies; ``instant`` gives the microseconds since 1970 of a value. Whole
+    side of it a value lies; ``read`` is what is selected of a value, and ``instant`` gives the
+    microseconds since 1970 of what comes back. Whole
     numbers are compared with both bounds at once, which asks a function once for each row.
     """
 
@@ -44,6 +49,7 @@ class Times:
     bound: Callable[[datetime], Any]
     instant: Callable[[Any], int]
     is_whole: bool = False
+    read: Callable[[ColumnElement[Any]], ColumnElement[Any]] = _as_it_is
 
     def within(self, column: ColumnElement[Any], window: Window) -> ColumnElement[bool]:
         """Write which values of a column lie in a window."""

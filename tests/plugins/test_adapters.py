@@ -155,7 +155,7 @@ def test_an_unknown_kind_is_refused_with_all_that_are_installed(installed, confi
 
     assert refused.returncode == 78
     assert (
-        "source.kind: 'parquet' is not known; installed are duckdb, lake, sql, jsonl"
+        "source.kind: 'parquet' is not known; installed are duckdb, lake, spark, sql, jsonl"
         in refused.stderr
     )
     assert (

@@ -109,7 +109,7 @@ def statements(name):
     return {
         "counts of the window": query.tally(WEEK, STRATA),
         "counts by segment": query.values_of(0, WEEK, STRATA, "v7"),
-        "draw": query.draw(WEEK, STRATA, "s33d", bounds, "v7"),
+        "draw": query.draw(WEEK, STRATA, "s33d", bounds, "v7", 9),
         "rows of the window": query.count(WEEK),
         "rows without a time": query.untimed(),
         "rows with a time": query.timed(),

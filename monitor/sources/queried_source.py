@@ -1,0 +1,217 @@
+"""A source whose engine counts and draws by statements, where the rows are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from sqlalchemy import types
+
+from monitor.domain.time_limit import T, within
+from monitor.sources import frames
+from monitor.sources.refusals import check_groups, naive_time
+from monitor.sources.shown_columns import ShownRows
+from monitor.sources.sql_draw import groups_of
+from monitor.sources.sql_query import Query
+from monitor.sources.sql_times import local_times
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from sqlalchemy.types import TypeEngine
+
+    from monitor.domain.model import Frame, Stratum, Window
+    from monitor.domain.shown import Shown
+    from monitor.sources.queried_settings import QueriedSettings
+    from monitor.sources.sql_reading import Reading
+    from monitor.sources.sql_table import Found
+    from monitor.sources.sql_times import Times
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_UNKNOWN = 20  # values
+_MOST_IDS = 1_000  # of one statement
+_MOST_INTEGERS = 2**63  # from which on a database takes none
+
+
+class QueriedSource:
+    """What such sources have in common; one derives, and says where its rows are.
+
+    Parameters
+    ----------
+    settings
+        What the config says.
+    base_folder
+        Where relative paths start: the folder of the config file.
+    """
+
+    advice: str
+    """What somebody can do where a reading does not end."""
+
+    def __init__(self, settings: QueriedSettings, base_folder: Path | str = ".") -> None:
+        self.settings = settings
+        self._shown = ShownRows(settings.columns.show, Path(base_folder))
+
+    @property
+    def place(self) -> str:
+        """Where the rows are, for people."""
+        raise NotImplementedError
+
+    def opened(self) -> AbstractContextManager[Reading]:
+        """Begin to read; errors of the engine become ours."""
+        raise NotImplementedError
+
+    def found(self, reading: Reading) -> Found:
+        """Find the table, with the types of its columns.
+
+        Raises
+        ------
+        SourceRefused
+            If there is none.
+        """
+        raise NotImplementedError
+
+    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
+        """Count every stratum and return its first items by md5(seed, id), of one state."""
+
+        def read(reading: Reading, query: Query) -> Frame:
+            groups = groups_of(reading, query, window, strata, at_most, seed)
+            check_groups(self.place, self.settings.columns, groups, len(strata))
+            return frames.assemble(
+                window,
+                strata,
+                groups,
+                timed_rows=_timed_rows(reading, query, groups),
+                at_most=at_most,
+                segment_columns=self.settings.columns.segments,
+                unknown=_unknown(reading, query, window, groups),
+            )
+
+        return self._read(read)
+
+    def count(self, window: Window) -> int:
+        """Count the rows inside the window, good and bad."""
+        return self._read(
+            lambda reading, query: int(reading.connection.scalar(query.count(window)) or 0)
+        )
+
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
+        """Return the columns that labelers may see, for each id found in the window."""
+        if not ids:
+            return {}
+        return self._read(lambda reading, query: self._found(reading, query, ids, window))
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the earliest and latest prediction time, or None where there are no rows."""
+
+        def read(reading: Reading, query: Query) -> tuple[datetime, datetime] | None:
+            [(earliest, latest)] = reading.connection.execute(query.span())
+            if earliest is None:
+                return None
+            first, last = (query.times.instant(value) for value in (earliest, latest))
+            return _instant(first), _instant(last)
+
+        return self._read(read)
+
+    def columns(self) -> Mapping[str, str]:
+        """Return every column with its type; refuse when one that the config names is missing."""
+        return self._read(
+            lambda _, query: {name: str(kind) for name, kind in query.table.types.items()}
+        )
+
+    def _read(self, read: Callable[[Reading, Query], T]) -> T:
+        def opened() -> T:
+            with self.opened() as reading:
+                return read(reading, self._query(reading))
+
+        return within(self.settings.timeout, self.place, opened, self.advice)
+
+    def _query(self, reading: Reading) -> Query:
+        settings = self.settings
+        table = self.found(reading)
+        table.check(settings, [name for name, _ in self._shown.columns])
+        self._shown.check()
+        times = table.times(settings)
+        query = self.query_of(table, times or local_times("UTC"), self._shown.columns)
+        looks_at_values = not table.words.has_types and settings.time_zone is None
+        if times is None or looks_at_values:
+            naive = reading.connection.scalar(query.naive())
+            if naive is not None:
+                raise naive_time(self.place, settings.columns, naive)
+        return query
+
+    def query_of(self, table: Found, times: Times, shown: Sequence[tuple[str, bool]]) -> Query:
+        """Make what builds the statements."""
+        return Query(table, self.settings, times, shown)
+
+    def _found(
+        self, reading: Reading, query: Query, ids: Sequence[str], window: Window
+    ) -> dict[str, Shown]:
+        kind = query.table.types[self.settings.columns.id]
+        rows: list[tuple[Any, ...]] = []
+        for start in range(0, len(ids), _MOST_IDS):
+            wanted = set(ids[start : start + _MOST_IDS])
+            stored = list(as_stored(wanted, kind if query.table.words.has_types else None))
+            if stored:
+                found = reading.connection.execute(query.show(stored, window))
+                rows += [tuple(row) for row in found if row[0] in wanted]
+        rows.sort(key=lambda row: [(value is None, value) for value in row])
+        first: dict[str, Sequence[Any]] = {}
+        for key, *values in rows:
+            first.setdefault(key, values)
+        return {key: self._shown.of(values) for key, values in first.items()}
+
+
+def as_stored(ids: set[str], kind: TypeEngine[Any] | None) -> Iterator[object]:
+    """Give ids as a column of a type holds them, without those that it cannot hold."""
+    for each in sorted(ids):
+        if isinstance(kind, types.Integer):
+            yield from (number for number in _as_number(each) if abs(number) < _MOST_INTEGERS)
+        elif isinstance(kind, types.Numeric):
+            yield from map(Decimal, _as_number(each))
+        elif isinstance(kind, types.Uuid):
+            yield from _as_uuid(each)
+        else:
+            yield each
+
+
+def _as_number(text: str) -> Iterator[int]:
+    try:
+        number = int(text)
+    except ValueError:
+        return
+    if str(number) == text:
+        yield number
+
+
+def _as_uuid(text: str) -> Iterator[UUID]:
+    try:
+        known = UUID(text)
+    except ValueError:
+        return
+    if str(known) == text:
+        yield known
+
+
+def _timed_rows(reading: Reading, query: Query, groups: Sequence[frames.Group]) -> int:
+    """Count all rows with a time, on which nothing depends unless some have none."""
+    if not frames.rows_in(groups, *frames.UNTIMED):
+        return sum(group.rows for group in groups)
+    return int(reading.connection.scalar(query.timed()) or 0)
+
+
+def _unknown(
+    reading: Reading, query: Query, window: Window, groups: Sequence[frames.Group]
+) -> dict[str, int]:
+    """Read the values that the config does not name; a query that few windows need."""
+    if not frames.rows_in(groups, frames.PREDICTED_UNKNOWN):
+        return {}
+    rows = reading.connection.execute(query.unknown(window, _MOST_UNKNOWN))
+    return {text: int(count) for text, count in rows}
+
+
+def _instant(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)

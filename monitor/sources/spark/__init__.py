@@ -1,0 +1,1 @@
+"""Predictions in tables and files that Spark reads."""

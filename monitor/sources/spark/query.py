@@ -1,0 +1,110 @@
+"""What Spark is asked, where it differs from what databases are: times, and the first by md5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import func, literal_column, select, types
+
+from monitor.sources.spark.dialect import Written, instant_text
+from monitor.sources.sql_query import Query
+from monitor.sources.sql_table import Found
+from monitor.sources.sql_times import Times, first_local, local_times
+from monitor.sources.sql_words import written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Select
+
+    from monitor.domain.model import Stratum, Window
+    from monitor.sources.queried_settings import QueriedSettings
+
+_MOST_FIRST = 100_000  # that min_by takes
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFound(Found):
+    """A table as Spark finds it."""
+
+    def times(self, settings: QueriedSettings) -> Times | None:
+        """Choose how times are read, by nothing that the session's time zone decides."""
+        # Named, since a dataclass with slots is made anew and zero-argument super() knows the old.
+        times = Found.times(self, settings)
+        kind = self.types[settings.columns.time]
+        if times is None or not isinstance(kind, types.DateTime | types.Date):
+            return times
+        if isinstance(kind, types.TIMESTAMP):
+            return _INSTANTS
+        if isinstance(kind, types.Date):
+            return _dates(settings.time_zone or "UTC")
+        return _local(settings.time_zone or "UTC")
+
+
+def _instant(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat()
+
+
+def _micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return written("unix_micros({0})", value, types.BigInteger())
+
+
+_INSTANTS = Times(Written("timestamp"), _instant, int, read=_micros)
+
+
+def _local(zone: str) -> Times:
+    known = local_times(zone)
+    return Times(Written("timestamp_ntz"), lambda at: known.bound(at).isoformat(), known.instant)
+
+
+def _dates(zone: str) -> Times:
+    """Read dates, each its midnight: a bound is the first of them that is not before it."""
+    return Times(
+        Written("date"),
+        lambda at: _first_date(at, zone).isoformat(),
+        local_times(zone).instant,
+    )
+
+
+def _first_date(at: datetime, zone: str) -> date:
+    local = first_local(at, ZoneInfo(zone))
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    return (midnight if midnight == local else midnight + timedelta(days=1)).date()
+
+
+@dataclass(frozen=True, slots=True)
+class SparkQuery(Query):
+    """Builds each statement for one table of Spark."""
+
+    def draw(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        seed: str,
+        bounds: Mapping[int, str],
+        version: str | None,
+        wanted: int,
+    ) -> Select[Any]:
+        """Take the first rows of some strata by md5: no more come back than are wanted of each.
+
+        The bound keeps nearly all rows from the part of Spark that puts them in order.
+        """
+        below = Query.draw(self, window, strata, seed, bounds, version, wanted)
+        if wanted > _MOST_FIRST:
+            return below
+        few = below.subquery()
+        segments = [few.c[name] for name in self.segments]
+        row = func.struct(few.c.h, few.c.id, few.c.score, *segments)
+        order = func.struct(few.c.h, few.c.id, few.c.score.is_(None), few.c.score, *segments)
+        first = func.explode(func.min_by(row, order, literal_column(str(wanted)))).label("item")
+        rows = select(few.c.bucket, first).group_by(few.c.bucket).subquery()
+        parts = ("h", "id", "score", *self.segments)
+        return select(rows.c.bucket, *(literal_column(f"item.{name}") for name in parts))
+
+    def _text(self, name: str) -> ColumnElement[Any]:
+        if isinstance(self.table.types[name], types.TIMESTAMP):
+            return instant_text(self.table.column(name))
+        return Query._text(self, name)

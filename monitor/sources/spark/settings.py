@@ -1,0 +1,88 @@
+"""Where predictions are for Spark, as the config says it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from monitor.domain.refused_setting import SettingRefused
+from monitor.sources.queried_settings import QueriedSettings
+
+
+def _as_text(value: object) -> object:
+    """Take ``true`` and ``4`` as what Spark reads: texts."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+class SparkSettings(QueriedSettings):
+    """Where predictions are for Spark, and how to read them.
+
+    ``table`` is a table or view of Spark's catalog, ``path`` a folder, a file or a pattern, or
+    several of them, in ``format``; a relative one starts at the config.
+
+    ``master`` is the address of a cluster (``spark://HOST:7077``, ``yarn``, ``k8s://...``,
+    ``local[*]``), for which this process starts a session, with ``config`` as its settings.
+    ``remote`` is that of a Spark Connect server (``sc://HOST:15002``). Without both the session
+    that this process has is used as it is, or one is started as ``spark-submit`` or the files of
+    Spark's own settings say.
+
+    The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
+    from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
+    predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
+    ``bad_rows_max`` are, the predictions are refused.
+
+    ``time_unit`` says what the numbers of a time column count since 1970 (UTC). ``time_zone`` is
+    that of times that name none.
+
+    ``timeout`` is how long one reading may take; then Spark is told to end it, the round waits,
+    and other monitors go on. ``grace`` is how long a round waits, from its first look, for
+    predictions that are missing or cannot be used as they are; after that it is abandoned, with a
+    notice. It never waits beyond the next slot. Without it: a quarter of the window, at least 6
+    hours.
+    """
+
+    kind: Literal["spark"] = "spark"
+    table: Annotated[str, Field(min_length=1)] | None = None
+    path: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    format: Literal["parquet", "orc", "delta"] = "parquet"
+    master: Annotated[str, Field(min_length=1)] | None = None
+    remote: Annotated[str, Field(pattern=r"^sc://.")] | None = Field(
+        default=None, repr=False
+    )  # may hold a token
+    config: dict[str, Annotated[str, BeforeValidator(_as_text)]] = Field(
+        default_factory=dict, repr=False
+    )  # may hold keys
+
+    @model_validator(mode="after")
+    def _one_place(self) -> SparkSettings:
+        if (self.table is None) == (self.path is None):
+            found = "neither is there" if self.table is None else "both are there"
+            message = f"name the rows by table or by path; {found}"
+            raise ValueError(message)
+        if self.path is None and "format" in self.model_fields_set:
+            message = "format is that of path; a table knows its own"
+            raise SettingRefused(setting="format", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _one_session(self) -> SparkSettings:
+        if self.master is not None and self.remote is not None:
+            message = "master starts a session here, remote uses that of a server; name one"
+            raise SettingRefused(setting="remote", why=message)
+        if self.master is not None and self.master.startswith("sc://"):
+            message = "this is a Spark Connect server; write it as remote"
+            raise SettingRefused(setting="master", why=message)
+        if self.config and self.master is None:
+            message = (
+                "config is for a session that master starts here; what others are set to is theirs"
+            )
+            raise SettingRefused(setting="config", why=message)
+        return self
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All paths, also where one was given; none for a table."""
+        return (self.path,) if isinstance(self.path, str) else self.path or ()

@@ -1,0 +1,73 @@
+"""A source over a table or files that Spark reads."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.sources.queried_source import QueriedSource
+from monitor.sources.spark.dialect import SPARK
+from monitor.sources.spark.query import SparkQuery
+from monitor.sources.spark.reading import fields, found, opened
+from monitor.sources.spark.refusals import as_ours
+from monitor.sources.spark.session import session_for
+from monitor.sources.sql_reading import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from monitor.sources.spark.settings import SparkSettings
+    from monitor.sources.sql_table import Found
+    from monitor.sources.sql_times import Times
+
+
+class SparkSource(QueriedSource):
+    """A `Source` over a table or files that Spark reads.
+
+    Parameters
+    ----------
+    settings
+        What the config says.
+    base_folder
+        Where relative paths start: the folder of the config file.
+    """
+
+    advice = (
+        "has the cluster room for one more application, and are its workers there? It is tried "
+        "again; if a scan needs longer, raise source.timeout"
+    )
+
+    def __init__(self, settings: SparkSettings, base_folder: Path | str = ".") -> None:
+        super().__init__(settings, base_folder)
+        self._spark = settings
+        self._folder = Path(base_folder)
+
+    @property
+    def place(self) -> str:
+        """The table or the paths, as the config says them."""
+        return f"Spark's {self._spark.table or ', '.join(self._spark.paths)}"
+
+    @contextmanager
+    def opened(self) -> Iterator[Reading]:
+        """Give the rows a name in the session."""
+        with as_ours(self.place, self._spark):
+            session = session_for(self._spark)
+            with opened(session, self._spark, self._folder) as statements:
+                yield Reading(statements, SPARK)
+
+    def found(self, reading: Reading) -> Found:
+        """Describe the rows."""
+        return found(self.place, reading.connection)
+
+    def columns(self) -> Mapping[str, str]:
+        """Return every column with its type; refuse when one that the config names is missing."""
+        return self._read(
+            lambda reading, _: {
+                field.name: field.dataType.simpleString() for field in fields(reading.connection)
+            }
+        )
+
+    def query_of(self, table: Found, times: Times, shown: Sequence[tuple[str, bool]]) -> SparkQuery:
+        """Make what builds the statements."""
+        return SparkQuery(table, self.settings, times, shown)

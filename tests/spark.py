@@ -1,0 +1,15 @@
+"""Spark for tests: what it needs of this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+
+from tests.servers import cannot_start
+
+
+def need_spark():
+    if shutil.which("java") is None:
+        cannot_start("Spark needs Java (Debian: apt install openjdk-17-jre-headless)")
+    if importlib.util.find_spec("pyspark") is None:
+        cannot_start("pyspark is not installed")
