@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _INSTANT = timedelta(microseconds=1)
 
+_UNDER_WAY = 1000
+"""Answers that others may give while one is written."""
+
 
 class PageTask(NamedTuple):
     """A task on the page, without what is shown; ``item`` is the same for copies of an item."""
@@ -267,12 +270,13 @@ def say(
 def state(connection: Connection) -> str:
     """Text that differs whenever somebody said something more, to any round.
 
-    The count as well as the last id, since of two transactions of PostgreSQL the one with the
-    lower id may end later.
+    With the last id a count of those before it, since of two transactions of PostgreSQL the one
+    with the lower id may end later; not that many answers later, so older ones are not counted.
     """
-    query = select(func.count(), func.max(page_answers.c.id)).select_from(page_answers)
-    count, last = connection.execute(query).one()
-    return f"{count} {last}"
+    last = connection.execute(select(func.max(page_answers.c.id))).scalar()
+    newest = page_answers.c.id > (last or 0) - _UNDER_WAY
+    query = select(func.count()).select_from(page_answers).where(newest)
+    return f"{connection.execute(query).scalar_one()} {last}"
 
 
 def answer_times(connection: Connection, annotator: str, at_most: int) -> list[datetime]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import insert, select, update
 
+from monitor.storage.label_store import CHUNK
 from monitor.storage.restatement_tables import restated_versions, restatements
 from monitor.storage.tables import rounds
 
@@ -56,6 +57,18 @@ def read_restated(
     if monitor_id is not None:
         query = query.where(restatements.c.monitor_id == monitor_id)
     return tuple(RestatedVersion(*row) for row in connection.execute(query))
+
+
+def restated_themselves(connection: Connection, round_ids: Sequence[int]) -> set[int]:
+    """Find which of some rounds were restated themselves, and do not only pool one that was."""
+    found: set[int] = set()
+    for start in range(0, len(round_ids), CHUNK):
+        query = select(restated_versions.c.round_id).where(
+            restated_versions.c.round_id.in_(round_ids[start : start + CHUNK]),
+            restated_versions.c.own,
+        )
+        found.update(connection.execute(query).scalars())
+    return found
 
 
 def add_restatement(

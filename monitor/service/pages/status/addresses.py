@@ -29,7 +29,10 @@ from monitor.service.pages.status.tables import (
 router = APIRouter()
 
 ROUNDS = 26
-"""Rounds that the page of a monitor lists, unless all are asked for: half a year of weeks."""
+"""Rounds that the page of a monitor lists: half a year of weeks."""
+
+OLDER = 100
+"""Rounds that a page lists of those before one."""
 
 
 def board_of(request: Request) -> Board:
@@ -72,10 +75,17 @@ def first_page(board: FromBoard, visit: Visitor) -> Response:
 
 @router.get("/monitors/{name}")
 def monitor_page(
-    visit: Viewing, board: FromBoard, settings: Named, rounds: Literal["last", "all"] = "last"
+    visit: Viewing,
+    board: FromBoard,
+    settings: Named,
+    before: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
-    """Show one monitor."""
-    found = board.monitor(settings, None if rounds == "all" else ROUNDS)
+    """Show one monitor with its newest rounds, or those before one."""
+    try:
+        found = board.monitor(settings, ROUNDS if before is None else OLDER, before)
+    except InputRefused as refused:
+        raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
+    rounds = round_table(found.rounds)
     return html_page(
         "status/monitor.html",
         visit=visit,
@@ -85,9 +95,10 @@ def monitor_page(
         drawn=found.drawn,
         strata=None if found.drawn is None else lines.strata_table(found.drawn),
         strata_lines=[] if found.drawn is None else list(lines.strata_lines(found.drawn)),
-        rounds=round_table(found.rounds),
+        rounds=rounds,
         skipped=plural(found.rounds.hidden, "skipped round") if found.rounds.hidden else "",
-        has_more=rounds == "last" and len(found.rounds.rows) == ROUNDS,
+        older=rounds[-1].number if found.rounds.has_older else None,
+        before=before,
         alerts=alert_table(found.alerts),
     )
 
