@@ -8,11 +8,11 @@ with daily rounds of so many items each, labeled on the labeling page. Of all mo
 round is half labeled. Rounds are copies in SQL of some that were played (`copied_rounds`); items
 and answers are there of those that still take labels.
 
-First commands, each a process of its own, beside the same command on an empty store: reading the
-config of a thousand monitors and starting take longer than the store does. Then what a service
-that runs already answers, the second time it is asked, with the statements sent for it. At last
-passes over all monitors: idle, with the next round of `long` due, and with its labels in. Filling
-the store takes some ten minutes and 8 GB.
+First commands, each a process of its own: what the last of them takes is starting, and reading
+the config of a thousand monitors. Then what a service that runs already answers, the second time
+it is asked, with the statements sent for it. At last passes over all monitors: with nothing due,
+with the next round of `long` due, and with its labels in. Seconds by the clock and of this process;
+the server's own come to the clock. Filling the store takes some minutes and 5 GB.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,10 +32,19 @@ import pandas as pd
 import structlog
 
 from benchmarks.copied_rounds import fill
-from benchmarks.long_monitor import DAY, TRAFFIC, answer, day_of_rows, fill_long, rows_of, write_long
+from benchmarks.long_monitor import (
+    DAY,
+    TRAFFIC,
+    answer,
+    day_of_rows,
+    fill_long,
+    rows_of,
+    write_long,
+)
 from benchmarks.statements import counted
 from benchmarks.status_at_size import Store, measured, store_on, write_config
 from monitor.config.load import load_config
+from monitor.domain.model import Answer
 from monitor.labeling.page import PageLabeler
 from monitor.service.change_detection import Idle
 from monitor.service.loop import one_pass
@@ -49,11 +59,9 @@ from monitor.storage.database import Database
 from monitor.wiring import Application, build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from monitor.config.model import Config
-
-NEXT = "next.parquet"
 
 
 @dataclass(frozen=True)
@@ -92,19 +100,28 @@ def filled(folder: Path, url: str, size: Size) -> Path:
     schema.ready(database)
     every = [config.settings_of(monitor) for monitor in config.monitors]
     fill(database, every[:-1], size.each, now)
+    _analyze(database)
     fill_long(database, every[-1], page_of(config, database), size.rounds, now)
-    with database.engine.connect() as connection:  # as autovacuum would by and by
-        connection.exec_driver_sql("analyze")
-        connection.commit()
+    _analyze(database)
     print(rows_of(database), flush=True)
     database.close()
     return path
 
 
+def _analyze(database: Database) -> None:
+    """Let the planner know what there is, as autovacuum would by and by."""
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("analyze")
+        connection.commit()
+
+
 def page_of(config: Config, database: Database) -> Callable[[Callable[[], datetime]], PageLabeler]:
     """Give what makes the labeler of `long`, by its clock."""
     return lambda clock: PageLabeler(
-        config.monitors[-1].labeling, config.folder, clock, database  # type: ignore[arg-type]
+        config.monitors[-1].labeling,
+        config.folder,
+        clock,
+        database,  # type: ignore[arg-type]
     )
 
 
@@ -120,26 +137,15 @@ def show_answers(path: Path, size: Size) -> None:
         "rounds, the last 3 of each": ["rounds", "--last", "3"],
         "show a round of long": ["show", some, "--monitor", "long"],
         "show a round of another": ["show", "3", "--monitor", "mail-0001"],
-        "alerts": ["alerts"],
+        "alerts, which read little else": ["alerts"],
     }
     print(f"\n{'command':<34}{'wall s':>9}{'CPU s':>9}", flush=True)
-    start = _processes(path, {"(a command that asks nothing)": ["alerts", "--monitor", "long"]})
-    for name, (wall, cpu) in (start | _processes(path, commands)).items():
-        print(f"{name:<34}{wall:>9.2f}{cpu:>9.2f}", flush=True)
-    print(f"\n{'in a service':<34}{'wall s':>9}{'CPU s':>9}{'statements':>12}", flush=True)
-    for name, figures in answers(path, size).items():
-        print(_line(name, figures), flush=True)
-    for name, figures in passes(path).items():
-        print(_line(name, figures), flush=True)
-
-
-def _processes(path: Path, commands: dict[str, list[str]]) -> dict[str, tuple[float, float]]:
-    store = Store("", lambda: 0.0)
-    found = {}
     for name, words in commands.items():
-        cpu, _, wall, _ = measured([*words, "--config", str(path)], store).split()
-        found[name] = (float(wall), float(cpu))
-    return found
+        cpu, _, wall, _ = measured([*words, "--config", str(path)], Store("", lambda: 0.0)).split()
+        print(f"{name:<34}{float(wall):>9.2f}{float(cpu):>9.2f}", flush=True)
+    print(f"\n{'in a service':<34}{'wall s':>9}{'CPU s':>9}{'statements':>12}", flush=True)
+    for name, figures in chain(answers(path, size), passes(path)):
+        print(_line(name, figures), flush=True)
 
 
 Figures = tuple[float, float, int]
@@ -150,8 +156,8 @@ def _line(name: str, figures: Figures) -> str:
     return f"{name:<34}{figures[0]:>9.3f}{figures[1]:>9.3f}{figures[2]:>12}"
 
 
-def answers(path: Path, size: Size) -> dict[str, Figures]:
-    """Ask a service that runs already, each twice; returns the figures of the second time."""
+def answers(path: Path, size: Size) -> Iterator[tuple[str, Figures]]:
+    """Ask a service that runs already, each twice; yields the figures of the second time."""
     application = build(load_config(path))
     database = application.database
     board = board_of(lambda: application)
@@ -164,9 +170,7 @@ def answers(path: Path, size: Size) -> dict[str, Figures]:
         "the page of long": lambda: addresses.monitor_page(ada, board, long),
         "its page of older rounds": lambda: addresses.monitor_page(ada, board, long, middle),
         "its figure of recall": lambda: addresses.monitor_figure(ada, board, long, "recall"),
-        "the page of its newest round": lambda: addresses.round_page(
-            ada, board, long, size.rounds
-        ),
+        "the page of its newest round": lambda: addresses.round_page(ada, board, long, size.rounds),
         "the page of an old round": lambda: addresses.round_page(ada, board, long, middle),
         "the report of an old round": lambda: addresses.round_report(ada, board, long, middle),
         "labeling page: the next items": lambda: desk.screen("ada"),
@@ -174,23 +178,18 @@ def answers(path: Path, size: Size) -> dict[str, Figures]:
         "labeling page: anything to do": desk.takes_answers,
         "a page of metrics": lambda: exposition(database, names, Own(), datetime.now(UTC)),
     }
-    found = {}
     for name, ask in asked.items():
-        found[name] = _second(database, ask)
-        import sys; print(_line(name, found[name]), file=sys.stderr, flush=True)
+        yield name, _second(database, ask)
     database.close()
-    return found
 
 
 def _say(desk: Desk) -> None:
-    from monitor.domain.model import Answer  # noqa: PLC0415
-
     task = desk.screen("ada").tasks[0]
     desk.say("ada", task.key, Answer.POSITIVE, task.revision)
 
 
-def passes(path: Path) -> dict[str, Figures]:
-    """Do passes as `serve` does them; returns what each took."""
+def passes(path: Path) -> Iterator[tuple[str, Figures]]:
+    """Do passes as `serve` does them; yields what each took."""
     config = load_config(path)
     clock = [datetime.now(UTC)]
     application = build(config, clock=lambda: clock[0])
@@ -199,17 +198,15 @@ def passes(path: Path) -> dict[str, Figures]:
     def go() -> None:
         one_pass(application, application.monitors, idle=idle)
 
-    found = {"pass: the first look at all": _once(application.database, go)}
+    yield "pass: the first look at all", _once(application.database, go)
     go()
-    found["pass: nothing due"] = _second(application.database, go)
+    yield "pass: nothing due", _second(application.database, go)
     _next_day(path.parent, application, clock)
-    found["pass: a round of long is drawn"] = _once(application.database, go)
-    for wave in ("", " of its second wave"):
-        if answer(application.database, "long", clock[0]):
-            clock[0] += timedelta(minutes=1)
-            found[f"pass: its labels{wave} are in"] = _once(application.database, go)
+    yield "pass: a round of long is drawn", _once(application.database, go)
+    answer(application.database, "long", clock[0])
+    clock[0] += timedelta(minutes=1)
+    yield "pass: labels in, its round closes", _once(application.database, go)
     application.database.close()
-    return found
 
 
 def _next_day(folder: Path, application: Application, clock: list[datetime]) -> None:
@@ -219,8 +216,7 @@ def _next_day(folder: Path, application: Application, clock: list[datetime]) -> 
     clock[0] += DAY
     traffic = TRAFFIC * context.settings.round.sample.max_labels
     rows = pd.DataFrame(day_of_rows(999_999, start, traffic)).rename(columns={"time": "at"})
-    duckdb.sql("from rows").write_parquet(str(folder / "long.parquet"))
-    del rows
+    duckdb.from_df(rows).write_parquet(str(folder / "long.parquet"))
 
 
 def _second(database: Database, ask: Callable[[], object]) -> Figures:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import func, insert, literal, select, update
 
-from benchmarks.copied_rounds import copy_closed, mend_sequences
+from benchmarks.copied_rounds import copy_closed, mend_sequences, unchecked
 from monitor.domain.model import Answer
 from monitor.domain.slots import newest_slot
 from monitor.domain.state import RoundState
@@ -52,7 +52,7 @@ LONG = """\
       threshold: 0.5
     schedule: {{cron: "{cron}"}}
     sample: {{max_labels: {items}, bands: {{flagged: 1, passed: 1}}}}
-    labeling: {{kind: page, question: "Is this mail really about travel?"}}
+    labeling: {{kind: page, question: "Is this mail really about travel?", late_labels: 14d}}
     limits: {{precision: 0.5, recall: 0.2}}
 """
 
@@ -114,6 +114,7 @@ def _copy(database: Database, closed: Round, count: int, since: datetime) -> Non
     numbers = range(PLAYED + 1, count)
     silent = [one for one in numbers if closed.slot + (one - closed.number) * DAY <= since]
     with database.write() as connection:
+        unchecked(connection)
         copy_closed(connection, closed, silent, step=DAY, shown=False)
         late = numbers[len(silent) :]
         copies = copy_closed(connection, closed, late, step=DAY)

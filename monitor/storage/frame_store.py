@@ -10,8 +10,7 @@ from sqlalchemy import delete, insert, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum
-from monitor.storage.database import insert_new
-from monitor.storage.label_store import CHUNK
+from monitor.storage.database import CHUNK, insert_new
 from monitor.storage.tables import (
     histories,
     items,

@@ -22,8 +22,8 @@ from monitor.storage import (
     report_store,
     round_store,
 )
+from monitor.storage.database import CHUNK
 from monitor.storage.fleet_store import rounds_by_state
-from monitor.storage.label_store import CHUNK
 from monitor.storage.tables import (
     label_events,
     monitors,

@@ -19,7 +19,7 @@ from monitor.storage.database import add_missing, listed
 from monitor.storage.page_tables import page_answers, page_rounds, page_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row, Select
@@ -146,10 +146,29 @@ def _rounds(names: Collection[str]) -> Select[Any]:
     return select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
 
 
-def read_page_tasks(connection: Connection, names: Sequence[str]) -> list[PageTask]:
-    """Read the tasks of some rounds, the rounds in the order given, each in its random order."""
+def on_page(connection: Connection, names: Sequence[str]) -> set[str]:
+    """Find which of some rounds are on the page: of many monitors only some are labeled there."""
+    there = page_rounds.c.name.in_(listed(connection, names))
+    return set(connection.execute(select(page_rounds.c.name).where(there)).scalars())
+
+
+def has_tasks(connection: Connection, names: Collection[str]) -> bool:
+    """Whether some rounds have a task on the page."""
+    query = select(page_tasks.c.key).where(page_tasks.c.round_name.in_(names))
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def read_page_tasks(
+    connection: Connection, names: Sequence[str], *, item: str | None = None
+) -> list[PageTask]:
+    """Read the tasks of some rounds, the rounds in the order given, each in its random order.
+
+    With an ``item`` only the tasks that ask about it.
+    """
     columns = (page_tasks.c[name] for name in PageTask._fields)
     query = select(*columns).where(page_tasks.c.round_name.in_(names))
+    if item is not None:
+        query = query.where(page_tasks.c.item == item)
     rows = connection.execute(query.order_by(page_tasks.c.place, page_tasks.c.key))
     first = {name: place for place, name in enumerate(names)}
     return sorted((PageTask(*row) for row in rows), key=lambda task: first[task.round_name])
@@ -192,9 +211,20 @@ def hold(
 
 def standing(connection: Connection, names: Collection[str]) -> dict[str, dict[str, PageStatement]]:
     """Read the latest statement of each annotator about each task of some rounds, by key."""
+    return _latest(_statements(connection, _keys_of(names)))
+
+
+def standing_of(
+    connection: Connection, tasks: Collection[PageTask]
+) -> dict[str, dict[str, PageStatement]]:
+    """Read the latest statement of each annotator about each of some tasks, by key."""
+    return _latest(statements(connection, [task.key for task in tasks]))
+
+
+def _latest(said: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
     latest: dict[str, dict[str, PageStatement]] = defaultdict(dict)
-    for said in _statements(connection, _keys_of(names)):
-        latest[said.task_key][said.annotator] = said
+    for one in said:
+        latest[one.task_key][one.annotator] = one
     return dict(latest)
 
 

@@ -31,6 +31,11 @@ router = APIRouter()
 ROUNDS = 26
 """Rounds that the page of a monitor lists: half a year of weeks."""
 
+MONITORS = 100
+"""Monitors of which a page shows the cards."""
+
+MOST_PAGES = 10_000
+
 OLDER = 100
 """Rounds that a page lists of those before one."""
 
@@ -57,18 +62,23 @@ Named = Annotated[MonitorSettings, Depends(named_monitor)]
 
 
 @router.get("/")
-def first_page(board: FromBoard, visit: Visitor) -> Response:
-    """Show all monitors; who only labels goes on to the labeling page."""
+def first_page(
+    board: FromBoard, visit: Visitor, page: Annotated[int, Query(ge=1, le=MOST_PAGES)] = 1
+) -> Response:
+    """Show all monitors, the gravest first; who only labels goes on to the labeling page."""
     if not visit.role.views:
         return RedirectResponse("/label", HTTPStatus.SEE_OTHER)
     fleet = board.fleet()
-    cards = [card_of(settings, overview, board.mlflow) for settings, overview in fleet.monitors]
+    ordered = gravest_first(fleet.monitors)
+    shown = ordered[(page - 1) * MONITORS : page * MONITORS]
     return html_page(
         "status/monitors.html",
         visit=visit,
         now=minute_text(fleet.now),
-        counted=_counted([card.status for card in cards]),
-        cards=gravest_first(cards),
+        counted=_counted([overview.status for _, overview in ordered]),
+        cards=[card_of(settings, overview, board.mlflow) for settings, overview in shown],
+        page_number=page,
+        pages=max(1, -(-len(ordered) // MONITORS)),
         removed=[one.sentence for one in fleet.removed],
     )
 
