@@ -20,7 +20,9 @@ from monitor.domain.settings import MonitorSettings
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.round_page import read_page
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import Visits
+from monitor.service.pages.status.addresses import first_page
+from monitor.service.pages.status.board import Board
+from monitor.service.pages.visits import Visit, Visits
 from monitor.storage import alert_store
 from monitor.storage.tables import effects
 from tests.faults.few_points import few_points
@@ -442,3 +444,26 @@ def test_a_report_shows_strata_so_it_is_for_viewers_and_admins_only(
 
     assert person.client.get("/monitors/mail/rounds/2/report").status_code == status
     assert Place(alarmed).client().get("/monitors/mail/rounds/2/report").status_code == 401
+
+
+def test_the_first_page_shows_so_many_monitors_and_leads_to_the_others(scene, monkeypatch):
+    monkeypatch.setattr("monitor.service.pages.status.addresses.MONITORS", 2)
+    three = [MonitorSettings(name=f"mail-{n}", round=scene.settings) for n in (1, 2, 3)]
+    board = Board(scene.database, lambda: scene.now, lambda: three, lambda *_: None)
+    ada = Visit("ada", "", Role.ADMIN)
+
+    first, second, beyond = (
+        bytes(first_page(board, ada, page).body).decode() for page in (1, 2, 3)
+    )
+
+    def monitors(html):
+        return re.findall(r'href="/monitors/(mail-\d)"', html)
+
+    assert [monitors(html) for html in (first, second, beyond)] == [
+        ["mail-1", "mail-2"],
+        ["mail-3"],
+        [],
+    ]
+    assert ['href="/?page=2"' in first, 'href="/?page=1"' in second] == [True, True]
+    assert all("3 monitors" in html for html in (first, second))
+    assert "There are no more monitors." in beyond
