@@ -27,7 +27,7 @@ from monitor.storage.tables import metadata, rounds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Column, ColumnElement, Connection, Table
+    from sqlalchemy import Column, ColumnElement, Connection, Subquery, Table
     from sqlalchemy.engine import Engine
 
 BY_ROUND = {"round_id", "round_name", "task_key", "control_key", "fired_round_id"}
@@ -37,7 +37,9 @@ GROWING = {rounds.name} | {
     table.name for table in metadata.sorted_tables if BY_ROUND & set(table.c.keys())
 }
 
-FEW = 1000
+FILLED = (GROWING - {rounds.name}) | {"restatements"}
+EACH, FEW = 8, 20_000
+"""Rows of each round for tables with fewer than ``FEW``: then no plan takes one for small."""
 
 Sent = dict[str, Any]
 """Statements with the values that they were first sent with."""
@@ -60,29 +62,32 @@ def recorded(engine: Engine, sent: Sent) -> Iterator[None]:
 
 
 def fill_the_rest(connection: Connection, spared: int) -> None:
-    """Give the growing tables that have few rows one of each round, whatever it says.
+    """Give the growing tables that have few rows some of each round, whatever they say.
 
     So a plan tells of each whether an index serves. The newest rounds, ``spared`` of them, get
     none: passes look at these.
     """
     connection.exec_driver_sql("set session_replication_role = replica")  # checks no references
+    of_rounds = select(rounds.c.id, rounds.c.monitor_id, rounds.c.slot).order_by(rounds.c.id)
+    last = _count(connection, rounds) - spared
+    old = of_rounds.limit(last).subquery()
+    place = func.generate_series(1, EACH).column_valued("place")
     for table in metadata.sorted_tables:
-        if table.name in GROWING and _count(connection, table) < FEW:
-            columns = [c for c in table.c if c.autoincrement is not True]
-            made = [_made(column).label(column.name) for column in columns]
-            query = select(*made).select_from(rounds).order_by(rounds.c.id)
-            many = _count(connection, rounds) - spared
-            made_of_rounds = insert(table).from_select(columns, query.limit(many))
-            connection.execute(made_of_rounds.on_conflict_do_nothing())
+        if table.name in FILLED and _count(connection, table) < FEW:
+            columns = [column for column in table.c if column.autoincrement is not True]
+            made = [_made(column, old, place).label(column.name) for column in columns]
+            rows = select(*made).select_from(old.join(place, literal(True)))
+            filling = insert(table).from_select(columns, rows)
+            connection.execute(filling.on_conflict_do_nothing())
     connection.exec_driver_sql("set session_replication_role = origin")
 
 
-def _made(column: Column[Any]) -> ColumnElement[Any]:
-    """Make a value for a column out of a round."""
+def _made(column: Column[Any], old: Subquery, place: ColumnElement[int]) -> ColumnElement[Any]:
+    """Make a value for a column out of a round, another one for each place."""
     if column.name in {"round_id", "fired_round_id"}:
-        return rounds.c.id
+        return old.c.id
     if column.name == "monitor_id":
-        return rounds.c.monitor_id
+        return old.c.monitor_id
     if column.nullable:
         return null()
     plain: dict[type, ColumnElement[Any]] = {
@@ -90,13 +95,13 @@ def _made(column: Column[Any]) -> ColumnElement[Any]:
         Boolean: literal(False),
         Float: literal(0.5),
         LargeBinary: literal(b""),
-        String: cast(rounds.c.id, String),
-        UtcDateTime: rounds.c.slot,
+        String: cast(old.c.id, String) + "/" + cast(place, String),
+        UtcDateTime: old.c.slot,
     }
     for kind, value in plain.items():
         if isinstance(column.type, kind):
             return value
-    return rounds.c.id
+    return old.c.id * EACH + place
 
 
 def _count(connection: Connection, table: Table) -> int:
