@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import duckdb
 import pandas as pd
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from monitor.config.model import Config
+    from monitor.domain.ports import Clock
+    from monitor.labeling.page_settings import PageSettings
 
 
 @dataclass(frozen=True)
@@ -115,14 +117,10 @@ def _analyze(database: Database) -> None:
         connection.commit()
 
 
-def page_of(config: Config, database: Database) -> Callable[[Callable[[], datetime]], PageLabeler]:
+def page_of(config: Config, database: Database) -> Callable[[Clock], PageLabeler]:
     """Give what makes the labeler of `long`, by its clock."""
-    return lambda clock: PageLabeler(
-        config.monitors[-1].labeling,
-        config.folder,
-        clock,
-        database,  # type: ignore[arg-type]
-    )
+    settings = cast("PageSettings", config.monitors[-1].labeling)
+    return lambda clock: PageLabeler(settings, config.folder, clock, database)
 
 
 def show_answers(path: Path, size: Size) -> None:

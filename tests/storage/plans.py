@@ -10,14 +10,17 @@ from sqlalchemy import (
     JSON,
     Boolean,
     Float,
+    Integer,
     LargeBinary,
     String,
     cast,
+    column,
     event,
     func,
     literal,
     null,
     select,
+    true,
 )
 from sqlalchemy.dialects.postgresql import insert
 
@@ -71,24 +74,25 @@ def fill_the_rest(connection: Connection, spared: int) -> None:
     of_rounds = select(rounds.c.id, rounds.c.monitor_id, rounds.c.slot).order_by(rounds.c.id)
     last = _count(connection, rounds) - spared
     old = of_rounds.limit(last).subquery()
-    place = func.generate_series(1, EACH).column_valued("place")
+    series = func.generate_series(1, EACH).table_valued(column("place", Integer))
+    places = series.render_derived(name="places")
     for table in metadata.sorted_tables:
         if table.name in FILLED and _count(connection, table) < FEW:
-            columns = [column for column in table.c if column.autoincrement is not True]
-            made = [_made(column, old, place).label(column.name) for column in columns]
-            rows = select(*made).select_from(old.join(place, literal(True)))
+            columns = [each for each in table.c if each.autoincrement is not True]
+            made = [_made(each, old, places.c.place).label(each.name) for each in columns]
+            rows = select(*made).select_from(old.join(places, true()))
             filling = insert(table).from_select(columns, rows)
             connection.execute(filling.on_conflict_do_nothing())
     connection.exec_driver_sql("set session_replication_role = origin")
 
 
-def _made(column: Column[Any], old: Subquery, place: ColumnElement[int]) -> ColumnElement[Any]:
+def _made(of: Column[Any], old: Subquery, place: ColumnElement[int]) -> ColumnElement[Any]:
     """Make a value for a column out of a round, another one for each place."""
-    if column.name in {"round_id", "fired_round_id"}:
+    if of.name in {"round_id", "fired_round_id"}:
         return old.c.id
-    if column.name == "monitor_id":
+    if of.name == "monitor_id":
         return old.c.monitor_id
-    if column.nullable:
+    if of.nullable:
         return null()
     plain: dict[type, ColumnElement[Any]] = {
         JSON: literal([], JSON),
@@ -99,7 +103,7 @@ def _made(column: Column[Any], old: Subquery, place: ColumnElement[int]) -> Colu
         UtcDateTime: old.c.slot,
     }
     for kind, value in plain.items():
-        if isinstance(column.type, kind):
+        if isinstance(of.type, kind):
             return value
     return old.c.id * EACH + place
 
