@@ -84,10 +84,10 @@ def rounds(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """List rounds with their precision and recall: the newest 100, unless others are asked for.
+    """List rounds with their precision and recall.
 
-    Each from this round alone (round) and with the earlier rounds of its history (pooled). Says
-    where a new history or another schedule began.
+    The newest 100, unless others are asked for. Each from this round alone (round) and with the
+    earlier rounds of its history (pooled). Says where a new history or another schedule began.
     """
     from monitor.cli.views.rounds_page import round_json, say_rounds
     from monitor.rounds.listing import listed
