@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import String, cast, insert, literal, select, update
+from sqlalchemy import String, cast, func, insert, literal, select, update
 
 from monitor.domain.model import Answer
 from monitor.domain.slots import newest_slot
@@ -67,6 +67,7 @@ def fill(database: Database, every: Sequence[MonitorSettings], each: int, now: d
     """Give each monitor so many weekly rounds, all closed but the newest, which is half labeled."""
     closed, newest = _play(database, every[0], each, now)
     with database.write() as connection:
+        unchecked(connection)
         delivered = {"status": "done", "receipt": "taken", "done_at": now}
         connection.execute(update(effects).values(delivered))
         _add_monitors(connection, every, closed, now)
@@ -83,20 +84,35 @@ def fill(database: Database, every: Sequence[MonitorSettings], each: int, now: d
                 _copy(connection, table, source.id, first, first + len(rows) - 1)
             first += len(rows)
         _add_alerts(connection, len(every), each, now)
-        _mend_sequences(connection)
+        mend_sequences(connection)
 
 
-def copy_closed(connection: Connection, source: Round, numbers: Sequence[int]) -> None:
-    """Let a monitor's newest round be followed by copies of it, with these numbers."""
+def copy_closed(
+    connection: Connection,
+    source: Round,
+    numbers: Sequence[int],
+    *,
+    step: timedelta = WEEK,
+    shown: bool = True,
+) -> range:
+    """Let a monitor's newest round be followed by copies of it; returns their ids.
+
+    ``shown`` is whether they keep what rounds have that still take labels.
+    """
     connection.execute(update(effects).values(status="done", receipt="taken"))
-    rows = _rounds(connection, source, numbers, [source.monitor_id], source.id + 1)
+    first = connection.execute(select(func.max(rounds.c.id))).scalar_one() + 1
+    rows = _rounds(connection, source, numbers, [source.monitor_id], first, step)
     _insert(connection, rounds, rows)
-    for table in _tables(shown=True):
-        _copy(connection, table, source.id, source.id + 1, source.id + len(rows))
+    copies = range(first, first + len(rows))
+    if not rows:
+        return copies
+    for table in _tables(shown=shown):
+        _copy(connection, table, source.id, copies[0], copies[-1])
     number = select(rounds.c.number).where(rounds.c.id == evidence.c.round_id).scalar_subquery()
-    copies = evidence.c.round_id > source.id
+    of_copies = evidence.c.round_id.between(copies[0], copies[-1])
     later = evidence.c.order + number - source.number
-    connection.execute(update(evidence).where(copies).values(order=later))
+    connection.execute(update(evidence).where(of_copies).values(order=later))
+    return copies
 
 
 def _play(
@@ -182,6 +198,7 @@ def _rounds(
     numbers: Sequence[int],
     every: Sequence[int],
     first: int,
+    step: timedelta = WEEK,
 ) -> list[dict[str, Any]]:
     """Rows of copies for every monitor and number that has no round yet, ids counted up."""
     row = dict(connection.execute(select(rounds).where(rounds.c.id == source.id)).mappings().one())
@@ -193,7 +210,7 @@ def _rounds(
         for number in numbers:
             if (monitor, number) in there:
                 continue
-            later = (number - source.number) * WEEK
+            later = (number - source.number) * step
             found.append(
                 row
                 | {name: row[name] + later for name in times}
@@ -248,7 +265,13 @@ def _insert(connection: Connection, table: Table, rows: list[dict[str, Any]]) ->
         connection.execute(insert(table), rows[start : start + _CHUNK])
 
 
-def _mend_sequences(connection: Connection) -> None:
+def unchecked(connection: Connection) -> None:
+    """Let PostgreSQL look up no references in this transaction: copies have those of rounds."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("set local session_replication_role = replica")
+
+
+def mend_sequences(connection: Connection) -> None:
     """Let PostgreSQL count on from the ids that were given here."""
     if connection.dialect.name != "postgresql":
         return

@@ -93,7 +93,7 @@ def main() -> None:
                 told = measured([*words, "--config", str(config)], store)
                 print(f"{number:>8}  {name:<22}  {told}", flush=True)
             print(f"{number:>8}  {'a page of metrics':<22}  {_page(config)}", flush=True)
-            for name, took in _pages(config).items():
+            for name, took in _pages(config, asked.rounds).items():
                 print(f"{number:>8}  {name:<22}  {took}", flush=True)
 
 
@@ -169,7 +169,7 @@ def _page(path: Path) -> str:
     return found
 
 
-def _pages(path: Path) -> dict[str, str]:
+def _pages(path: Path, rounds: int) -> dict[str, str]:
     """Make each status page twice, as a service does; returns the figures of the second."""
     application = build(load_config(path))
     board = board_of(lambda: application)
@@ -178,7 +178,7 @@ def _pages(path: Path) -> dict[str, str]:
     found = {
         "the status page": _second(lambda: first_page(board, ada)),
         "the page of a monitor": _second(lambda: monitor_page(ada, board, settings)),
-        "its page, all rounds": _second(lambda: monitor_page(ada, board, settings, "all")),
+        "its page of older rounds": _second(lambda: monitor_page(ada, board, settings, rounds)),
         "one of its figures": _second(lambda: monitor_figure(ada, board, settings, "recall")),
         "the page of a round": _second(lambda: round_page(ada, board, settings, 5)),
     }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from monitor.domain.state import RoundState
 from monitor.rounds.opening.setting_changes import read_changes
-from monitor.rounds.status import shown_estimates
-from monitor.storage import round_store
-from monitor.storage.restatement_store import read_restated
+from monitor.rounds.status import first_shown
+from monitor.storage import listed_rounds, many_rounds
+from monitor.storage.restatement_store import restated_themselves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow
     from monitor.domain.setting_changes import Change
+    from monitor.storage.listed_rounds import Asked
     from monitor.storage.round_store import Round
 
 
@@ -33,38 +34,45 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The rounds to list, how many skipped ones are left out, and whether there are any at all."""
+    """The rounds to list, in slot order, and what is left out.
+
+    ``hidden`` is how many rounds were skipped and are not listed, ``has_older`` whether the list
+    begins later than the rounds do, ``any_rounds`` whether there are any at all.
+    """
 
     rows: list[Row]
     hidden: int
+    has_older: bool
     any_rounds: bool
 
 
-def listed(
-    connection: Connection, monitor: str | None, *, last: int | None, skipped: bool
-) -> Listed:
-    """Read the rounds to list: the ``last`` of each monitor, or all; skipped ones if asked for."""
-    everything = round_store.find_rounds(connection, monitor)
-    shown = [round_ for round_ in everything if skipped or round_.state is not RoundState.SKIPPED]
-    changes = read_changes(connection, shown)
-    own = {version.round_id for version in read_restated(connection) if version.own}
-    hidden = len(everything) - len(shown)
+def listed(connection: Connection, asked: Asked) -> Listed:
+    """Read the rounds to list; what it takes grows with them, not with those left out."""
+    ids, has_older = listed_rounds.find_listed(connection, asked)
+    rounds = many_rounds.read_many(connection, ids)
+    changes = _changes(connection, rounds, asked)
+    own = restated_themselves(connection, ids)
+    estimates = many_rounds.read_shown(
+        connection, [round_.id for round_ in rounds if round_.estimated_version]
+    )
     rows = [
         Row(
             round_,
-            shown_estimates(connection, round_) if round_.estimated_version else [],
+            first_shown(estimates.get(round_.id, [])),
             changes.get(round_.id, []),
             round_.id in own,
         )
-        for round_ in (shown if last is None else _newest(shown, last))
+        for round_ in rounds
     ]
-    return Listed(rows, hidden, bool(everything))
+    hidden = 0 if asked.skipped else listed_rounds.count_skipped(connection, asked.monitor)
+    any_rounds = bool(rows) or listed_rounds.has_rounds(connection, asked.monitor)
+    return Listed(rows, hidden, has_older, any_rounds)
 
 
-def _newest(rounds: Sequence[Round], last: int) -> list[Round]:
-    """Choose the last rounds of each monitor; the order stays."""
-    by_monitor: dict[str, list[int]] = {}
-    for round_ in rounds:
-        by_monitor.setdefault(round_.monitor, []).append(round_.id)
-    chosen = {each for ids in by_monitor.values() for each in ids[-last:]}
-    return [round_ for round_ in rounds if round_.id in chosen]
+def _changes(
+    connection: Connection, rounds: Sequence[Round], asked: Asked
+) -> dict[int, list[Change]]:
+    """Find where something new began, also with the first round listed of a monitor."""
+    first = {round_.monitor_id: round_.id for round_ in reversed(rounds)}
+    before = many_rounds.read_before(connection, [*first.values()], skipped=asked.skipped)
+    return read_changes(connection, sorted([*before, *rounds], key=attrgetter("slot")))

@@ -25,6 +25,7 @@ from monitor.storage import (
     evidence_store,
     frame_store,
     report_store,
+    round_ids,
     round_moves,
     round_store,
     segment_store,
@@ -122,22 +123,19 @@ def read_report(
 
 
 def _newest_done(connection: Connection, monitor: str) -> Round:
-    done = round_store.find_rounds(connection, monitor, states=_DONE)
-    if not done:
+    done = round_ids.newest_done(connection, monitor)
+    if done is None:
         raise InputRefused(no_reports_text(monitor))
-    return done[-1]
-
-
-_DONE = (RoundState.CLOSED, RoundState.ABANDONED)
+    return round_store.read_round(connection, done)
 
 
 def find_round(connection: Connection, monitor: str, number: int) -> Round:
     """Find a round by its number, or refuse with the numbers that there are."""
-    rounds = round_store.find_rounds(connection, monitor)
-    for round_ in rounds:
-        if round_.number == number:
-            return round_
-    raise InputRefused(no_round_text(monitor, number, [round_.number for round_ in rounds]))
+    found = round_ids.numbered(connection, monitor, number)
+    if found is None:
+        there = round_ids.first_and_last(connection, monitor)
+        raise InputRefused(no_round_text(monitor, number, there))
+    return round_store.read_round(connection, found)
 
 
 def _version(round_: Round, asked: int | None) -> int:
@@ -180,9 +178,9 @@ def _is_compared(connection: Connection, round_: Round) -> bool:
     if round_.history_id is None:
         return False
     history = frame_store.read_history(connection, round_.history_id)
-    closed = round_store.closed_rounds(connection, history.id)
-    references = (history.reference, round_.settings.reference)
-    return any(this_round.slot < round_.slot for this_round in closed) or references != (None, None)
+    if (history.reference, round_.settings.reference) != (None, None):
+        return True
+    return round_ids.has_closed_before(connection, history.id, round_.slot)
 
 
 def _cautions(

@@ -44,7 +44,6 @@ from monitor.storage import (
     attention_store,
     effect_admin,
     effect_store,
-    estimate_store,
     label_notes,
     many_rounds,
     restored_store,
@@ -188,7 +187,7 @@ class _OneMonitor:
             without_estimate=read.without_estimate.get(name, []),
             attention=read.attention.get(name, []),
             labels=read.labels.get(name, []),
-            estimates=_shown(read.estimates.get(last, [])),
+            estimates=first_shown(read.estimates.get(last, [])),
             issues=read.issues.get(newest, {}),
             notices=read.notices.get(last, []),
             doubt=read.doubts.get(newest),
@@ -272,14 +271,7 @@ def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:
     return by_name
 
 
-def shown_estimates(
-    connection: Connection, round_: Round, version: int | None = None
-) -> list[EstimateRow]:
-    """Read precision and recall of a round, from its labels alone and pooled."""
-    return _shown(estimate_store.read_estimates(connection, round_.id, version or round_.version))
-
-
-def _shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
+def first_shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
     """Choose what people see first, in a fixed order."""
     named = {(row.metric, row.basis, row.estimand): row for row in rows}
     return [named[each] for each in SHOWN if each in named]

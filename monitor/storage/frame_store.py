@@ -10,7 +10,7 @@ from sqlalchemy import delete, insert, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum
-from monitor.storage.database import insert_new
+from monitor.storage.database import CHUNK, insert_new
 from monitor.storage.tables import (
     histories,
     items,
@@ -107,6 +107,16 @@ def histories_of_model(
 def read_history(connection: Connection, history_id: int) -> History:
     """Read one history."""
     return _history(connection.execute(select(histories).where(histories.c.id == history_id)).one())
+
+
+def read_histories(connection: Connection, ids: Collection[int]) -> dict[int, History]:
+    """Read some histories, by id."""
+    found: dict[int, History] = {}
+    wanted = sorted(ids)
+    for start in range(0, len(wanted), CHUNK):
+        query = select(histories).where(histories.c.id.in_(wanted[start : start + CHUNK]))
+        found |= {row.id: _history(row) for row in connection.execute(query)}
+    return found
 
 
 def read_history_here(connection: Connection, history_id: int) -> tuple[History, str]:

@@ -43,7 +43,6 @@ IS_ASKED = select(tasks.c.key).where(_SAME_ITEM).correlate(label_events).exists(
 _UNCLEAR = "unclear"
 _KINDS = {kind.value: kind for kind in LabelKind}
 _ANSWERS = {answer.value: answer for answer in Answer}
-CHUNK = 500  # bound values per statement, under every database's limit
 
 
 def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], list[str]]:

@@ -14,9 +14,16 @@ from sqlalchemy import case, func, select
 from monitor.domain.alerting import only_learns
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
-from monitor.storage import copy_store, estimate_store, label_store, report_store, round_store
+from monitor.storage import (
+    copy_store,
+    estimate_store,
+    label_store,
+    listed_rounds,
+    report_store,
+    round_store,
+)
+from monitor.storage.database import CHUNK
 from monitor.storage.fleet_store import rounds_by_state
-from monitor.storage.label_store import CHUNK
 from monitor.storage.tables import (
     label_events,
     monitors,
@@ -128,6 +135,20 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
         )
         for round_id in round_ids
     }
+
+
+def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
+    """Read rounds, however many, in slot order."""
+    found = _by_id(connection, round_ids).values()
+    return sorted(found, key=lambda round_: (round_.slot, round_.monitor))
+
+
+def read_before(connection: Connection, round_ids: Sequence[int], *, skipped: bool) -> list[Round]:
+    """Read of some rounds those before them in a list, and the last that were drawn."""
+    ids: set[int] = set()
+    for some in _chunks(round_ids):
+        ids.update(listed_rounds.rounds_before(connection, some, skipped=skipped))
+    return read_many(connection, sorted(ids))
 
 
 def read_shown(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[EstimateRow]]:

@@ -19,7 +19,7 @@ from monitor.storage.database import add_missing, listed
 from monitor.storage.page_tables import page_answers, page_rounds, page_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row, Select
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from monitor.domain.shown import Shown
 
 _INSTANT = timedelta(microseconds=1)
+
+_UNDER_WAY = 1000
+"""Answers that others may give while one is written."""
 
 
 class PageTask(NamedTuple):
@@ -143,10 +146,29 @@ def _rounds(names: Collection[str]) -> Select[Any]:
     return select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
 
 
-def read_page_tasks(connection: Connection, names: Sequence[str]) -> list[PageTask]:
-    """Read the tasks of some rounds, the rounds in the order given, each in its random order."""
+def on_page(connection: Connection, names: Sequence[str]) -> set[str]:
+    """Find which of some rounds are on the page: of many monitors only some are labeled there."""
+    there = page_rounds.c.name.in_(listed(connection, names))
+    return set(connection.execute(select(page_rounds.c.name).where(there)).scalars())
+
+
+def has_tasks(connection: Connection, names: Collection[str]) -> bool:
+    """Whether some rounds have a task on the page."""
+    query = select(page_tasks.c.key).where(page_tasks.c.round_name.in_(names))
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def read_page_tasks(
+    connection: Connection, names: Sequence[str], *, item: str | None = None
+) -> list[PageTask]:
+    """Read the tasks of some rounds, the rounds in the order given, each in its random order.
+
+    With an ``item`` only the tasks that ask about it.
+    """
     columns = (page_tasks.c[name] for name in PageTask._fields)
     query = select(*columns).where(page_tasks.c.round_name.in_(names))
+    if item is not None:
+        query = query.where(page_tasks.c.item == item)
     rows = connection.execute(query.order_by(page_tasks.c.place, page_tasks.c.key))
     first = {name: place for place, name in enumerate(names)}
     return sorted((PageTask(*row) for row in rows), key=lambda task: first[task.round_name])
@@ -189,9 +211,20 @@ def hold(
 
 def standing(connection: Connection, names: Collection[str]) -> dict[str, dict[str, PageStatement]]:
     """Read the latest statement of each annotator about each task of some rounds, by key."""
+    return _latest(_statements(connection, _keys_of(names)))
+
+
+def standing_of(
+    connection: Connection, tasks: Collection[PageTask]
+) -> dict[str, dict[str, PageStatement]]:
+    """Read the latest statement of each annotator about each of some tasks, by key."""
+    return _latest(statements(connection, [task.key for task in tasks]))
+
+
+def _latest(said: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
     latest: dict[str, dict[str, PageStatement]] = defaultdict(dict)
-    for said in _statements(connection, _keys_of(names)):
-        latest[said.task_key][said.annotator] = said
+    for one in said:
+        latest[one.task_key][one.annotator] = one
     return dict(latest)
 
 
@@ -267,12 +300,13 @@ def say(
 def state(connection: Connection) -> str:
     """Text that differs whenever somebody said something more, to any round.
 
-    The count as well as the last id, since of two transactions of PostgreSQL the one with the
-    lower id may end later.
+    With the last id a count of those before it, since of two transactions of PostgreSQL the one
+    with the lower id may end later; not that many answers later, so older ones are not counted.
     """
-    query = select(func.count(), func.max(page_answers.c.id)).select_from(page_answers)
-    count, last = connection.execute(query).one()
-    return f"{count} {last}"
+    last = connection.execute(select(func.max(page_answers.c.id))).scalar()
+    newest = page_answers.c.id > (last or 0) - _UNDER_WAY
+    query = select(func.count()).select_from(page_answers).where(newest)
+    return f"{connection.execute(query).scalar_one()} {last}"
 
 
 def answer_times(connection: Connection, annotator: str, at_most: int) -> list[datetime]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import insert, select, update
 
+from monitor.storage.database import CHUNK
 from monitor.storage.restatement_tables import restated_versions, restatements
 from monitor.storage.tables import rounds
 
@@ -34,9 +35,12 @@ class RestatedVersion(NamedTuple):
 
 
 def read_restated(
-    connection: Connection, *, monitor_id: int | None = None
+    connection: Connection, *, monitor_id: int | None = None, round_ids: Sequence[int] | None = None
 ) -> tuple[RestatedVersion, ...]:
-    """Read what was restated of a monitor, or of all: the oldest restatement first."""
+    """Read what was restated of a monitor, of some rounds or of all: the oldest first.
+
+    Of some rounds these are all versions of the restatements that they were part of.
+    """
     query = (
         select(
             restated_versions.c.round_id,
@@ -55,7 +59,24 @@ def read_restated(
     )
     if monitor_id is not None:
         query = query.where(restatements.c.monitor_id == monitor_id)
+    if round_ids is not None:
+        part = select(restated_versions.c.restatement_id).where(
+            restated_versions.c.round_id.in_(round_ids)
+        )
+        query = query.where(restatements.c.id.in_(part))
     return tuple(RestatedVersion(*row) for row in connection.execute(query))
+
+
+def restated_themselves(connection: Connection, round_ids: Sequence[int]) -> set[int]:
+    """Find which of some rounds were restated themselves, and do not only pool one that was."""
+    found: set[int] = set()
+    for start in range(0, len(round_ids), CHUNK):
+        query = select(restated_versions.c.round_id).where(
+            restated_versions.c.round_id.in_(round_ids[start : start + CHUNK]),
+            restated_versions.c.own,
+        )
+        found.update(connection.execute(query).scalars())
+    return found
 
 
 def add_restatement(

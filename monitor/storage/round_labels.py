@@ -12,7 +12,7 @@ from sqlalchemy import case, or_, select
 from monitor.domain.labels import current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.storage import frame_store, label_store
-from monitor.storage.label_store import CHUNK
+from monitor.storage.database import CHUNK
 from monitor.storage.stop_tables import stopped_rounds
 from monitor.storage.tables import items, strata
 

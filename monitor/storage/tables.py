@@ -63,7 +63,7 @@ rounds = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("monitor_id", ForeignKey("monitors.id"), nullable=False),
-    Column("history_id", ForeignKey("histories.id"), index=True),
+    Column("history_id", ForeignKey("histories.id")),
     Column("number", Integer, nullable=False),
     Column("slot", UtcDateTime, nullable=False),
     Column("window_start", UtcDateTime, nullable=False),
@@ -91,6 +91,9 @@ rounds = Table(
     Column("attempt", Integer, nullable=False, default=0),
     UniqueConstraint("monitor_id", "slot"),
     Index(None, "state"),
+    Index(None, "slot"),  # the newest of all monitors
+    Index(None, "monitor_id", "number"),
+    Index(None, "history_id", "slot"),
 )
 
 strata = Table(
@@ -349,6 +352,7 @@ alerts = Table(
     Column("ended_at", UtcDateTime),
     Column("ended_why", Text),
     UniqueConstraint("monitor_id", "metric", "side", "fired_round_id"),
+    Index(None, "state"),
 )
 
 reports = Table(

@@ -96,7 +96,11 @@ def test_before_any_round_the_scores_steer_and_nothing_is_drawn(place):
     assert found["labels"] == 200
     assert sum(each["size"] for each in found["strata"]) == found["size"] == 200
     assert len(found["strata"]) > 2
-    assert json.loads(place.run("rounds", "--json").out) == {"rounds": [], "hidden": 0}
+    assert json.loads(place.run("rounds", "--json").out) == {
+        "rounds": [],
+        "hidden": 0,
+        "has_older": False,
+    }
 
 
 @pytest.mark.parametrize(("sample", "waves"), [(BANDS[1], True), (BANDS[0], False)])

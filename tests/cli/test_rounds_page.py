@@ -195,3 +195,66 @@ def test_an_option_that_is_not_there_is_still_told_beside_a_round_below_zero(beh
 
     assert done.code == 2
     assert "No such option: --verison" in done.err
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Lists of three rounds unless more are asked for."""
+    monkeypatch.setattr("monitor.cli.commands.results.LISTED", 3)
+
+
+def test_rounds_lists_the_newest_and_says_how_to_see_those_before(filled, few):
+    newest, before, first = (
+        filled.run("rounds", *more) for more in ([], ["--before", "6"], ["--before", "3"])
+    )
+
+    assert [numbers(done) for done in (newest, before, first)] == [
+        ["6", "7", "8"],
+        ["3", "4", "5"],
+        ["1", "2"],
+    ]
+    how = "older rounds not shown; --monitor mail --before {} lists those before, --all lists all"
+    assert newest.lines[-1] == how.format(6)
+    assert before.lines[-1] == how.format(3)
+    assert "not shown" not in first.out
+
+
+def test_rounds_lists_all_when_asked(filled, few):
+    done = filled.run("rounds", "--all")
+
+    assert numbers(done) == [str(number) for number in range(1, 9)]
+    assert "not shown" not in done.out
+
+
+def test_rounds_as_json_says_whether_there_are_older_ones(filled, few):
+    some, everything = (
+        json.loads(filled.run("rounds", "--json", *more).out) for more in ([], ["--all"])
+    )
+
+    assert (some["has_older"], len(some["rounds"])) == (True, 3)
+    assert (everything["has_older"], len(everything["rounds"])) == (False, 8)
+
+
+def test_rounds_before_one_that_there_is_not_is_refused_with_those_there_are(filled):
+    done = filled.run("rounds", "--before", "99")
+
+    assert done.code == 65
+    assert "mail has no round 99; its rounds are 1 to 8" in done.err
+
+
+def test_all_rounds_and_the_last_ones_at_once_are_refused(filled):
+    done = filled.run("rounds", "--all", "--last", "2")
+
+    assert done.code == 2
+    assert "all rounds, or the last ones: leave one of them out" in done.err
+
+
+def test_a_list_that_begins_late_still_says_where_a_new_history_began(place, few):
+    for back in (2, 1):
+        place.run_at(place.slot - back * DAY, "run-once")
+    place.config(threshold=("threshold: 0.5", "threshold: 0.6"))
+    place.run("run-once")
+
+    done = place.run("rounds", "--last", "1")
+
+    assert done.lines[-1] == "mail: round 3 begins a new history (source.threshold 0.5 -> 0.6)"

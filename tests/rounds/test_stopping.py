@@ -26,6 +26,7 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.stopping import looks
 from monitor.storage import label_store, page_store
 from monitor.storage.fleet_store import read_fleet
+from monitor.storage.listed_rounds import Asked
 from monitor.storage.many_rounds import read_progress
 from monitor.storage.past_store import read_past
 from monitor.storage.round_labels import read_labels
@@ -357,7 +358,7 @@ def test_the_rounds_after_a_stop_pool_what_it_kept_and_the_lists_say_so(scene, c
         past = read_past(
             connection, scene.round(1).history_id, before=scene.now + timedelta(days=9)
         )
-        listed_ = listed(connection, None, last=None, skipped=False)
+        listed_ = listed(connection, Asked())
     monitor = MonitorSettings(name=scene.name, round=scene.settings)
 
     say_rounds(listed_)

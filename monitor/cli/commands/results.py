@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from monitor.wiring import Application
 
 
+LISTED = 100
+"""Rounds that a list has unless others are asked for, of all monitors together."""
+
+
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command("status")(status)
@@ -75,6 +79,11 @@ def rounds(
         int | None,
         typer.Option("--last", help="Only the newest of each monitor.", min=1, metavar="NUMBER"),
     ] = None,
+    before: Annotated[
+        int | None,
+        typer.Option("--before", help="Only those before this round.", min=1, metavar="ROUND"),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     skipped: Annotated[
         bool, typer.Option("--skipped", help="Also those that were skipped.")
     ] = False,
@@ -82,21 +91,35 @@ def rounds(
 ) -> None:
     """List rounds with their precision and recall.
 
-    Each from this round alone (round) and with the earlier rounds of its history (pooled). Says
-    where a new history or another schedule began.
+    The newest 100, unless others are asked for. Each from this round alone (round) and with the
+    earlier rounds of its history (pooled). Says where a new history or another schedule began.
     """
     from monitor.cli.views.rounds_page import round_json, say_rounds
     from monitor.rounds.listing import listed
+    from monitor.rounds.round_page import find_round
+    from monitor.storage.listed_rounds import Asked
 
+    if everything and last is not None:
+        message = "all rounds, or the last ones: leave one of them out"
+        raise typer.BadParameter(message, param_hint="--all, --last")
     with opened(config) as application:
         if monitor is not None:
             application.config.monitor(monitor)
+        name = monitor if before is None else only_monitor(application, monitor)
         with application.database.read() as connection:
-            found = listed(connection, monitor, last=last, skipped=skipped)
+            asked = Asked(
+                monitor=name,
+                before=None if before is None else find_round(connection, str(name), before).slot,
+                last=last,
+                newest=None if everything or last is not None else LISTED,
+                skipped=skipped,
+            )
+            found = listed(connection, asked)
     if json:
-        say_json({"rounds": [round_json(row) for row in found.rows], "hidden": found.hidden})
+        rows = [round_json(row) for row in found.rows]
+        say_json({"rounds": rows, "hidden": found.hidden, "has_older": found.has_older})
     else:
-        say_rounds(found)
+        say_rounds(found, more=last is None)
 
 
 def show(

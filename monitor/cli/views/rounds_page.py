@@ -47,10 +47,11 @@ def round_json(row: Row) -> dict[str, Any]:
     }
 
 
-def say_rounds(listed: Listed) -> None:
+def say_rounds(listed: Listed, *, more: bool = True) -> None:
     """Print a line for each round; on a terminal, a table for each monitor that fits into it.
 
-    Then what changed between rounds, and what is left out.
+    Then what changed between rounds, and what is left out; with ``more``, also how to see older
+    rounds.
     """
     if not listed.any_rounds:
         say("no rounds yet; pr-monitor run-once opens the one that is due")
@@ -61,8 +62,22 @@ def say_rounds(listed: Listed) -> None:
         for change in row.changes:
             name, number = row.round.monitor, row.round.number
             say(f"{name}: round {number} {change_sentence(change)}", indent="  ")
+    if listed.has_older and more:
+        say(_older(listed.rows))
     if listed.hidden:
         say(f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too")
+
+
+def _older(rows: Sequence[Row]) -> str:
+    """Say how to see the rounds before those listed."""
+    names = {row.round.monitor for row in rows}
+    number = rows[0].round.number
+    next_ones = (
+        f"--monitor {names.pop()} --before {number} lists those before"
+        if len(names) == 1
+        else "--monitor NAME lists those of one monitor, --last NUMBER the newest of each"
+    )
+    return f"older rounds not shown; {next_ones}, --all lists all"
 
 
 def _say_tables(rows: Sequence[Row]) -> None:

@@ -86,7 +86,7 @@ def changes_between(
 def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, list[Change]]:
     """Find where a new history or another schedule began; see `changes_between`."""
     ids = {round_.history_id for round_ in rounds if round_.history_id is not None}
-    histories = {each: frame_store.read_history(connection, each) for each in ids}
+    histories = frame_store.read_histories(connection, ids)
     by_monitor: dict[int, list[Round]] = {}
     for round_ in rounds:
         by_monitor.setdefault(round_.monitor_id, []).append(round_)

@@ -37,7 +37,8 @@ def read_restated_rows(
     connection: Connection, round_ids: Collection[int]
 ) -> dict[int, list[RestatedRow]]:
     """Read the restatements of some rounds, whatever their monitors, by round."""
-    return restated_rows(connection, read_restated(connection), round_ids)
+    restated = read_restated(connection, round_ids=sorted(round_ids))
+    return restated_rows(connection, restated, round_ids)
 
 
 def _row(connection: Connection, version: RestatedVersion, rounds: list[int]) -> RestatedRow:

@@ -20,7 +20,9 @@ from monitor.domain.settings import MonitorSettings
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.round_page import read_page
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import Visits
+from monitor.service.pages.status.addresses import first_page
+from monitor.service.pages.status.board import Board
+from monitor.service.pages.visits import Visit, Visits
 from monitor.storage import alert_store
 from monitor.storage.tables import effects
 from tests.faults.few_points import few_points
@@ -291,7 +293,7 @@ def test_versions_of_a_round_are_shown_as_they_were(scene):
         ("/monitors/mail/rounds/2?version=7", "round 2 of mail has no version 7; the newest is 1."),
         ("/monitors/mail/rounds/two", "There is no such page here."),
         ("/monitors/mail/rounds/2?version=x", "There is no such page here."),
-        ("/monitors/mail?rounds=some", "There is no such page here."),
+        ("/monitors/mail?before=some", "There is no such page here."),
         ("/monitors/mail/f1.svg", "There is no such page here."),
         (f"/monitors/mail/rounds/{10**30}", f"mail has no round {10**30}; its rounds are 1 to 3."),
         ("/monitors/mail/rounds/2?version=0", "There is no such page here."),
@@ -348,20 +350,35 @@ def test_a_store_that_is_away_is_said_in_a_sentence(alarmed, monkeypatch):
         assert "secret-path" not in answer.text
 
 
-def test_a_monitor_lists_its_newest_rounds_and_all_of_them_if_asked(scene, monkeypatch):
-    monkeypatch.setattr("monitor.service.pages.status.addresses.ROUNDS", 2)
+def test_a_monitor_lists_its_newest_rounds_and_leads_to_the_older_ones(scene, monkeypatch):
+    monkeypatch.setattr("monitor.service.pages.status.addresses.ROUNDS", 1)
+    monkeypatch.setattr("monitor.service.pages.status.addresses.OLDER", 1)
     for number in (1, 2, 3):
         scene.play(number)
     ada = visitor(scene)
 
     def listed(path):
         html = ada.get(path).response.text
-        return re.findall(r'<th scope="row"><a href="/monitors/mail/rounds/(\d+)', html)
+        older = re.findall(r'href="(/monitors/mail\?before=\d+)#rounds"', html)
+        rows = re.findall(r'<th scope="row"><a href="/monitors/mail/rounds/(\d+)', html)
+        return rows, older, "Newest rounds" in html
 
-    assert listed("/monitors/mail") == ["3", "2"]
-    assert "All rounds" in ada.page.text
-    assert listed("/monitors/mail?rounds=all") == ["3", "2", "1"]
-    assert "All rounds" not in ada.page.text
+    assert listed("/monitors/mail") == (["3"], ["/monitors/mail?before=3"], False)
+    assert listed("/monitors/mail?before=3") == (["2"], ["/monitors/mail?before=2"], True)
+    assert listed("/monitors/mail?before=2") == (["1"], [], True)
+    assert listed("/monitors/mail?before=1") == ([], [], True)
+    assert "No rounds before round 1." in ada.page.text
+    assert "What round 3 asked of each stratum" in ada.page.text
+
+
+def test_a_list_before_a_round_that_there_is_not_is_refused_with_those_there_are(scene):
+    scene.play(1)
+    ada = visitor(scene)
+
+    answer = ada.client.get("/monitors/mail?before=7")
+
+    assert answer.status_code == 404
+    assert "mail has no round 7; its rounds are 1 to 1." in Reader(answer.text).text
 
 
 def test_no_page_shows_an_item(alarmed):
@@ -427,3 +444,26 @@ def test_a_report_shows_strata_so_it_is_for_viewers_and_admins_only(
 
     assert person.client.get("/monitors/mail/rounds/2/report").status_code == status
     assert Place(alarmed).client().get("/monitors/mail/rounds/2/report").status_code == 401
+
+
+def test_the_first_page_shows_so_many_monitors_and_leads_to_the_others(scene, monkeypatch):
+    monkeypatch.setattr("monitor.service.pages.status.addresses.MONITORS", 2)
+    three = [MonitorSettings(name=f"mail-{n}", round=scene.settings) for n in (1, 2, 3)]
+    board = Board(scene.database, lambda: scene.now, lambda: three, lambda *_: None)
+    ada = Visit("ada", "", Role.ADMIN)
+
+    first, second, beyond = (
+        bytes(first_page(board, ada, page).body).decode() for page in (1, 2, 3)
+    )
+
+    def monitors(html):
+        return re.findall(r'href="/monitors/(mail-\d)"', html)
+
+    assert [monitors(html) for html in (first, second, beyond)] == [
+        ["mail-1", "mail-2"],
+        ["mail-3"],
+        [],
+    ]
+    assert ['href="/?page=2"' in first, 'href="/?page=1"' in second] == [True, True]
+    assert all("3 monitors" in html for html in (first, second))
+    assert "There are no more monitors." in beyond

@@ -107,7 +107,7 @@ class Desk:
         """Whether some round takes answers here now."""
         with self.database.read() as connection:
             names = self._rounds(connection, self.clock(), asking=False)
-            return bool(page_store.read_page_tasks(connection, names))
+            return page_store.has_tasks(connection, names)
 
     def screen(self, annotator: str, *, first: str = "") -> Screen:
         """Hand somebody the next tasks, those that they have already among them.
@@ -116,7 +116,8 @@ class Desk:
         """
         now = self.clock()
         with self.database.write() as connection:
-            asking = self._rounds(connection, now, asking=True)
+            accepting = self._states(connection, now)
+            asking = _asking(accepting)
             rounds = {round_.name: round_ for round_ in page_store.lock(connection, asking)}
             names = [name for name in asking if name in rounds]
             work = _Work.read(connection, names, annotator, now, self._expected(connection))
@@ -134,7 +135,7 @@ class Desk:
                 place = 1 if tasks and tasks[0].key == first else 0
                 tasks.insert(place, Handed(control.key, revision, texts))
             progress = self._progress(connection, work, mixed_in)
-            last = self._last(connection, annotator, now)
+            last = self._last(connection, annotator, list(accepting))
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
 
     def say(self, annotator: str, key: str, answer: Answer | None, revision: int) -> Outcome:
@@ -152,7 +153,7 @@ class Desk:
                     connection, names, annotator, key, answer, revision=revision, now=now
                 )
             page_store.lock(connection, [task.round_name])
-            work = _Work.in_no_order(connection, [task.round_name], annotator, now)
+            work = _Work.of_item(connection, task, annotator, now)
             before = work.standing.get(key, {}).get(annotator)
             outcome = judged(before, answer, revision)
             if outcome is not None:
@@ -213,9 +214,15 @@ class Desk:
         return round_store.adjudicators(connection, list(self._monitors()), until)
 
     def _rounds(self, connection: Connection, now: datetime, *, asking: bool) -> list[str]:
-        """Name the rounds that take answers, or only those that still ask for them."""
+        """Name the rounds that take answers here, or only those that still ask for them."""
+        states = self._states(connection, now)
+        return _asking(states) if asking else list(states)
+
+    def _states(self, connection: Connection, now: datetime) -> dict[str, RoundState]:
+        """Find the rounds that take answers here, in slot order, and their states."""
         found = round_store.unfinished_names(connection, list(self._monitors()), now + LAST_DAY)
-        return [name for name, state in found if not asking or state is RoundState.LABELING]
+        here = page_store.on_page(connection, [name for name, _ in found])
+        return {name: state for name, state in found if name in here}
 
     def _expected(self, connection: Connection) -> Mapping[str, Expected]:
         return stop_store.read_expected(connection, list(self._monitors()))
@@ -234,9 +241,8 @@ class Desk:
         then = work.expected.get(names.pop()) if len(names) == 1 else None
         return Progress(len(left) + len(mixed_in.to_come), elsewhere, each, then)
 
-    def _last(self, connection: Connection, annotator: str, now: datetime) -> Given | None:
+    def _last(self, connection: Connection, annotator: str, names: Sequence[str]) -> Given | None:
         """Find the last answer of somebody that stands and may be taken back."""
-        names = self._rounds(connection, now, asking=False)
         newest = page_store.last_answer(connection, names, annotator)
         control = control_store.last_answer(connection, names, annotator)
         if control is not None and (newest is None or newest.id <= control.after):
@@ -255,12 +261,12 @@ class _Work:
     expected: Mapping[str, Expected]
 
     @classmethod
-    def in_no_order(
-        cls, connection: Connection, names: Sequence[str], annotator: str, now: datetime
+    def of_item(
+        cls, connection: Connection, task: PageTask, annotator: str, now: datetime
     ) -> _Work:
-        """Read what tells whether an answer is taken; in which order tasks come does not."""
-        tasks = page_store.read_page_tasks(connection, names)
-        return cls(tasks, page_store.standing(connection, names), annotator, now, {})
+        """Read what tells whether an answer is taken: the tasks that ask about the same item."""
+        tasks = page_store.read_page_tasks(connection, [task.round_name], item=task.item)
+        return cls(tasks, page_store.standing_of(connection, tasks), annotator, now, {})
 
     @classmethod
     def read(
@@ -345,6 +351,11 @@ class _Work:
 
     def _said(self, key: str) -> PageStatement | None:
         return self.standing.get(key, {}).get(self.annotator)
+
+
+def _asking(states: Mapping[str, RoundState]) -> list[str]:
+    """Name the rounds that still ask for answers."""
+    return [name for name, state in states.items() if state is RoundState.LABELING]
 
 
 def _in_own_order(

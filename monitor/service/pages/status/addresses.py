@@ -31,7 +31,15 @@ from monitor.service.pages.status.tables import (
 router = APIRouter()
 
 ROUNDS = 26
-"""Rounds that the page of a monitor lists, unless all are asked for: half a year of weeks."""
+"""Rounds that the page of a monitor lists: half a year of weeks."""
+
+MONITORS = 100
+"""Monitors of which a page shows the cards."""
+
+MOST_PAGES = 10_000
+
+OLDER = 100
+"""Rounds that a page lists of those before one."""
 
 
 def board_of(request: Request) -> Board:
@@ -56,18 +64,23 @@ Named = Annotated[MonitorSettings, Depends(named_monitor)]
 
 
 @router.get("/")
-def first_page(board: FromBoard, visit: Visitor) -> Response:
-    """Show all monitors; who only labels goes on to the labeling page."""
+def first_page(
+    board: FromBoard, visit: Visitor, page: Annotated[int, Query(ge=1, le=MOST_PAGES)] = 1
+) -> Response:
+    """Show all monitors, the gravest first; who only labels goes on to the labeling page."""
     if not visit.role.views:
         return RedirectResponse("/label", HTTPStatus.SEE_OTHER)
     fleet = board.fleet()
-    cards = [card_of(settings, overview, board.mlflow) for settings, overview in fleet.monitors]
+    ordered = gravest_first(fleet.monitors)
+    shown = ordered[(page - 1) * MONITORS : page * MONITORS]
     return html_page(
         "status/monitors.html",
         visit=visit,
         now=minute_text(fleet.now),
-        counted=_counted([card.status for card in cards]),
-        cards=gravest_first(cards),
+        counted=_counted([overview.status for _, overview in ordered]),
+        cards=[card_of(settings, overview, board.mlflow) for settings, overview in shown],
+        page_number=page,
+        pages=max(1, -(-len(ordered) // MONITORS)),
         removed=[one.sentence for one in fleet.removed],
         blocks=[block_lines(block) for block in fleet.blocks],
     )
@@ -75,10 +88,17 @@ def first_page(board: FromBoard, visit: Visitor) -> Response:
 
 @router.get("/monitors/{name}")
 def monitor_page(
-    visit: Viewing, board: FromBoard, settings: Named, rounds: Literal["last", "all"] = "last"
+    visit: Viewing,
+    board: FromBoard,
+    settings: Named,
+    before: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
-    """Show one monitor."""
-    found = board.monitor(settings, None if rounds == "all" else ROUNDS)
+    """Show one monitor with its newest rounds, or those before one."""
+    try:
+        found = board.monitor(settings, ROUNDS if before is None else OLDER, before)
+    except InputRefused as refused:
+        raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
+    rounds = round_table(found.rounds)
     return html_page(
         "status/monitor.html",
         visit=visit,
@@ -88,9 +108,10 @@ def monitor_page(
         drawn=found.drawn,
         strata=None if found.drawn is None else lines.strata_table(found.drawn),
         strata_lines=[] if found.drawn is None else list(lines.strata_lines(found.drawn)),
-        rounds=round_table(found.rounds),
+        rounds=rounds,
         skipped=plural(found.rounds.hidden, "skipped round") if found.rounds.hidden else "",
-        has_more=rounds == "last" and len(found.rounds.rows) == ROUNDS,
+        older=rounds[-1].number if found.rounds.has_older else None,
+        before=before,
         alerts=alert_table(found.alerts),
     )
 

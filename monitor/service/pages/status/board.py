@@ -12,7 +12,8 @@ from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.reporting.timeline import read_timeline
 from monitor.rounds.round_page import find_round, read_page, read_report
 from monitor.rounds.status import overviews
-from monitor.storage import alert_store, report_store, round_store
+from monitor.storage import alert_store, report_store, round_ids, round_store
+from monitor.storage.listed_rounds import Asked
 from monitor.storage.restatement_store import read_restated
 
 if TYPE_CHECKING:
@@ -97,19 +98,28 @@ class Board:
         blocks = class_overviews(self.database, monitors)
         return Fleet(now, list(zip(monitors, found, strict=True)), removed, blocks)
 
-    def monitor(self, settings: MonitorSettings, last: int | None) -> OneMonitor:
-        """Read one monitor, and the last of its rounds, or all."""
+    def monitor(
+        self, settings: MonitorSettings, last: int, before: int | None = None
+    ) -> OneMonitor:
+        """Read one monitor, and the last of its rounds, or of those before one.
+
+        Raises
+        ------
+        InputRefused
+            If there is no such round.
+        """
         name = settings.name
         [overview] = overviews(self.database, [settings], self.clock())
         with self.database.read() as connection:
-            rounds = listed(connection, name, last=last, skipped=False)
-            drawn = [row.round.number for row in rounds.rows if row.round.history_id is not None]
+            until = None if before is None else find_round(connection, name, before).slot
+            rounds = listed(connection, Asked(monitor=name, before=until, last=last))
+            drawn = round_ids.newest_drawn(connection, name)
             return OneMonitor(
                 settings,
                 overview,
                 rounds,
                 alert_store.find_alerts(connection, monitor=name),
-                read_page(connection, name, drawn[-1], None) if drawn else None,
+                None if drawn is None else read_page(connection, name, drawn, None),
             )
 
     def timeline(self, name: str) -> list[TimelinePoint]:

@@ -110,10 +110,12 @@ def card_of(
     )
 
 
-def gravest_first(cards: Sequence[Card]) -> list[Card]:
-    """Put cards in the order of their states, those of one state as the config has them."""
+def gravest_first(
+    monitors: Sequence[tuple[MonitorSettings, Overview]],
+) -> list[tuple[MonitorSettings, Overview]]:
+    """Put monitors in the order of their states, those of one state as the config has them."""
     order = list(Status)
-    return sorted(cards, key=lambda card: order.index(card.status))
+    return sorted(monitors, key=lambda one: order.index(one[1].status))
 
 
 def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:

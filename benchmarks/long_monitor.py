@@ -1,0 +1,206 @@
+"""One monitor with a long history of large rounds, labeled on the labeling page.
+
+Its first rounds and its newest are played for real; those between are copies in SQL
+(`benchmarks.copied_rounds`), which keep items, tasks and answers as long as late labels are taken.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import func, insert, literal, select, update
+
+from benchmarks.copied_rounds import copy_closed, mend_sequences, unchecked
+from monitor.domain.model import Answer
+from monitor.domain.slots import newest_slot
+from monitor.domain.state import RoundState
+from monitor.rounds import run
+from monitor.rounds.context import MonitorContext
+from monitor.storage import label_store, round_store
+from monitor.storage.page_tables import page_answers, page_rounds, page_tasks
+from monitor.storage.round_store import round_name
+from monitor.storage.tables import effects, items, monitors, rounds
+from monitor.testing import MemorySource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.ports import Clock, Labeler
+    from monitor.domain.settings import MonitorSettings
+    from monitor.storage.database import Database
+    from monitor.storage.round_store import Round
+
+DAY = timedelta(days=1)
+PLAYED = 3
+TRAFFIC = 5
+"""Predictions of a day for each item that is drawn."""
+
+PEOPLE = 5
+
+LONG = """\
+  - name: long
+    source:
+      kind: duckdb
+      path: long.parquet
+      columns: {{id: id, time: at, score: score, show: [text]}}
+      threshold: 0.5
+    schedule: {{cron: "{cron}"}}
+    sample: {{max_labels: {items}, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {{kind: page, question: "Is this mail really about travel?", late_labels: 14d}}
+    limits: {{precision: 0.5, recall: 0.2}}
+"""
+
+
+def write_long(config: Path, items_each: int, now: datetime) -> None:
+    """Add the monitor to a config; its newest slot was 20 minutes ago, and it has one each day."""
+    slot = now - timedelta(minutes=20)
+    block = LONG.format(cron=f"{slot.minute} {slot.hour} * * *", items=items_each)
+    config.write_text(config.read_text() + block)
+
+
+def fill_long(
+    database: Database,
+    settings: MonitorSettings,
+    page: Callable[[Clock], Labeler],
+    count: int,
+    now: datetime,
+) -> None:
+    """Give the monitor so many daily rounds, closed but for the newest, which is half labeled."""
+    newest = newest_slot(settings.round.schedule, now)
+    clock = [newest]
+    source = MemorySource([], threshold=0.5, show=["text"])
+    context = MonitorContext(
+        settings, database, source, page(lambda: clock[0]), clock=lambda: clock[0]
+    )
+    traffic = TRAFFIC * settings.round.sample.max_labels
+    for number in range(1, PLAYED + 1):
+        clock[0] = newest - (count - number) * DAY
+        source.rows = day_of_rows(number, clock[0] - DAY, traffic)
+        _play(context, clock)
+    with database.read() as connection:
+        closed = round_store.find_rounds(connection, settings.name)[-1]
+    if closed.state is not RoundState.CLOSED:
+        message = f"the round to be copied is {closed.state}"
+        raise SystemExit(message)
+    _copy(database, closed, count, now - settings.round.late_labels)
+    clock[0] = newest
+    source.rows = day_of_rows(count, newest - DAY, traffic)
+    run.run(context)
+    answer(database, settings.name, clock[0], share=0.5)
+    run.run(context)
+    with database.write() as connection:
+        mine = effects.c.monitor_id == closed.monitor_id
+        delivered = {"status": "done", "receipt": "taken", "done_at": now}
+        connection.execute(update(effects).where(mine).values(delivered))
+
+
+def _play(context: MonitorContext, clock: list[datetime]) -> None:
+    """Draw a round, answer it and close it; a first one goes out in two waves."""
+    for _ in range(2):
+        run.run(context)
+        clock[0] += timedelta(minutes=1)
+        answer(context.database, context.settings.name, clock[0])
+    run.run(context)
+
+
+def _copy(database: Database, closed: Round, count: int, since: datetime) -> None:
+    """Copy the closed round up to the one before the newest."""
+    numbers = range(PLAYED + 1, count)
+    silent = [one for one in numbers if closed.slot + (one - closed.number) * DAY <= since]
+    with database.write() as connection:
+        unchecked(connection)
+        copy_closed(connection, closed, silent, step=DAY, shown=False)
+        late = numbers[len(silent) :]
+        copies = copy_closed(connection, closed, late, step=DAY)
+        for number, copy in zip(late, copies, strict=True):
+            _copy_page(connection, closed, copy, (number - closed.number) * DAY)
+        mend_sequences(connection)
+
+
+def _copy_page(connection: Connection, source: Round, copy: int, later: timedelta) -> None:
+    """Copy what the labeling page has of a round."""
+    name = literal(round_name(source.monitor, source.slot + later, 1))
+    mark = literal(f"{copy}x")
+    changed: dict[str, Any] = {"name": name, "round_name": name}
+    changed |= {"key": mark + page_tasks.c.key, "task_key": mark + page_answers.c.task_key}
+    mine = select(page_tasks.c.key).where(page_tasks.c.round_name == source.name)
+    for table, whose in (
+        (page_rounds, page_rounds.c.name == source.name),
+        (page_tasks, page_tasks.c.round_name == source.name),
+        (page_answers, page_answers.c.task_key.in_(mine)),
+    ):
+        columns = [column for column in table.c if column.name != "id"]
+        picked = [changed.get(column.name, column) for column in columns]
+        connection.execute(insert(table).from_select(columns, select(*picked).where(whose)))
+
+
+def answer(database: Database, monitor: str, at: datetime, share: float = 1.0) -> int:
+    """Let people answer on the page what is out of a monitor's rounds that wait for labels.
+
+    Returns how many answers they gave: true ones, as the scores have it.
+    """
+    with database.write() as connection:
+        waiting = round_store.find_rounds(connection, monitor, states=[RoundState.LABELING])
+        given = 0
+        for round_ in waiting:
+            given += _answer_round(connection, round_, at, share)
+    return given
+
+
+def _answer_round(connection: Connection, round_: Round, at: datetime, share: float) -> int:
+    tasks = label_store.all_tasks(connection, [round_.id])
+    is_open = select(page_tasks.c.key).where(
+        page_tasks.c.round_name == round_.name,
+        page_tasks.c.key.not_in(select(page_answers.c.task_key)),
+    )
+    keys = sorted(connection.execute(is_open).scalars())
+    scores = select(items.c.id, items.c.score).where(items.c.round_id == round_.id)
+    score = {row.id: row.score for row in connection.execute(scores)}
+    chosen = keys[: round(share * len(keys))]
+    sure = np.random.default_rng(round_.number).random(len(chosen))
+    rows = [
+        {
+            "task_key": key,
+            "annotator": f"person-{tasks[key].slot}-{place % PEOPLE}",
+            "revision": 1,
+            "answer": Answer.POSITIVE
+            if sure[place] < score[tasks[key].item_id]
+            else Answer.NEGATIVE,
+            "at": at,
+        }
+        for place, key in enumerate(chosen)
+    ]
+    if rows:
+        connection.execute(insert(page_answers), rows)
+    return len(rows)
+
+
+def day_of_rows(number: int, start: datetime, count: int) -> list[dict[str, Any]]:
+    """Make the predictions of a day."""
+    score = np.random.default_rng(number).random(count) ** 4
+    return [
+        {
+            "id": f"{number}-{place:06}",
+            "time": start + place * DAY / count,
+            "score": float(score[place]),
+            "text": f"mail no. {place}",
+        }
+        for place in range(count)
+    ]
+
+
+def rows_of(database: Database) -> str:
+    """Say how many monitors, rounds and items a store has."""
+    with database.read() as connection:
+        numbers = [
+            connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in (monitors, rounds, items, page_answers)
+        ]
+    told = zip(numbers, ("monitors", "rounds", "items", "answers on the page"), strict=True)
+    return ", ".join(f"{number:,} {what}" for number, what in told)

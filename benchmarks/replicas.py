@@ -1,0 +1,189 @@
+"""Rounds a minute of 1, 2 and 5 replicas of `pr-monitor serve` on one PostgreSQL store.
+
+    python -m benchmarks.replicas [--monitors 60] [--replicas 1 2 5] [--repeats 1]
+
+Each number of replicas gets a store of its own, in which the first round of every monitor is due:
+a scan of a Parquet file with DuckDB, 300 labels from a column of it, two limits, told to the log
+and to MLflow (a SQLite tracking store). The replicas are processes of the real program, started
+together and left alone. Timed is by the clock on the wall, from the first round that any of them
+opened until all are closed. Then the store is asked whether any round was done twice: one for each
+monitor, each opened, drawn and closed once, at version 1, each effect there once. The medians of
+``--repeats``, the numbers of replicas in turn:
+
+rounds/min  by the clock on the wall
+ratio       to the first number of replicas
+CPU ms      processor time a round of all replicas, with starting and MLflow, without the database
+looks       claims on rounds for each round: 1 is one worker once; more, that others came by
+twice       rounds that were done twice
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+from sqlalchemy import func, select
+
+from monitor.storage import schema
+from monitor.storage.database import Database
+from monitor.storage.tables import effects, estimates, monitors, round_events, rounds
+from tests.servers import postgres
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST_S = 300
+HEAD = """\
+store: {store}
+mlflow: {{tracking_uri: "sqlite:///mlflow.db"}}
+monitors:
+"""
+MONITOR = """\
+  - name: mail-{number:04}
+    source:
+      kind: duckdb
+      path: predictions.parquet
+      columns: {{id: id, time: at, score: score}}
+      threshold: 0.5
+    schedule: {{cron: "{cron}"}}
+    sample: {{max_labels: 300, second_wave: null}}
+    labeling: {{kind: column, path: predictions.parquet, id: id, value: truth, matures: 1h}}
+    limits: {{precision: 0.5, recall: 0.2}}
+"""
+PREDICTIONS = """
+copy (
+    select 'm' || i as id, timestamptz '{start}' + i * interval 2 minute as at,
+        score, cast(random() < score as integer) as truth
+    from (select i, pow(random(), 4) as score from range(5000) as t(i))
+) to '{path}' (format parquet)
+"""
+
+Figures = dict[str, float]
+
+
+def main() -> None:
+    """Print a line for each number of replicas."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--monitors", type=int, default=60)
+    parser.add_argument("--replicas", type=int, nargs="+", default=[1, 2, 5])
+    parser.add_argument("--repeats", type=int, default=1)
+    asked = parser.parse_args()
+    found: dict[int, list[Figures]] = {number: [] for number in asked.replicas}
+    for _ in range(asked.repeats):
+        for number in asked.replicas:
+            found[number].append(measure(asked.monitors, number))
+    medians = {
+        number: {head: statistics.median(one[head] for one in each) for head in each[0]}
+        for number, each in found.items()
+    }
+    first = medians[asked.replicas[0]]["rounds/min"]
+    print(f"{os.cpu_count()} cores, {asked.monitors} monitors")
+    print("replicas  rounds/min  ratio  CPU ms  looks  twice")
+    for number, one in medians.items():
+        print(
+            f"{number:>8}  {one['rounds/min']:>10.0f}  {one['rounds/min'] / first:>5.2f}  "
+            f"{one['CPU ms']:>6.0f}  {one['looks']:>5.2f}  {one['twice']:>5.0f}",
+            flush=True,
+        )
+
+
+def measure(monitors_: int, replicas: int) -> Figures:
+    """Let so many replicas close a round of each monitor."""
+    with tempfile.TemporaryDirectory() as folder, postgres() as url:
+        config = write_config(Path(folder), url, monitors_)
+        database = Database(url)
+        schema.ready(database)
+        before = os.times()
+        with _serving(config, replicas):
+            took = _until_closed(database, monitors_)
+        after = os.times()
+        figures = {
+            "rounds/min": 60 * monitors_ / took,
+            "CPU ms": 1e3 * (after[2] + after[3] - before[2] - before[3]) / monitors_,
+            **done(database, monitors_),
+        }
+        database.close()
+    return figures
+
+
+def write_config(folder: Path, store: str, number: int) -> Path:
+    """Write the config of so many monitors whose newest slot was two hours ago."""
+    slot = (datetime.now(UTC) - timedelta(hours=2)).replace(second=0, microsecond=0)
+    path = folder / "predictions.parquet"
+    duckdb.sql("select setseed(0.5)")
+    duckdb.sql(PREDICTIONS.format(path=path, start=f"{slot - timedelta(days=7):%Y-%m-%d %H:%M}+00"))
+    cron = f"{slot.minute} {slot.hour} * * {slot.isoweekday() % 7}"
+    each = [MONITOR.format(number=place, cron=cron) for place in range(number)]
+    config = folder / "config.yaml"
+    config.write_text(HEAD.format(store=store) + "".join(each))
+    return config
+
+
+@contextmanager
+def _serving(config: Path, replicas: int) -> Iterator[None]:
+    """Run so many services, and end them as an operator does."""
+    code = "from monitor.__main__ import main; main()"
+    command = [sys.executable, "-c", code, "serve", "--config", str(config)]
+    with (config.parent / "log").open("w") as log:
+        children = [subprocess.Popen(command, stdout=log, stderr=log) for _ in range(replicas)]
+    try:
+        yield
+    finally:
+        for child in children:
+            child.send_signal(signal.SIGTERM)
+        for child in children:
+            child.wait()
+
+
+def _until_closed(database: Database, wanted: int) -> float:
+    """Wait until all rounds are closed; returns the seconds since the first was opened."""
+    give_up = time.monotonic() + LONGEST_S
+    begun: float | None = None
+    while time.monotonic() < give_up:
+        time.sleep(0.05)
+        now = time.monotonic()
+        with database.read() as connection:
+            states = list(connection.execute(select(rounds.c.state)).scalars())
+        if begun is None and states:
+            begun = now
+        if begun is not None and states.count("closed") == wanted:
+            return now - begun
+    message = f"{states.count('closed')} of {wanted} rounds are closed after {LONGEST_S} s"
+    raise SystemExit(message)
+
+
+def done(database: Database, wanted: int) -> Figures:
+    """Count what the store has of the rounds; any that was done twice shows here."""
+    with database.read() as connection:
+        looks = connection.execute(select(func.sum(rounds.c.attempt))).scalar_one()
+        made = connection.execute(select(func.count()).select_from(rounds)).scalar_one()
+        known = connection.execute(select(func.count()).select_from(monitors)).scalar_one()
+        moves = select(round_events.c.round_id, round_events.c.after, func.count())
+        again = moves.where(round_events.c.before.is_distinct_from(round_events.c.after))
+        again = again.group_by(round_events.c.round_id, round_events.c.after)
+        twice = {row.round_id for row in connection.execute(again.having(func.count() > 1))}
+        later = select(estimates.c.round_id).where(estimates.c.version > 1).distinct()
+        twice |= set(connection.execute(later).scalars())
+        keys = select(effects.c.round_id).group_by(
+            effects.c.round_id, effects.c.kind, effects.c.sink, effects.c.report_version
+        )
+        twice |= set(connection.execute(keys.having(func.count() > 1)).scalars())
+    if (made, known) != (wanted, wanted):
+        message = f"{made} rounds of {known} monitors, {wanted} were due"
+        raise SystemExit(message)
+    return {"looks": float(looks) / wanted, "twice": float(len(twice))}
+
+
+if __name__ == "__main__":
+    main()
