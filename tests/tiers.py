@@ -12,8 +12,17 @@ if TYPE_CHECKING:
 THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
-SERVERS = {"postgres_server", "postgres_url", "mariadb_server", "label_studio", "s3_server"}
-"""Fixtures that start what `make test` does without."""
+SERVERS = {
+    "postgres_server",
+    "postgres_url",
+    "mariadb_server",
+    "label_studio",
+    "s3_server",
+    "deploy_tools",
+    "airflow",
+    "dagster",
+}
+"""Fixtures that start, or call, what `make test` does without."""
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",
     "tests/cli/test_compare.py": "compare",
@@ -28,6 +37,7 @@ TOGETHER = {
     "tests/labeling/test_mlflow_rounds.py": "mlflow",
     "tests/tracking/": "mlflow",
     "tests/evaluation/test_evaluator.py": "evaluator",
+    "tests/deploy/test_airflow.py": "airflow",
 }
 """Where tests share what takes seconds to make: each of these runs in one process."""
 
