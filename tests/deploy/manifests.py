@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ruamel.yaml import YAML
+from typing import Any
 
+from ruamel.yaml import YAML
+from typer.main import get_command
+
+from monitor.cli.app import app
 from tests.deploy.program import DEPLOY
 
 FOLDER = DEPLOY / "kubernetes"
@@ -43,3 +47,15 @@ def container(kind, name):
 def config_text():
     [text] = the("ConfigMap")["data"].values()
     return text
+
+
+def parsed(words):
+    """Have the program read a command line, without doing it; returns the command's name."""
+    command: Any = get_command(app)
+    name, context = words[0], None
+    words = words[1:]
+    while hasattr(command, "commands"):
+        context = command.make_context(name, words, parent=context, resilient_parsing=True)
+        name, command, words = command.resolve_command(context, words)
+    command.make_context(name, list(words), parent=context)
+    return name

@@ -86,7 +86,7 @@ def run_job(dagster, program):
         *("job", "execute", "--python-file", JOB, "--job", "pr_monitor_job"),
         PR_MONITOR_PROGRAM=str(program.path),
         PR_MONITOR_CONFIG=str(program.config),
-        **{"DB_PASSWORD": "canary"},
+        DB_PASSWORD="canary",  # noqa: S106
     )
 
 

@@ -6,9 +6,7 @@ import re
 import subprocess
 
 import pytest
-from typer.main import get_command
 
-from monitor.cli.app import app
 from monitor.config.load import load_config
 from monitor.domain.errors import EXIT_CONFIG, EXIT_INPUT, EXIT_TRY_LATER, EXIT_USAGE
 from monitor.service.loop import GRACE
@@ -59,17 +57,6 @@ def test_a_key_that_kubernetes_does_not_know_would_be_seen(deploy_tools, tmp_pat
     assert "concurencyPolicy" in done.stdout + done.stderr
 
 
-def parsed(words):
-    """Have the program read a command line, without doing it; returns the command's name."""
-    command, name, context = get_command(app), words[0], None
-    words = words[1:]
-    while hasattr(command, "commands"):
-        context = command.make_context(name, words, parent=context, resilient_parsing=True)
-        name, command, words = command.resolve_command(context, words)
-    command.make_context(name, list(words), parent=context)
-    return name
-
-
 @pytest.mark.parametrize(("kind", "name"), CONTAINERS)
 def test_every_command_is_one_of_the_program_with_the_config_that_is_mounted(kind, name):
     one = manifests.container(kind, name)
@@ -78,13 +65,13 @@ def test_every_command_is_one_of_the_program_with_the_config_that_is_mounted(kin
     [file] = manifests.the("ConfigMap")["data"]
 
     assert program == "pr-monitor"
-    assert parsed(one["command"]) == name
+    assert manifests.parsed(one["command"]) == name
     assert (option, path) == ("--config", f"{mount['mountPath']}/{file}")
 
 
 def test_an_option_that_the_program_does_not_have_would_be_seen():
     with pytest.raises(Exception, match="No such option"):
-        parsed(["pr-monitor", "serve", "--jsn"])
+        manifests.parsed(["pr-monitor", "serve", "--jsn"])
 
 
 @pytest.fixture
