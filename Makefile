@@ -3,12 +3,15 @@
 # make test-all  run all tests: those, and PostgreSQL, faults, simulations and what is slow
 # make label-studio  install Label Studio, a gigabyte, for its tests: into .label-studio (1 minute)
 # make s3-server  install moto, which speaks S3, for the tests of lakes: into .s3-server (1 minute)
+# make deploy-tools  install the schemas of Kubernetes and of Databricks' bundles: into .deploy-tools (seconds)
+# make orchestrators  install Airflow and Dagster for the tests of deploy/: into .airflow and .dagster (2 minutes)
 # make soak      kill, cut off and starve it thousands of times (three hours); prints a table
 # make check     run all other checks: format, lint, types, layers, locks, wheel, ...
 # make sbom      list what is installed with it, by the lock: dist/sbom.cdx.json (CycloneDX)
 # make audit     ask for known weaknesses of what the lock installs (needs the network)
 # make mutants   change monitor/stats in thousands of ways and see which no test notices (hours);
 #                SAMPLE=400 SEED=1 takes that many at random (an hour or two)
+# make wheel     build the wheel into dist, for deploy/Dockerfile
 # make lock      write the locks anew (needs uv); LOCK_FLAGS=--upgrade takes newer versions
 # make clean     remove what these made
 #
@@ -23,13 +26,20 @@ LABEL_STUDIO := .label-studio
 LABEL_STUDIO_VERSION := 1.23.2
 S3_SERVER := .s3-server
 MOTO_VERSION := 5.2.5
+DEPLOY_TOOLS := .deploy-tools
+KUBERNETES_VERSION := 1.37.0
+DATABRICKS_VERSION := 1.22.1
+AIRFLOW := .airflow
+AIRFLOW_VERSION := 3.3.2
+DAGSTER := .dagster
+DAGSTER_VERSION := 1.13.29
 PIP := python -m pip --disable-pip-version-check install --quiet
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-thorough label-studio s3-server soak check format lint types layers stats-alone migrations-check docs-check \
-	lock-check wheel-check sbom audit mutants lock clean
+.PHONY: help demo test test-all test-thorough label-studio s3-server deploy-tools orchestrators soak check format lint types layers stats-alone migrations-check docs-check \
+	lock-check wheel wheel-check sbom audit mutants lock clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -54,6 +64,11 @@ label-studio: $(LABEL_STUDIO)/.ready-$(LABEL_STUDIO_VERSION)
 
 # As above: its libraries want other versions than ours.
 s3-server: $(S3_SERVER)/.ready-$(MOTO_VERSION)
+
+# Each in an environment of its own, since Airflow pins what we use in other versions.
+deploy-tools: $(DEPLOY_TOOLS)/.ready-$(KUBERNETES_VERSION)-$(DATABRICKS_VERSION)
+
+orchestrators: $(AIRFLOW)/.ready-$(AIRFLOW_VERSION) $(DAGSTER)/.ready-$(DAGSTER_VERSION)
 
 soak: $(VENV)/.ready-dev
 	SOAK=1 $(BIN)/python -m pytest tests/faults $(PYTEST_FLAGS)
@@ -95,6 +110,11 @@ docs-check: $(VENV)/.ready-dev
 lock-check: $(VENV)/.ready-dev
 	@! grep -nE '://|--(extra-)?index|--find-links|--trusted-host' requirements*.lock
 	$(BIN)/python -m pip --disable-pip-version-check check
+
+# One wheel and no older ones: deploy/Dockerfile takes whatever is there.
+wheel: $(VENV)/.ready-dev
+	@rm -f dist/*.whl
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 
 wheel-check: $(VENV)/.ready-dev
 	.ci/check-wheel $(BIN)/python
@@ -151,6 +171,25 @@ $(S3_SERVER)/.ready-$(MOTO_VERSION): | $(BIN)/python
 	@$(S3_SERVER)/bin/$(PIP) "moto[s3,server]==$(MOTO_VERSION)"
 	@touch $@
 
+$(DEPLOY_TOOLS)/.ready-$(KUBERNETES_VERSION)-$(DATABRICKS_VERSION): | $(BIN)/python
+	@rm -rf $(DEPLOY_TOOLS)
+	@$(BIN)/python -m venv $(DEPLOY_TOOLS)
+	@$(DEPLOY_TOOLS)/bin/$(PIP) "kubernetes-validate==$(KUBERNETES_VERSION)" \
+		"databricks-bundles==$(DATABRICKS_VERSION)"
+	@touch $@
+
+$(AIRFLOW)/.ready-$(AIRFLOW_VERSION): | $(BIN)/python
+	@rm -rf $(AIRFLOW)
+	@$(BIN)/python -m venv $(AIRFLOW)
+	@$(AIRFLOW)/bin/$(PIP) "apache-airflow==$(AIRFLOW_VERSION)"
+	@touch $@
+
+$(DAGSTER)/.ready-$(DAGSTER_VERSION): | $(BIN)/python
+	@rm -rf $(DAGSTER)
+	@$(BIN)/python -m venv $(DAGSTER)
+	@$(DAGSTER)/bin/$(PIP) "dagster==$(DAGSTER_VERSION)"
+	@touch $@
+
 $(AUDIT_VENV)/.ready: requirements-audit.lock | $(BIN)/python
 	@$(BIN)/python -m venv $(AUDIT_VENV)
 	@$(AUDIT_VENV)/bin/$(PIP) --require-hashes -r requirements-audit.lock
@@ -161,12 +200,17 @@ LOCK := env -u UV_INDEX -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_UR
 	uv pip compile --no-config --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
+# What the container image of deploy/Dockerfile has beside our own packages.
+IMAGE_EXTRAS := apprise delta iceberg mysql postgres xlsx
+
 lock:
 	$(LOCK) pyproject.toml --output-file requirements.lock
 	$(LOCK) pyproject.toml --group dev --constraint requirements.lock \
 		--output-file requirements-dev.lock
 	$(LOCK) --group stats --constraint requirements-dev.lock --output-file requirements-stats.lock
 	$(LOCK) --group audit --output-file requirements-audit.lock
+	$(LOCK) pyproject.toml $(IMAGE_EXTRAS:%=--extra %) --constraint requirements-dev.lock \
+		--output-file requirements-image.lock
 
 mutants: $(VENV)/.ready-dev
 	@$(BIN)/$(PIP) "mutmut>=3.8"
@@ -174,5 +218,5 @@ mutants: $(VENV)/.ready-dev
 		$(BIN)/mutmut run $(MUTANTS))
 
 clean:
-	rm -rf $(VENV) $(LABEL_STUDIO) $(S3_SERVER) build dist .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf $(VENV) $(LABEL_STUDIO) $(S3_SERVER) $(DEPLOY_TOOLS) $(AIRFLOW) $(DAGSTER) build dist .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache .hypothesis mutants

@@ -19,8 +19,11 @@ SERVERS = {
     "label_studio",
     "s3_server",
     "spark",
+    "deploy_tools",
+    "airflow",
+    "dagster",
 }
-"""Fixtures that start what `make test` does without."""
+"""Fixtures that start, or call, what `make test` does without."""
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",
     "tests/cli/test_compare.py": "compare",
@@ -37,6 +40,7 @@ TOGETHER = {
     "tests/labeling/test_mlflow_rounds.py": "mlflow",
     "tests/tracking/": "mlflow",
     "tests/evaluation/test_evaluator.py": "evaluator",
+    "tests/deploy/test_airflow.py": "airflow",
 }
 """Where tests share what takes seconds to make: each of these runs in one process."""
 

@@ -1,0 +1,1 @@
+from tests.deploy.program import program  # noqa: F401  a fixture

@@ -1,0 +1,156 @@
+"""The manifests for Kubernetes fit its schemas, the program, the config and the image."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from monitor.config.load import load_config
+from monitor.domain.errors import EXIT_CONFIG, EXIT_INPUT, EXIT_TRY_LATER, EXIT_USAGE
+from monitor.service.loop import GRACE
+from tests.deploy import manifests
+from tests.deploy.program import DEPLOY, installed
+
+PODS = manifests.pods()
+CONTAINERS = [
+    pytest.param(kind, one["name"], id=f"{kind}-{one['name']}")
+    for kind, pod in PODS.items()
+    for one in manifests.containers(pod)
+]
+OLDEST, NEWEST = "1.31", "1.37"
+
+
+@pytest.fixture(scope="module")
+def deploy_tools():
+    """What validates manifests by the schemas of Kubernetes itself."""
+    return installed(".deploy-tools", "kubernetes-validate", "deploy-tools")
+
+
+def validated(program, version, path):
+    return subprocess.run(
+        [program, "--strict", "--kubernetes-version", version, path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_every_manifest_fits_the_schema(deploy_tools, version):
+    found = {path.name: validated(deploy_tools, version, path) for path in manifests.FILES}
+
+    wrong = {name: done.stdout + done.stderr for name, done in found.items() if done.returncode}
+    assert wrong == {}
+    assert len(found) == 3
+
+
+def test_a_key_that_kubernetes_does_not_know_would_be_seen(deploy_tools, tmp_path):
+    wrong = tmp_path / "cronjob.yaml"
+    text = (manifests.FOLDER / "cronjob.yaml").read_text()
+    wrong.write_text(text.replace("concurrencyPolicy:", "concurencyPolicy:"))
+
+    done = validated(deploy_tools, NEWEST, wrong)
+
+    assert done.returncode == 1
+    assert "concurencyPolicy" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("kind", "name"), CONTAINERS)
+def test_every_command_is_one_of_the_program_with_the_config_that_is_mounted(kind, name):
+    one = manifests.container(kind, name)
+    program, *_, option, path = one["command"]
+    [mount] = [each for each in one["volumeMounts"] if each["name"] == "config"]
+    [file] = manifests.the("ConfigMap")["data"]
+
+    assert program == "pr-monitor"
+    assert manifests.parsed(one["command"]) == name
+    assert (option, path) == ("--config", f"{mount['mountPath']}/{file}")
+
+
+def test_an_option_that_the_program_does_not_have_would_be_seen():
+    with pytest.raises(Exception, match="No such option"):
+        manifests.parsed(["pr-monitor", "serve", "--jsn"])
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    path = tmp_path / "config.yaml"
+    path.write_text(manifests.config_text())
+    for name in re.findall(r"\$\{(\w+)\}", path.read_text()):
+        monkeypatch.setenv(name, "canary")
+    return load_config(path)
+
+
+@pytest.mark.parametrize(("kind", "name"), CONTAINERS)
+def test_every_secret_that_the_config_names_comes_from_the_secret(kind, name):
+    given = manifests.container(kind, name)["env"]
+
+    keys = {one["name"]: one["valueFrom"]["secretKeyRef"] for one in given}
+    assert set(keys) == set(re.findall(r"\$\{(\w+)\}", manifests.config_text()))
+    assert all(key == {"name": "pr-monitor", "key": name} for name, key in keys.items())
+
+
+def test_probes_service_and_policy_name_the_port_of_the_config(config):
+    serve = manifests.container("Deployment", "serve")
+    [port] = serve["ports"]
+    service, policy = manifests.the("Service")["spec"], manifests.the("NetworkPolicy")["spec"]
+    probes = [serve[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")]
+
+    assert port == {"name": "web", "containerPort": config.web.address.port}
+    assert service["ports"] == [{"name": "web", "port": port["containerPort"], "targetPort": "web"}]
+    assert policy["ingress"][0]["ports"] == [{"port": "web"}]
+    assert {probe["port"] for probe in probes} == {"web"}
+
+
+@pytest.mark.parametrize("kind", PODS)
+def test_every_volume_that_is_mounted_is_there_and_only_tmp_can_be_written_to(kind):
+    volumes = {each["name"] for each in PODS[kind]["spec"]["volumes"]}
+    mounts = [each for one in manifests.containers(PODS[kind]) for each in one["volumeMounts"]]
+
+    assert {each["name"] for each in mounts} == volumes
+    assert {each["mountPath"] for each in mounts if not each.get("readOnly")} == {"/tmp"}  # noqa: S108
+
+
+@pytest.mark.parametrize("kind", PODS)
+def test_pods_keep_to_the_restricted_standard_as_the_user_of_the_image(kind):
+    pod = PODS[kind]["spec"]
+    user = re.search(r"^USER (\d+):(\d+)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+
+    assert user is not None
+    assert pod["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": int(user[1]),
+        "runAsGroup": int(user[2]),
+        "fsGroup": int(user[2]),
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    for one in manifests.containers(PODS[kind]):
+        assert one["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+
+
+def test_who_is_asked_to_stop_has_the_time_to():
+    spec = PODS["Deployment"]["spec"]
+
+    assert spec["terminationGracePeriodSeconds"] >= 1.5 * GRACE.total_seconds()
+    assert manifests.the("Deployment")["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def test_passes_do_not_overlap_and_are_tried_again_only_where_that_may_help():
+    cron, job = manifests.the("CronJob")["spec"], manifests.job()
+    [fails] = [
+        rule["onExitCodes"]
+        for rule in job["podFailurePolicy"]["rules"]
+        if rule["action"] == "FailJob"
+    ]
+
+    assert cron["concurrencyPolicy"] == "Forbid"
+    assert job["template"]["spec"]["restartPolicy"] == "Never"  # which the policy asks for
+    assert fails == {"operator": "In", "values": [1, EXIT_USAGE, EXIT_INPUT, EXIT_CONFIG]}
+    assert EXIT_TRY_LATER not in fails["values"]
+    assert job["backoffLimit"] > 0
