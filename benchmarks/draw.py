@@ -9,8 +9,10 @@ row; ``later`` is the scan of a round whose bands are known, ``later + show`` al
 ``first`` all reads of a history's first round. ``pandas`` and ``polars`` are what a user would
 write, a sample that cannot be drawn again elsewhere; they are left out where not installed.
 
-``--engine postgres`` has the works of `benchmarks.draw_postgres`, in a server of its own, and
-``--engine spark`` those of `benchmarks.draw_spark`, on this machine.
+``--engine delta`` keeps the predictions in a Delta table, whose bare scan reads the same stream of
+Arrow batches, by one thread of DuckDB's. ``--engine postgres`` has the works of
+`benchmarks.draw_postgres`, in a server of its own, and ``--engine spark`` those of
+`benchmarks.draw_spark`, on this machine.
 """
 
 from __future__ import annotations
@@ -29,11 +31,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import deltalake
 import duckdb
 
 from benchmarks import draw_postgres, draw_spark
 from monitor.domain.model import BandEdges, Window
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.lake.settings import LakeSettings
+from monitor.sources.lake.source import LakeSource
 from tests.servers import postgres
 
 if TYPE_CHECKING:
@@ -43,6 +48,8 @@ if TYPE_CHECKING:
 
 WINDOW = Window(datetime(2020, 1, 1, tzinfo=UTC), datetime(2030, 1, 1, tzinfo=UTC))
 SEED = "5eed" * 8
+_DELTA = ".delta"
+_OF_A_BATCH = 100_000
 _SHARE_PANDAS = 10_000_000  # rows: pandas and Polars hold more of them in too much memory
 
 
@@ -68,17 +75,24 @@ def write(path: Path, rows: int) -> None:
     """
     with duckdb.connect() as connection:
         connection.execute("set enable_progress_bar = false")
-        connection.execute(f"copy ({select}) to $1 (format parquet)", [str(path)])
+        if path.suffix == _DELTA:
+            stream: Any = connection.sql(select).to_arrow_reader(_OF_A_BATCH)
+            deltalake.write_deltalake(path, stream)
+        else:
+            connection.execute(f"copy ({select}) to $1 (format parquet)", [str(path)])
 
 
 def bare(path: Path, column: str = "length(id)") -> None:
     """Read the three columns and nothing more."""
+    select = f"select max({column}), epoch_us(max(time)), sum(score) from"
     with duckdb.connect() as connection:
         connection.execute("set enable_progress_bar = false")
-        connection.execute(
-            f"select max({column}), epoch_us(max(time)), sum(score) from read_parquet($1)",
-            [str(path)],
-        ).fetchall()
+        if path.suffix == _DELTA:
+            stream = deltalake.DeltaTable(path).scan(columns=["id", "time", "score"])
+            connection.register("predictions", stream)
+            connection.execute(f"{select} predictions").fetchall()
+        else:
+            connection.execute(f"{select} read_parquet($1)", [str(path)]).fetchall()
 
 
 def sorted_whole(path: Path, strata: Sequence[Stratum], candidates: int) -> list[Any]:
@@ -146,15 +160,17 @@ def _of_a_class(edges: BandEdges, candidates: int) -> int:
     return max(candidates, 10_000, min(2 * parts * candidates, 80_000))
 
 
-def _source(path: Path) -> DuckdbSource:
+def _source(path: Path) -> DuckdbSource | LakeSource:
     columns = {"id": "id", "time": "time", "score": "score", "show": ["text"]}
-    settings = DuckdbSettings.model_validate(
-        {"path": path.name, "columns": columns, "threshold": 0.5}
-    )
+    given = {"columns": columns, "threshold": 0.5}
+    if path.suffix == _DELTA:
+        lake = LakeSettings.model_validate({"delta": path.name, **given})
+        return LakeSource(lake, path.parent)
+    settings = DuckdbSettings.model_validate({"path": path.name, **given})
     return DuckdbSource(settings, path.parent)
 
 
-def _show(source: DuckdbSource, frame: Frame, shown: int) -> None:
+def _show(source: DuckdbSource | LakeSource, frame: Frame, shown: int) -> None:
     each = -(-shown // len(frame.strata))
     ids = [candidate.id for part in frame.strata for candidate in part.candidates[:each]]
     source.show(ids[:shown], WINDOW)
@@ -240,8 +256,10 @@ def _limit(threads: int) -> None:
     os.environ["POLARS_MAX_THREADS"] = str(threads)
 
 
-def works_for(rows: int) -> list[str]:
+def works_for(rows: int, engine: str) -> list[str]:
     """List the works that can be run."""
+    if engine == "delta":
+        return ["bare", "md5", "later", "later + show", "first"]
     others = [name for name in ("pandas", "polars") if importlib.util.find_spec(name)]
     fits = rows <= _SHARE_PANDAS
     return [
@@ -314,7 +332,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", default="1,0", help="0: as many as DuckDB takes by itself")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--works", default="", help="some of them, with bare; all if not given")
-    parser.add_argument("--engine", choices=["duckdb", "postgres", "spark"], default="duckdb")
+    engines = ["duckdb", "delta", "postgres", "spark"]
+    parser.add_argument("--engine", choices=engines, default="duckdb")
     chosen = parser.parse_args(arguments)
     if chosen.engine == "postgres":
         with postgres() as url:
@@ -326,9 +345,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     fresh = multiprocessing.get_context("spawn")  # so that each peak is one piece of work's own
     for rows in (int(float(text)) for text in chosen.rows.split(",")):
         with tempfile.TemporaryDirectory() as folder, fresh.Pool(1, maxtasksperchild=1) as pool:
-            path = Path(folder) / "predictions.parquet"
+            path = Path(folder) / f"predictions{_DELTA if chosen.engine == 'delta' else '.parquet'}"
             pool.apply(write, (path, rows))
-            works = chosen.works.split(",") if chosen.works else works_for(rows)
+            works = chosen.works.split(",") if chosen.works else works_for(rows, chosen.engine)
             for threads in (int(text) for text in chosen.threads.split(",")):
                 costs: dict[str, list[Cost]] = {work: [] for work in works}
                 for work in works * chosen.repeats:
