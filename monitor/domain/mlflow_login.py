@@ -70,5 +70,5 @@ def _kept_credentials() -> Mapping[str, str]:
 
 def bearer() -> dict[str, str]:
     """Give the token of the environment as a header; nothing where there is none."""
-    token = os.environ.get("MLFLOW_TRACKING_TOKEN")
+    token = os.environ.get("MLFLOW_TRACKING_TOKEN", "").strip()  # a file of it ends its line
     return {"authorization": f"Bearer {token}"} if token else {}

@@ -19,6 +19,7 @@ from monitor.domain.model import EffectKind
 from monitor.domain.sinks import MLFLOW
 from monitor.domain.state import RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
+from monitor.rounds.class_overview import has_ended
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample
 from monitor.storage import class_store, effect_store
 from monitor.storage.effect_store import NewEffect
@@ -42,8 +43,6 @@ LEVEL = 0.95
 
 _LOOKED_AT = 2
 """Newest rounds of a monitor whose windows are looked at again at every pass."""
-
-_ENDED = (RoundState.CLOSED, RoundState.ABANDONED, RoundState.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +142,6 @@ def _newest_block(rounds: Iterable[Round]) -> Block | None:
     """Give the block as the round that was opened last has it: classes may come and go."""
     newest = max(rounds, key=lambda each: (each.opened_at, each.id), default=None)
     return None if newest is None else newest.settings.block
-
-
-def has_ended(round_: Round) -> bool:
-    """Whether a round has ended, and its estimate is of the labels that it has."""
-    if round_.state is RoundState.CLOSED:
-        return round_.label_revision == round_.estimated_revision
-    return round_.state in _ENDED
 
 
 def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LARGEST = 2**63
 _MICROSECOND = timedelta(microseconds=1)
 _UNITS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
 _TIME = re.compile(
@@ -128,13 +129,18 @@ def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
     (0, 2000000)
     """
     if isinstance(value, int | float):
-        return None if unit is None else int(value * _UNITS[unit])
+        return None if unit is None else _microseconds(value * _UNITS[unit])
     if not isinstance(value, str):
         return None
     known = _usual(value)
     if known is not None and known.tzinfo is not None:
         return _since_1970(known)
     return _by_parts(value, zone)
+
+
+def _microseconds(value: float) -> int | None:
+    """Make a whole number of what SQLite can hold; None of what is no time."""
+    return int(value) if -_LARGEST <= value < _LARGEST else None
 
 
 def _by_parts(value: str, zone: str | None) -> int | None:

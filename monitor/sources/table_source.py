@@ -178,11 +178,12 @@ class TableSource:
         return [*usable], copy
 
     def _usable(self, table: OpenTable) -> Query | None:
-        """Make the query of a table; None where its own scan is refused and says why."""
+        """Make the query of a table; None where its own scan finds a fault and says which."""
         try:
-            return self._query(table)
+            query = self._query(table)
         except SourceRefused:
             return None
+        return query if query.challenger.fault is None else None
 
     def _rows_of(self, window: Window) -> AbstractContextManager[OpenTable]:
         """Open the rows of a window: those that were read for several monitors, if they hold."""

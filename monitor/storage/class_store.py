@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from monitor.storage.round_store import Round
 
-_LOOKED_AT = 8
-"""Newest rounds of each monitor among which the last report of a block is looked for."""
-
 
 def rounds_of_slot(
     connection: Connection, names: Collection[str], slot: datetime
@@ -79,19 +76,11 @@ def report_of_block(connection: Connection, block: str, slot: datetime) -> dict[
 
 def last_report(connection: Connection, names: Collection[str]) -> dict[str, Any] | None:
     """Read what was last reported of the newest window of a block; None where nothing was."""
-    mine = select(monitors.c.id).where(monitors.c.name.in_(names))
-    newest = (
-        select(rounds.c.id)
-        .where(rounds.c.monitor_id.in_(mine))
-        .order_by(rounds.c.slot.desc())
-        .limit(_LOOKED_AT * len(names))
-        .subquery()
-    )
     query = (
         select(effects.c.payload)
-        .join(newest, newest.c.id == effects.c.round_id)
         .join(rounds, rounds.c.id == effects.c.round_id)
-        .where(effects.c.kind == EffectKind.CLASS_AVERAGES)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(monitors.c.name.in_(names), effects.c.kind == EffectKind.CLASS_AVERAGES)
         .order_by(rounds.c.slot.desc(), effects.c.id.desc())
         .limit(1)
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, ScalarSelect
 
-_MOST = 2**31 - 1
+MOST = 2**31 - 1
 """What the column of numbers holds."""
 
 _DONE = (RoundState.CLOSED, RoundState.ABANDONED)
@@ -27,7 +27,7 @@ def id_of(monitor: str) -> ScalarSelect[int]:
 
 def numbered(connection: Connection, monitor: str, number: int) -> int | None:
     """Find the round of a monitor with this number."""
-    if number > _MOST:
+    if abs(number) > MOST:
         return None
     query = select(rounds.c.id).where(
         rounds.c.monitor_id == id_of(monitor), rounds.c.number == number

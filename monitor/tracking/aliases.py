@@ -32,12 +32,17 @@ PAUSE = 60.0
 """Seconds for which a registry that did not answer is left alone: no round waits for it twice."""
 
 _PATH = "/api/2.0/mlflow/registered-models/alias"
-_OK, _DENIED = 200, frozenset({401, 403})
+_OK, _SERVER_FAULT = 200, 500
+_DENIED, _PASSING = frozenset({401, 403}), frozenset({408, 429})
 _HINT = (
     "; set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, for a "
     "user who may READ the model"
 )
 _LONGEST = 400  # characters of what was answered
+
+
+class AliasRefused(RegistryUnavailable):
+    """The registry answers, but does not tell of this model."""
 
 
 class MlflowAliases:
@@ -71,6 +76,8 @@ class MlflowAliases:
             raise self._failed[1]
         try:
             found = self._ask_server(alias) if self.is_cheap else self._ask_process(model)
+        except AliasRefused:  # of this model; another may be asked
+            raise
         except RegistryUnavailable as error:
             self._failed = time.monotonic(), error
             raise
@@ -84,16 +91,23 @@ class MlflowAliases:
         try:
             with outside("mlflow alias"), http_client(self._seconds) as client:
                 response = client.get(f"{self._uri.rstrip('/')}{_PATH}", params=params)
+        except (httpx.LocalProtocolError, UnicodeError) as error:  # its text holds the token
+            why = "MLFLOW_TRACKING_TOKEN or another credential holds what no header may"
+            raise self._no_answer(why) from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise self._no_answer(str(error) or type(error).__name__) from error
         answer = _as_json(response.text)
-        if response.status_code == _OK and "model_version" in answer:
-            return str(answer["model_version"]["version"])
+        named = answer.get("model_version")
+        if response.status_code == _OK and isinstance(named, dict) and "version" in named:
+            return str(named["version"])
         if answer.get("error_code") in NAMES_NONE:
             return None
         why = str(answer.get("message") or f"it answers {response.status_code}")
         hint = _HINT if response.status_code in _DENIED else ""
-        raise self._no_answer(why + hint)
+        refused = self._no_answer(why + hint)
+        if response.status_code in _PASSING or response.status_code >= _SERVER_FAULT:
+            raise refused
+        raise AliasRefused(str(refused))
 
     def _ask_process(self, model: str) -> str | None:
         path = sqlite_path(self._uri)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from monitor.tracking.connection import is_down
+
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
@@ -25,7 +27,7 @@ def keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
     """Keep the report that a new version is about to replace, as ``report-v1.json``.
 
     By what stands in the file: a try that was cut off may have replaced it already. A store of
-    files that does not give it back costs this copy, not the round.
+    files that refuses to give it back costs this copy, not the round.
     """
     if report.version == 1 or "monitor.version" not in run.data.tags:
         return
@@ -36,7 +38,9 @@ def keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
             if version < report.version:
                 kept = shutil.copy(found, Path(folder) / f"report-v{version}.json")
                 client.log_artifact(run.info.run_id, str(kept))
-        except Exception as error:  # noqa: BLE001  each artifact store brings errors of its own
+        except Exception as error:  # each artifact store brings errors of its own
+            if is_down(error):
+                raise  # the round is told again, and nothing of it is replaced yet
             log.warning(
                 "earlier report not kept in MLflow", round=report.round, reason=str(error)[:200]
             )

@@ -81,7 +81,7 @@ def rounds(
     ] = None,
     before: Annotated[
         int | None,
-        typer.Option("--before", help="Only those before this round.", min=1, metavar="ROUND"),
+        typer.Option("--before", help="Only those before this round.", metavar="ROUND"),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     skipped: Annotated[

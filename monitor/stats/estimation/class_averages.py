@@ -216,7 +216,7 @@ def class_averages(
     micro precision: 0.856 [0.815, 0.892]
     micro recall: 0.854 [0.812, 0.890]
     >>> found.labels, found.items
-    (900, 361)
+    (900, 313)
     """
     _check(classes, level, estimand)
     layout = _layout(classes)

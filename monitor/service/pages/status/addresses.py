@@ -27,6 +27,7 @@ from monitor.service.pages.status.tables import (
     event_table,
     round_table,
 )
+from monitor.storage.round_ids import MOST
 
 router = APIRouter()
 
@@ -91,7 +92,7 @@ def monitor_page(
     visit: Viewing,
     board: FromBoard,
     settings: Named,
-    before: Annotated[int | None, Query(ge=1)] = None,
+    before: Annotated[int | None, Query(ge=-MOST, le=MOST)] = None,
 ) -> Response:
     """Show one monitor with its newest rounds, or those before one."""
     try:
