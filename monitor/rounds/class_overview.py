@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import ClassReport
-from monitor.domain.state import RoundState
 from monitor.storage import class_store
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.round_store import Round
-
-_ENDED = (RoundState.CLOSED, RoundState.ABANDONED, RoundState.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +67,6 @@ def _overview(connection: Connection, block: str, classes: Mapping[str, str]) ->
         waits = tuple(
             value
             for value, name in classes.items()
-            if name not in rounds or not has_ended(rounds[name])
+            if name not in rounds or not class_store.has_ended(rounds[name])
         )
     return ClassOverview(block, tuple(classes), report, slot, waits)
-
-
-def has_ended(round_: Round) -> bool:
-    """Whether a round has ended, and its estimate is of the labels that it has."""
-    if round_.state is RoundState.CLOSED:
-        return round_.label_revision == round_.estimated_revision
-    return round_.state in _ENDED

@@ -19,7 +19,6 @@ from monitor.domain.model import EffectKind
 from monitor.domain.sinks import MLFLOW
 from monitor.domain.state import RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
-from monitor.rounds.class_overview import has_ended
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample
 from monitor.storage import class_store, effect_store
 from monitor.storage.effect_store import NewEffect
@@ -132,7 +131,7 @@ def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _
         if monitor is not None and monitor in by_monitor
     }
     lacking = {each for each in classes.values() if each is not None} - by_monitor.keys()
-    if not all(map(has_ended, rounds.values())) or _may_come(connection, lacking, slot):
+    if not all(map(class_store.has_ended, rounds.values())) or _may_come(connection, lacking, slot):
         return None
     stand = _Stand(store_id(connection), block.name, slot, classes, rounds)
     return stand if stand.closed else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 
 from monitor.domain.model import EffectKind
+from monitor.domain.state import RoundState
 from monitor.storage import round_store
 from monitor.storage.tables import effects, monitors, rounds
 
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.storage.round_store import Round
+
+_ENDED = (RoundState.CLOSED, RoundState.ABANDONED, RoundState.SKIPPED)
+
+
+def has_ended(round_: Round) -> bool:
+    """Whether a round has ended, and its estimate is of the labels that it has."""
+    if round_.state is RoundState.CLOSED:
+        return round_.label_revision == round_.estimated_revision
+    return round_.state in _ENDED
 
 
 def rounds_of_slot(
