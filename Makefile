@@ -71,7 +71,7 @@ deploy-tools: $(DEPLOY_TOOLS)/.ready-$(KUBERNETES_VERSION)-$(DATABRICKS_VERSION)
 orchestrators: $(AIRFLOW)/.ready-$(AIRFLOW_VERSION) $(DAGSTER)/.ready-$(DAGSTER_VERSION)
 
 soak: $(VENV)/.ready-dev
-	SOAK=1 $(BIN)/python -m pytest tests/faults $(PYTEST_FLAGS)
+	SOAK=1 $(BIN)/python -m pytest -m soak $(PYTEST_FLAGS)
 
 check: format lint types layers stats-alone migrations-check docs-check lock-check wheel-check sbom
 	@echo "all checks passed"

@@ -26,9 +26,12 @@ hypothesis_profiles.load()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for item in items:
         tiers.sort(item)
+    kept = [item for item in items if tiers.is_run(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -46,15 +49,35 @@ def postgres_server():
         yield url
 
 
+def _address_of(server, name):
+    return make_url(server).set(database=name).render_as_string(hide_password=False)
+
+
+def _say(server, *statements):
+    """Execute SQL that no transaction can hold."""
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    engine.dispose()
+
+
 @pytest.fixture
 def postgres_url(postgres_server):
     """Address of a new, empty PostgreSQL database."""
     name = f"test_{uuid.uuid4().hex[:12]}"
-    engine = create_engine(postgres_server, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"create database {name}"))
-    engine.dispose()
-    return make_url(postgres_server).set(database=name).render_as_string(hide_password=False)
+    _say(postgres_server, f"create database {name}")
+    return _address_of(postgres_server, name)
+
+
+@pytest.fixture(scope="session")
+def postgres_tables(postgres_server):
+    """A PostgreSQL database with this version's tables and nothing else: made once and copied."""
+    _say(postgres_server, "create database tables")
+    database = Database(_address_of(postgres_server, "tables"))
+    schema.ready(database)
+    database.close()
+    return "tables"
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
@@ -81,13 +104,18 @@ def store_tables(tmp_path_factory):
 
 
 @pytest.fixture
-def database(store_url, store_tables):
+def database(request, store_url):
     """A store with this version's tables; its id, and so every draw, is the same each time."""
     database = Database(store_url)
     if database.is_sqlite:
-        shutil.copy(store_tables, store_url.removeprefix("sqlite:///"))
+        tables = request.getfixturevalue("store_tables")
+        shutil.copy(tables, store_url.removeprefix("sqlite:///"))
         event.listen(database.engine, "connect", _no_sync)  # after what the product sets
-    schema.ready(database)
+    else:
+        server, tables = map(request.getfixturevalue, ("postgres_server", "postgres_tables"))
+        name = make_url(store_url).database
+        _say(server, f"drop database {name}", f"create database {name} template {tables}")
+    schema.check(database)
     with database.write() as connection:
         connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
     yield database

@@ -24,6 +24,9 @@ class Item:
     def iter_markers(self):
         return self.marks
 
+    def get_closest_marker(self, name):
+        return next((mark for mark in self.marks if mark.name == name), None)
+
     def add_marker(self, marker):
         found = SimpleNamespace(name=marker) if isinstance(marker, str) else marker.mark
         self.marks.append(found)
@@ -52,6 +55,32 @@ def test_any_other_test_is_fast():
     assert sorted_marks(Item(fixtures=["tmp_path", "mlflow_url"])) == set()
 
 
+@pytest.mark.parametrize(
+    ("item", "is_run"),
+    [
+        (Item(marks=["soak"]), False),
+        (Item(tiers.ON_SQLITE[0] + "::test_x", marks=["postgresql"]), False),
+        (Item(tiers.ON_SQLITE[0] + "::test_x"), True),
+        (Item(marks=["postgresql"]), True),
+    ],
+)
+def test_only_the_soak_runs_what_is_left_to_it(item, is_run, monkeypatch):
+    monkeypatch.setattr(tiers, "SOAK", False)
+    tiers.sort(item)
+    assert tiers.is_run(item) == is_run
+
+    monkeypatch.setattr(tiers, "SOAK", True)
+    assert tiers.is_run(item)
+
+
+def test_the_soak_runs_the_faults_and_what_is_left_to_it(monkeypatch):
+    monkeypatch.setattr(tiers, "SOAK", True)
+
+    assert "soak" in sorted_marks(Item("tests/faults/test_x.py::test_x"))
+    assert "soak" in sorted_marks(Item(tiers.ON_SQLITE[0] + "::test_x", marks=["postgresql"]))
+    assert "soak" not in sorted_marks(Item(marks=["postgresql"]))
+
+
 def test_tests_that_share_something_are_handed_out_together_and_their_places_exist():
     sharing = tiers.Sharing.__new__(tiers.Sharing)
 
@@ -59,7 +88,8 @@ def test_tests_that_share_something_are_handed_out_together_and_their_places_exi
     assert (
         sharing._split_scope("tests/rounds/test_a.py::test_x") == "tests/rounds/test_a.py::test_x"
     )
-    assert [place for place in tiers.TOGETHER if not (ROOT / place).exists()] == []
+    places = [*tiers.TOGETHER, *tiers.ON_SQLITE]
+    assert [place for place in places if not (ROOT / place).exists()] == []
 
 
 def test_the_store_is_tested_on_postgresql_in_the_thorough_tier_alone(request, store_url):

@@ -1,10 +1,12 @@
-"""Which tests `make test` leaves to `make test-all`, and which of them share a process."""
+"""Which tests wait for `make test-all` or for `make soak`, and which share a process."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from xdist.scheduler import LoadScopeScheduling
+
+from tests.faults.sizes import SOAK
 
 if TYPE_CHECKING:
     import pytest
@@ -24,6 +26,15 @@ SERVERS = {
     "dagster",
 }
 """Fixtures that start, or call, what `make test` does without."""
+ON_SQLITE = (
+    "tests/faults/test_r15_upstream.py",
+    "tests/faults/test_review_kills.py",
+    "tests/faults/test_stop_kills.py",
+    "tests/labeling/test_mlflow_browser.py",
+    "tests/labeling/test_mlflow_review.py",
+    "tests/labeling/test_mlflow_rounds.py",
+)
+"""Where what is tested is not the store: on PostgreSQL only the soak runs them."""
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",
     "tests/cli/test_compare.py": "compare",
@@ -70,3 +81,11 @@ def sort(item: pytest.Item) -> None:
         or names & SERVERS
     ):
         item.add_marker("thorough")
+    on_both = item.nodeid.startswith(ON_SQLITE) and "postgresql" in marks
+    if on_both or (SOAK and item.nodeid.startswith(THOROUGH)):
+        item.add_marker("soak")
+
+
+def is_run(item: pytest.Item) -> bool:
+    """Leave out what only the soak runs; there is no reason to wait for it otherwise."""
+    return SOAK or item.get_closest_marker("soak") is None

@@ -1,4 +1,4 @@
-"""What only the soak runs, the table of figures, and a warmed process that is killed."""
+"""The table of figures, and a warmed process that is killed."""
 
 import json
 
@@ -6,18 +6,7 @@ import pytest
 
 from tests.faults import figures
 from tests.faults.few_points import few_points
-from tests.faults.sizes import SOAK
 from tests.workers import worker
-
-
-def pytest_collection_modifyitems(config, items):
-    """Leave out what only the soak runs; there is no reason to wait for it otherwise."""
-    if SOAK:
-        return
-    long = [item for item in items if item.get_closest_marker("soak")]
-    if long:
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
 
 
 @pytest.fixture(autouse=True)

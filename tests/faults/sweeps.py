@@ -26,8 +26,8 @@ LATE_ROUNDS = 3
 """Rounds of the story in which one closes after a newer one and fires."""
 
 
-def everywhere(nursery, *, every=False, only=""):
-    """Kill one life at each point, let the next go to the end, and look at everything.
+def everywhere(nursery, *, every=False, every_nth=1, only=""):
+    """Kill one life at points of a round, let the next go to the end, and look at everything.
 
     A point before a call, or before a transaction, is the same state as the point before it;
     unless ``every`` is asked for they are left out.
@@ -38,6 +38,7 @@ def everywhere(nursery, *, every=False, only=""):
         for place, name in enumerate(names)
         if only in name and (every or not name.startswith(("before", "begin")))
     ]
+    chosen = chosen[::every_nth]
     for place in chosen:
         with nursery.world() as world:
             found += _wrong_after_a_kill(world, place, names[place])
@@ -66,14 +67,14 @@ def _where_a_late_round_closes(nursery, event, every_nth, **story):
     return done | {"violations": [*found, *done["violations"]]}
 
 
-def where_a_second_wave_goes_out(nursery):
+def where_a_second_wave_goes_out(nursery, *, every_nth=1):
     """Kill at points of the pass in which a first round draws and hands out its second wave."""
     names, found = names_of_points(nursery, two_waves=True)
     with nursery.world(two_waves=True) as world:
         whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
         stages, tasks = world.noted("point"), len(list((world.path / "labels").glob("*.csv")))
     found += [f"{tasks} files of tasks were written, wanted one a wave"] * (tasks != 2)
-    done = _killed_in_a_stage(nursery, SECOND_WAVE, names, stages, two_waves=True)
+    done = _killed_in_a_stage(nursery, SECOND_WAVE, names, stages, every_nth, two_waves=True)
     return done | {"violations": [*found, *done["violations"]]}
 
 

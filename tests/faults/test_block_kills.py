@@ -12,8 +12,9 @@ import pytest
 
 from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
 from tests.cli.workplace import Workplace
+from tests.faults.sizes import sized
 
-EVERY = 12
+EVERY = sized(small=25, soak=12)
 """Of the points at which a pass is killed; those around the shared reading are all tried."""
 
 PROGRAM = """

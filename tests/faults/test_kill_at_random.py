@@ -7,7 +7,7 @@ from tests.faults.sizes import sized
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_rounds_of_lives_that_are_killed_at_random_come_out_whole(lives, tell_figures, kind):
-    runs = sized(small=25, soak=500)
+    runs = sized(small=10, soak=500)
 
     done = lives("at_random", store=kind, runs=runs, seed=2)
 

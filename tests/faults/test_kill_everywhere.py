@@ -5,13 +5,18 @@ import pytest
 from tests.faults.sizes import SOAK, sized
 
 
-@pytest.mark.parametrize(("kind", "real"), [("sqlite", True), ("postgresql", False)])
-def test_a_round_killed_at_any_point_is_whole_after_the_next_life(lives, tell_figures, kind, real):
+@pytest.mark.parametrize(
+    ("kind", "real", "every_nth"),
+    [("sqlite", True, 1 if SOAK else 2), ("postgresql", False, 1 if SOAK else 5)],
+)
+def test_a_round_killed_at_any_point_is_whole_after_the_next_life(
+    lives, tell_figures, kind, real, every_nth
+):
     """SQLite before MLflow's own store; PostgreSQL before a recorded one, which is as forgetful."""
-    done = lives("everywhere", store=kind, real_mlflow=real, every=SOAK)
+    done = lives("everywhere", store=kind, real_mlflow=real, every=SOAK, every_nth=every_nth)
 
     assert done["violations"] == []
-    assert done["kills"] > 80
+    assert done["kills"] > 80 / every_nth
     tell_figures(
         "R1",
         what=f"kill -9 at every crash point of a round, {kind}",
@@ -50,9 +55,9 @@ def test_a_round_that_ends_an_alert_ends_it_once_wherever_it_is_killed(lives, te
     )
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
 def test_a_second_wave_goes_out_once_and_whole_wherever_it_is_killed(lives, tell_figures, kind):
-    done = lives("where_a_second_wave_goes_out", store=kind)
+    done = lives("where_a_second_wave_goes_out", store=kind, every_nth=sized(small=2, soak=1))
 
     assert done["violations"] == []
     assert done["kills"] > 8

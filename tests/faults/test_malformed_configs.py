@@ -11,14 +11,14 @@ from monitor.domain.errors import ConfigRefused
 from tests.cli.workplace import Workplace
 from tests.config_texts import ENVIRONMENT, TEXT
 from tests.faults.odd_configs import odd_configs
-from tests.faults.sizes import sized
+from tests.faults.sizes import SOAK, sized
 
-FILES = sized(small=500, soak=10_000)
+FILES = sized(small=200, soak=10_000)
 CALLS = sized(small=12, soak=1000)
 EXIT_CODES = {0, 2, 65, 75, 78}
 ALWAYS = settings(
     deadline=None,
-    derandomize=FILES == 500,
+    derandomize=not SOAK,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

@@ -31,7 +31,7 @@ from tests.rounds.scene import Scene
 from tests.rounds.scene import settings as round_settings
 from tests.storage.rows import add_round, draw
 
-FILES = sized(small=500, soak=10_000)
+FILES = sized(small=200, soak=10_000)
 TASKS = {key: Task(key, f"item {key}", {"text": key}) for key in KEYS}
 ALWAYS = settings(
     deadline=None,
@@ -200,7 +200,7 @@ def test_a_file_for_two_monitors_is_stored_wholly_or_not_at_all(scene, monkeypat
 printable_texts = ODD_TEXTS.filter(lambda text: text.isascii() or "\ud800" not in text)
 
 
-@settings(ALWAYS, max_examples=sized(small=200, soak=5000))
+@settings(ALWAYS, max_examples=sized(small=100, soak=5000))
 @given(st.lists(st.tuples(printable_texts, printable_texts), min_size=1, max_size=4))
 def test_what_is_exported_comes_back_exactly_and_no_cell_is_a_formula(tmp_path, texts):
     path = tmp_path / "t.csv"

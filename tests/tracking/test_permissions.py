@@ -102,13 +102,11 @@ def test_a_user_who_may_not_write_is_told_what_is_missing(
     assert refused.value.lasting
 
 
-@pytest.mark.parametrize("permission", ["READ", None])
 def test_a_round_that_the_user_may_not_tell_closes_and_waits(
-    database, server, experiments, monkeypatch, prefix, permission
+    database, server, experiments, monkeypatch, prefix
 ):
-    given = dict.fromkeys(experiments, permission) if permission else {}
-    name = f"{prefix}-{permission}"
-    server.add(name, **given)
+    name = f"{prefix}-READ"
+    server.add(name, **dict.fromkeys(experiments, "READ"))
     server.be(monkeypatch, name)
     handlers = {"mlflow": handler_for(server.url, prefix)}
     scene = Scene(database, settings(limits=LIMITS), name="mail-travel")

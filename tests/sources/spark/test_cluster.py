@@ -13,7 +13,7 @@ from benchmarks import same_sample
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 from tests.spark import need_spark
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
 FILES, ROWS = 60, 300_000
 
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks import draw
 from tests.spark import need_spark
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
 
 
 def test_it_prints_each_work_beside_the_bare_scan(capsys):
