@@ -8,6 +8,7 @@ import shutil
 import uuid
 
 import pytest
+import structlog
 from sqlalchemy import create_engine, event, text, update
 from sqlalchemy.engine import make_url
 
@@ -23,6 +24,8 @@ from tests.servers import postgres
 from tests.small_config import write_predictions
 
 hypothesis_profiles.load()
+# A traceback as structlog shows it unasked, with each frame's variables, takes a second.
+structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want
