@@ -226,16 +226,46 @@ def test_an_alias_that_was_never_known_is_told_and_tags_nothing(scene):
 
 
 def test_where_rows_name_their_version_these_decide_and_a_move_is_no_concern(scene):
+    scene.week(1, version="7")
+    scene.run(1)
+    scene.look(slot(1) + 3 * DAY)
+    scene.registry.version = "8"
+    scene.week(2, version="8")
+
+    scene.run(2)
+
+    assert scene.histories() == ["7", "8"]
+    assert scene.registered()[1] == "models:/mail-travel/8"
+    assert scene.concerns(2) == {}
+
+
+def test_rows_that_lag_behind_a_moved_alias_are_of_the_version_that_made_them(scene):
+    scene.week(1, version="7")
+    scene.run(1)
+    scene.look(slot(1) + 3 * DAY)
+    scene.registry.version = "8"
+    scene.look(slot(1) + 4 * DAY)
+
+    for number in (2, 3):  # the alias moved in the window of round 2, the scorer after round 3
+        scene.week(number, version="7")
+        scene.run(number)
+
+    assert scene.histories() == ["7"] * 3
+    assert scene.registered() == ["models:/mail-travel/7"] * 3
+
+
+def test_rows_with_names_of_their_own_are_of_the_one_version_that_the_alias_named(scene):
     scene.week(1, version="seven")
     scene.run(1)
     scene.look(slot(1) + 3 * DAY)
     scene.registry.version = "8"
-    scene.week(2, version="eight")
+    for number in (2, 3):
+        scene.week(number, version="eight")
 
-    scene.run(2)
+        scene.run(number)
 
-    assert scene.histories() == ["seven", "eight"]
-    assert scene.registered()[1] == "models:/mail-travel/8"
+    assert scene.histories() == ["seven", "eight", "eight"]
+    assert scene.registered() == ["models:/mail-travel/7", None, "models:/mail-travel/8"]
     assert scene.concerns(2) == {}
 
 
