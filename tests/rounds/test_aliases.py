@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from monitor.domain.errors import RegistryUnavailable
 from monitor.domain.report import Status
@@ -27,10 +28,13 @@ class Registry:
     version: str | None = "7"
     is_cheap: bool = True
     down: bool = False
+    broken: str = ""
     asked: list[str] = field(default_factory=list)
 
     def version_of(self, model):
         self.asked.append(model)
+        if self.broken == model:
+            raise KeyError(model)
         if self.down:
             message = "MLflow at http://host does not tell (timed out)"
             raise RegistryUnavailable(message)
@@ -201,6 +205,41 @@ def test_no_round_waits_for_mlflow_and_the_last_known_version_counts(scene):
         "taken to be of version 7, which it named then: MLflow at http://host does not tell "
         "(timed out)"
     )
+
+
+def test_a_bug_in_a_look_holds_no_round_back_and_is_told_by_it(scene):
+    scene.play(1)
+    scene.registry.broken = MODEL
+
+    with capture_logs() as logs:
+        found = scene.play(2)
+
+    assert found.state is RoundState.CLOSED
+    assert "stopped by a bug in this program: KeyError: " in scene.concerns(2)[UNKNOWN]
+    [said] = [line for line in logs if line["log_level"] == "error"]
+    assert said["event"] == "alias not looked up: stopped by a bug"
+    assert said["exc_info"]
+
+
+def test_a_bug_in_the_look_at_one_model_stops_no_other_and_an_outage_is_no_error(scene):
+    other = "models:/spam@champion"
+    contexts = [
+        replace(
+            scene.context,
+            settings=MonitorSettings(name=name, round=settings(model=model)),
+        )
+        for name, model in (("a", MODEL), ("b", MODEL), ("c", other), ("d", None))
+    ]
+    scene.registry.broken = MODEL
+
+    with capture_logs():
+        errors = look_at_aliases(contexts)
+        scene.registry.broken, scene.registry.down = "", True
+        outage = look_at_aliases(contexts)
+
+    assert {name: error.exit_code for name, error in errors.items()} == {"a": 1, "b": 1}
+    assert [row["model"] for row in scene.rows("select * from alias_looks")] == [other]
+    assert outage == {}
 
 
 def test_a_move_while_mlflow_was_down_is_known_at_the_next_round(scene):

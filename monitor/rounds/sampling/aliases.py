@@ -97,4 +97,5 @@ def look_for(context: MonitorContext, round_: Round) -> str | None:
     last = watched.named.last_look
     if last is not None and last >= round_.window.end:
         return None
-    return look_at_alias(context, round_.settings.model)
+    error = look_at_alias(context, round_.settings.model)
+    return None if error is None else str(error)
