@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import minute_text, number_text
+from monitor.presentation.numbers import minute_text, number_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow, RestatedRow
 
+_MOST_SHOWN = 3  # restatements of one round
 _MOST_ROUNDS = 6  # that a line names one by one
 _BEST_FIRST = (("pooled", "rate"), ("round", "window"))
 
@@ -26,6 +27,13 @@ def restated_text(row: RestatedRow) -> str:
     said = f"{what} {row.at:%Y-%m-%d} by {row.by}: {row.reason.strip().rstrip('.')}"
     before = (f"{metric} {best_text(row.before, metric)}" for metric in ("precision", "recall"))
     return f"{said}; before: {', '.join(before)}"
+
+
+def last_restated(rows: Sequence[RestatedRow]) -> tuple[Sequence[RestatedRow], str | None]:
+    """Choose the last restatements of a round, and say how many are left out, if any."""
+    left = len(rows) - _MOST_SHOWN
+    they = f"{plural(left, 'earlier restatement')} {'is' if left == 1 else 'are'}"
+    return rows[-_MOST_SHOWN:], f"{they} in report.json" if left > 0 else None
 
 
 def restated_since_text(version: int, newest: int) -> str:
