@@ -85,12 +85,15 @@ class NamedVersions:
         When it was last looked at; None if never.
     is_gone
         Whether that look found that it names none any more.
+    ever
+        All versions that it was found to name, at any time.
     """
 
     versions: tuple[str, ...] = ()
     moves: tuple[AliasMove, ...] = ()
     last_look: datetime | None = None
     is_gone: bool = False
+    ever: frozenset[str] = frozenset()
 
 
 def named_in(window: Window, looks: Sequence[AliasLook]) -> NamedVersions:
@@ -116,6 +119,7 @@ def named_in(window: Window, looks: Sequence[AliasLook]) -> NamedVersions:
         moves=tuple(inside),
         last_look=looks[-1].last_at,
         is_gone=looks[-1].version is None,
+        ever=frozenset(names),
     )
 
 

@@ -31,6 +31,11 @@ class Status(StrEnum):
     LEARNING = "learning"
     OK = "ok"
 
+    @property
+    def grade(self) -> int:
+        """Count from the gravest, which is 1."""
+        return list(Status).index(self) + 1
+
 
 class EstimateRow(Report):
     """One estimate; ``point`` and ends are None where it is undefined, with the ``reason``.

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import minute_text, number_text
+from monitor.presentation.numbers import minute_text, number_text, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from monitor.domain.report import EstimateRow, RestatedRow
 
+_MOST_SHOWN = 3  # restatements of one round
+_MOST_NAMES = 20
 _MOST_ROUNDS = 6  # that a line names one by one
 _BEST_FIRST = (("pooled", "rate"), ("round", "window"))
 
@@ -26,6 +28,13 @@ def restated_text(row: RestatedRow) -> str:
     said = f"{what} {row.at:%Y-%m-%d} by {row.by}: {row.reason.strip().rstrip('.')}"
     before = (f"{metric} {best_text(row.before, metric)}" for metric in ("precision", "recall"))
     return f"{said}; before: {', '.join(before)}"
+
+
+def last_restated(rows: Sequence[RestatedRow]) -> tuple[Sequence[RestatedRow], str | None]:
+    """Choose the last restatements of a round, and say how many are left out, if any."""
+    left = len(rows) - _MOST_SHOWN
+    they = f"{plural(left, 'earlier restatement')} {'is' if left == 1 else 'are'}"
+    return rows[-_MOST_SHOWN:], f"{they} in report.json" if left > 0 else None
 
 
 def restated_since_text(version: int, newest: int) -> str:
@@ -59,6 +68,18 @@ def not_by_column_text(monitor: str) -> str:
     return (
         f"people labeled these rounds of {monitor}, so there is no column to read again; give "
         "corrected answers with --labels FILE"
+    )
+
+
+def not_an_annotator_text(monitor: str, name: str, known: Collection[str]) -> str:
+    """Say that nobody of this name labeled the rounds, and who did."""
+    names = [repr(one) for one in sorted(known)]
+    left = len(names) - _MOST_NAMES
+    more = [f"{left:,} more"] if left > 0 else []
+    who = ", ".join([*names[:_MOST_NAMES], *more]) or "nobody"
+    return (
+        f"{name!r} labeled none of the rounds of {monitor} that can be restated here; "
+        f"{who} did: give one of these names to --without"
     )
 
 

@@ -23,6 +23,7 @@ _CROWDED = 25
 _SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptions
 _LEFT, _WIDTH = 49.0, 386.0
 _BOXES = {"precision": Box(_LEFT, 62, _WIDTH, 126), "recall": Box(_LEFT, 206, _WIDTH, 126)}
+_BOTTOM = _BOXES["recall"].top + _BOXES["recall"].height
 _MOST_NARROW = 26
 _NARROW_SIZE = (330.0, 190.0)
 _NARROW = Box(30, 34, 290, 132)
@@ -51,8 +52,8 @@ def timeline_svg(report: RoundReport) -> bytes:
     shapes += [
         *legend.row(_keys(report, points), (8, 42)),
         words_at((8, 22), title, 13, bold=True, room=_SIZE[0] - 16),
-        words_at((_SIZE[0] - 10, 319), slots.context(), 9, anchor="end"),
-        words_at((8, 341), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
+        words_at((_SIZE[0] - 10, _BOTTOM + 27), slots.context(), 9, anchor="end"),
+        words_at((8, _BOTTOM + 49), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
     ]
     return picture(_SIZE, title, f"{report.sentence} {footnote}", shapes)
 

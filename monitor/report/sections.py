@@ -9,6 +9,11 @@ from markupsafe import Markup
 from monitor.domain.alerting import AlertState
 from monitor.presentation import round_page as lines
 from monitor.presentation.alerts import recovery_sentence
+from monitor.presentation.challenger import (
+    challenger_lines,
+    challenger_sentence,
+    challenger_tables,
+)
 from monitor.presentation.estimates import BASES, caution_text
 from monitor.presentation.method_sentences import method_sentences
 from monitor.presentation.numbers import (
@@ -24,9 +29,11 @@ from monitor.presentation.outcome import (
     labels_text,
     no_curves_text,
 )
+from monitor.presentation.restatements import last_restated, restated_text
 from monitor.presentation.round_page import OWN
 from monitor.presentation.rows import next_round_sentences
 from monitor.presentation.segments import segment_tables
+from monitor.presentation.sentences import capital
 from monitor.report.counts_figure import counts_svg
 from monitor.report.curve_figures import narrow_curves
 from monitor.report.density_figure import density_svg
@@ -58,15 +65,26 @@ class Table(NamedTuple):
     lines: list[str]
 
 
+class Challenger(NamedTuple):
+    """What it is called, how it does in words, and its comparisons, by what each is of."""
+
+    name: str
+    summary: str
+    tables: list[tuple[str, Table]]
+    lines: list[str]
+
+
 class Parts(NamedTuple):
     """All of a report that is no figure; a part that has no data is empty."""
 
+    restated: list[str]
     attention: list[str]
     estimates: Table
     evidence: list[str]
     cause: str
     counts: Table
     people: list[str]
+    challenger: Challenger | None
     segments: list[Table]
     next_round: list[str]
     method: list[str]
@@ -84,6 +102,7 @@ def parts_of(report: RoundReport) -> Parts:
     head, rows = lines.estimates_table(page)
     own_limits = [_limits(report, row[0]) for row in rows]
     return Parts(
+        restated=_restated(report),
         attention=[
             *report.concerns,
             *(row.sentence for row in report.notices),
@@ -97,6 +116,7 @@ def parts_of(report: RoundReport) -> Parts:
         cause=lines.cause_text(page) or "",
         counts=Table(*lines.strata_table(page), list(lines.strata_lines(page))),
         people=list(lines.people_lines(page)),
+        challenger=_challenger(report),
         segments=[Table(*table) for table in segment_tables(report.segments)],
         next_round=next_round_sentences(report.next_round, _half_widths(report)),
         method=method_sentences(report),
@@ -181,6 +201,25 @@ def _open_alert(report: RoundReport, row: EvidenceRow) -> AlertRow | None:
     limit = (row.metric, row.side, AlertState.FIRING)
     alerts = (one for one in report.alerts if (one.metric, one.side, one.state) == limit)
     return next(alerts, None)
+
+
+def _restated(report: RoundReport) -> list[str]:
+    """Say of the last restatements who asked for them, and what stood there before."""
+    rows, more = last_restated(report.restated)
+    said = [f"version {row.version}: {restated_text(row)}" for row in rows]
+    return [*said, *([more] if more else [])]
+
+
+def _challenger(report: RoundReport) -> Challenger | None:
+    row = report.challenger
+    if row is None:
+        return None
+    return Challenger(
+        row.name,
+        challenger_sentence(row),
+        [(capital(of), Table(head, rows, [])) for of, head, rows in challenger_tables(row)],
+        [line for line in challenger_lines(row) if row.comparisons],
+    )
 
 
 def _number(report: RoundReport, metric: str) -> Number:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import MonitorError
+from monitor.domain.errors import MonitorError, RegistryUnavailable, StoppedByBug
 from monitor.domain.registered import alias_of
 from monitor.storage import alias_store
 
@@ -22,28 +22,39 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.rounds")
 
 
-def look_at_aliases(contexts: Sequence[MonitorContext]) -> None:
-    """Look at the aliases of all monitors, each once, where that is cheap."""
-    named = {
-        context.settings.round.model: context
-        for context in contexts
-        if context.aliases is not None and context.aliases.is_cheap
+def look_at_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorError]:
+    """Look at the aliases of all monitors, each once, where that is cheap.
+
+    Returns what somebody has to know of, by monitor: not that MLflow is away, which the rounds say
+    that are drawn meanwhile.
+    """
+    named: dict[str, list[MonitorContext]] = {}
+    for context in contexts:
+        model = context.settings.round.model
+        if context.aliases is not None and context.aliases.is_cheap and alias_of(model):
+            named.setdefault(str(model), []).append(context)
+    found = {model: look_at_alias(of_model[0], model) for model, of_model in named.items()}
+    return {
+        context.settings.name: error
+        for model, of_model in named.items()
+        for context in of_model
+        if (error := found[model]) is not None and not isinstance(error, RegistryUnavailable)
     }
-    for model, context in named.items():
-        if model is not None and alias_of(model) is not None:
-            look_at_alias(context, model)
 
 
-def look_at_alias(context: MonitorContext, model: str) -> str | None:
-    """Note which version an alias names now; returns why that is not known."""
+def look_at_alias(context: MonitorContext, model: str) -> MonitorError | None:
+    """Note which version an alias names now; returns what kept it from being known."""
     if context.aliases is None:
         return None
     asked = context.clock()
     try:
         version = context.aliases.version_of(model)
+        with context.database.write() as connection:
+            alias_store.note_look(connection, model, version, asked)
     except MonitorError as error:
         log.info("alias not looked up", model=model, reason=str(error))
-        return str(error)
-    with context.database.write() as connection:
-        alias_store.note_look(connection, model, version, asked)
+        return error
+    except Exception as error:  # nothing that comes after waits for this look
+        log.exception("alias not looked up: stopped by a bug", model=model)
+        return StoppedByBug.of(error)
     return None

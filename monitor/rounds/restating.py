@@ -19,6 +19,7 @@ from monitor.domain.model import Collected, LabelEvent, LabelKind
 from monitor.domain.state import RoundState
 from monitor.presentation.restatements import (
     busy_text,
+    not_an_annotator_text,
     not_by_column_text,
     not_by_people_text,
     not_closed_text,
@@ -100,7 +101,8 @@ def restate(context: MonitorContext, asked: Asked, *, dry_run: bool = False) -> 
     Raises
     ------
     InputRefused
-        If a round that is named cannot be restated; then none is.
+        If a round that is named cannot be restated, or nobody of the name that is to be taken out
+        labeled any; then none is.
     TryLater
         If another worker has one of them, or late labels are still to be counted.
     """
@@ -175,8 +177,8 @@ def _changed_labels(context: MonitorContext, asked: Asked, rounds: Sequence[Roun
             raise InputRefused(not_by_column_text(context.settings.name))
         events |= _in_column(context, by_column)
     if asked.without is not None:
-        for round_ in rounds:
-            events[round_.id] += _withdrawn(context, round_, asked.without)
+        for round_id, withdrawn in _withdrawn(context, rounds, asked.without).items():
+            events[round_id] += withdrawn
     return _Changed(events, refused)
 
 
@@ -215,16 +217,26 @@ def _column_of(context: MonitorContext, round_: Round) -> Labeler:
     return own if context.labeler.asks_people else context.labeler
 
 
-def _withdrawn(context: MonitorContext, round_: Round, annotator: str) -> list[LabelEvent]:
-    """Take back what an annotator said in a round."""
+def _withdrawn(
+    context: MonitorContext, rounds: Sequence[Round], annotator: str
+) -> dict[int, list[LabelEvent]]:
+    """Take back what an annotator said in some rounds; who was taken out before is known still."""
+    ids = [round_.id for round_ in rounds]
     with context.database.read() as connection:
-        said = label_store.statements_of(connection, round_.id)
-    key_of = {task.item_id: key for key, task in _tasks(context, round_).items() if task.slot == 1}
-    return [
-        LabelEvent(key_of[item], annotator, None, kind=LabelKind.WITHDRAWN)
-        for item, statements in said.items()
-        if item in key_of and annotator in current_answers(statements)
-    ]
+        said = label_store.all_statements(connection, ids)
+        tasks = {id_: label_store.all_tasks(connection, [id_]) for id_ in ids}
+    known = {one.annotator for of in said.values() for each in of.values() for one in each}
+    if rounds and annotator not in known:
+        raise InputRefused(not_an_annotator_text(context.settings.name, annotator, known))
+    events: dict[int, list[LabelEvent]] = {}
+    for id_ in ids:
+        key_of = {task.item_id: key for key, task in tasks[id_].items() if task.slot == 1}
+        events[id_] = [
+            LabelEvent(key_of[item], annotator, None, kind=LabelKind.WITHDRAWN)
+            for item, statements in said.get(id_, {}).items()
+            if item in key_of and annotator in current_answers(statements)
+        ]
+    return events
 
 
 def _tasks(context: MonitorContext, round_: Round) -> dict[str, Task]:

@@ -143,9 +143,9 @@ def one_pass(
         Called with each monitor before it is looked at; the others stay as they are.
     """
     idle = idle or Idle(application.database, application.clock)
-    look_at_aliases(monitors)
+    errors = look_at_aliases(monitors)
     others, left = last_ones(idle.needed(monitors))
-    errors = _look_at(idle, others, before_look)
+    errors |= _look_at(idle, others, before_look)
     tidy(application)
     delivered = deliver(
         application.database, application.handlers, application.clock, link=application.link

@@ -18,7 +18,7 @@ from monitor.presentation.numbers import (
     range_text,
 )
 from monitor.presentation.outcome import headline_metrics, to_do_sentences, verdict_sentence
-from monitor.presentation.restatements import restated_text
+from monitor.presentation.restatements import last_restated, restated_text
 from monitor.presentation.rows import (
     BANDS_OF_CELLS,
     OWN_LABELS,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _MOST_STRATA = 24  # MLflow cuts a tag at 8,000 characters
 _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
-_MOST_RESTATED = 3
 _VERDICT = 64  # characters that a line has room for beside the links
 _GAP = "&emsp;"
 _LEFT_OUT = "\n\nThe description of the round has more."
@@ -146,11 +145,10 @@ def table_text(head: list[str], rows: list[list[str]]) -> str:
 
 def _restated(report: RoundReport) -> list[str]:
     """Say of the last restatements who asked for them, and what stood there before."""
-    last = report.restated[-_MOST_RESTATED:]
-    earlier = len(report.restated) - len(last)
+    rows, more = last_restated(report.restated)
     return [
-        *(f"**Version {row.version}:** {escaped(restated_text(row))}." for row in last),
-        *([f"{earlier} earlier restatements are in report.json."] if earlier else []),
+        *(f"**Version {row.version}:** {escaped(restated_text(row))}." for row in rows),
+        *([f"{more}."] if more else []),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What the page of a registered model version says of the monitor that watches it."""
+"""What the page of a registered model version says of the monitors that watch it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.tracking.describe import sentence, verdict
-from monitor.tracking.values import interval, slot_date
+from monitor.tracking.model_tags import write_tags
+from monitor.tracking.values import slot_date
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -41,25 +42,9 @@ class RoundLinks:
 def write_model_page(
     client: MlflowClient, version: ModelVersion, report: RoundReport, links: RoundLinks
 ) -> None:
-    """Write tags and description; what stands already fires no webhook.
-
-    The status comes last: a listener to it finds the rest.
-    """
+    """Write the description and then the tags; what stands already fires no webhook."""
     _write_description(client, version, report, links)
-    known = {
-        "monitor.precision": interval(report, "precision"),
-        "monitor.recall": interval(report, "recall"),
-    }
-    wanted = {
-        **(known if report.estimates else {}),  # a round without any leaves the last ones
-        "monitor.name": report.monitor,
-        "monitor.date": slot_date(report),
-        "monitor.link": links.address,
-        "monitor.status": str(report.status),
-    }
-    for key, value in wanted.items():
-        if version.tags.get(key) != value:
-            client.set_model_version_tag(version.name, str(version.version), key, value)
+    write_tags(client, version, report, links.address)
 
 
 def _write_description(

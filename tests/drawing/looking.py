@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
+from monitor.drawing.svg import text_width
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -43,6 +45,16 @@ class Picture:
         (text,) = [text for text in self.root.iter(f"{SVG}text") if text.text == words]
         return float(text.attrib["x"]), float(text.attrib["y"])
 
+    def covered(self):
+        """Words that lie over other words or over a plot area; turned ones are left out."""
+        seen = [text for text in self.root.iter(f"{SVG}text") if "transform" not in text.attrib]
+        rooms = [_room_of(text) for text in seen] + [_area_of(panel) for panel in self.panels()]
+        return [
+            text.text
+            for place, text in enumerate(seen)
+            if any(_overlap(rooms[place], other) for other in rooms[:place] + rooms[place + 1 :])
+        ]
+
     def circles(self):
         """The marks in all plot areas."""
         return [mark for panel in self.panels() for mark in circles_of(panel)]
@@ -72,6 +84,23 @@ class Picture:
 def at(svg):
     """Read a picture; it must be XML."""
     return Picture(ET.fromstring(svg))  # noqa: S314  our own
+
+
+def _area_of(panel):
+    left, top, width, height = (float(panel.get(side)) for side in ("x", "y", "width", "height"))
+    return left, top, left + width, top + height
+
+
+def _room_of(text):
+    """Left, top, right and bottom of words, without the parts of letters under the line."""
+    x, y, size = (float(text.get(name)) for name in ("x", "y", "font-size"))
+    width = text_width(text.text, size)
+    left = x - {"middle": width / 2, "end": width}.get(text.get("text-anchor"), 0.0)
+    return left, y - 0.7 * size, left + width, y
+
+
+def _overlap(one, other):
+    return all(one[side] < other[side + 2] and other[side] < one[side + 2] for side in (0, 1))
 
 
 def circles_of(panel):

@@ -15,7 +15,9 @@ from monitor.domain.report import AgreementRow, CauseRow, NoticeRow, RecoveryRow
 from monitor.report.html import policy, report_html
 from tests.service.pages.hostile import HOSTILE
 from tests.tracking.reports import make_report, segments, slot_of, strata
+from tests.tracking.test_challenger import challenger, comparison
 from tests.tracking.test_curve_figures import CURVES, P3
+from tests.tracking.test_restated import restated
 
 MOST_BYTES = 500_000
 BELL = [0.1, 2.0, 7.5, 12.0, 7.0, 1.5, 0.2]
@@ -87,6 +89,7 @@ def whole(number=30, **changes):
         "agreement": AGREEMENT,
         "cause": CAUSE,
         "concerns": ["nobody has answered"],
+        "challenger": challenger(alone=comparison(1), pooled=comparison(4, half=0.02)),
         "pooled_coverage": (0.88, 0.98),
         "model": "models:/mail-travel/7",
     }
@@ -123,10 +126,46 @@ def test_a_whole_report_has_every_part_in_the_order_of_who_reads_it():
         "Estimates",
         "Counts",
         "Curves",
+        "Challenger v8",
         "Segments",
         "Next round",
         "Method",
     ]
+
+
+def test_a_restated_round_says_so_under_the_verdict_with_what_stood_there_before():
+    rows = [restated(12, version=version).restated[0] for version in (2, 3, 4, 5)]
+
+    text = page_of(whole(12, version=5, restated=rows)).text
+
+    assert "Version 2: restated" not in text
+    said = text.index(
+        "Version 5: restated 2025-06-02 by ana: a label file was wrong; before: precision 0.73 "
+        "(0.70 to 0.76), recall 0.55 (0.52 to 0.58). 1 earlier restatement is in report.json."
+    )
+    assert text.index("the alert has been open since") < said < text.index("What to do")
+
+
+def test_a_challenger_has_its_summary_both_comparisons_and_what_to_beware_of():
+    text = page_of(whole()).text
+
+    part = text[text.index("Challenger v8") : text.index("Segments")]
+    assert "on the same 500 labels: precision -0.01 (-0.05 to +0.03), recall +0.06" in part
+    assert "This round, 500 labels, 120 of them positive" in part
+    assert "4 rounds together, 2,000 labels" in part
+    assert "recall0.600 [0.550, 0.650]0.660 [0.610, 0.710]+0.060 [+0.040, +0.080]0.900" in part
+    assert "Of 40,000 items the challenger flags 3,600" in part
+    assert "each interval holds for one look" in part.lower()
+
+
+def test_a_challenger_that_is_not_compared_says_why_once_and_shows_no_table():
+    fault = challenger(reason="its decisions could not be read")
+
+    page = page_of(whole(challenger=fault))
+
+    assert page.text.count("is not compared: its decisions could not be read") == 1
+    assert not [one for _, one in page.elements if "Challenger" in (one.get("aria-label") or "")]
+    assert "Challenger" not in " ".join(page_of(whole(challenger=None)).said["h2"])
 
 
 def test_each_figure_says_its_unit_level_prevalence_and_how_many_labels():

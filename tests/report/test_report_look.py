@@ -26,6 +26,10 @@ return Math.min(...[...document.querySelectorAll("svg")]
   .filter((one) => one.checkVisibility() && !one.parentElement.closest("svg"))
   .map((one) => one.getBoundingClientRect().width / one.viewBox.baseVal.width));
 """
+HIGHEST = """
+return Math.max(...[...document.querySelectorAll(".scroll tr")]
+  .map((one) => one.getBoundingClientRect().height));
+"""
 GROUND = "return getComputedStyle(document.body).backgroundColor"
 
 
@@ -78,6 +82,7 @@ def test_it_fits_a_phone_and_a_desk_with_words_that_can_be_read(browser, tmp_pat
         look(driver, width=width)
         assert driver.execute_script(BROAD) == [], width
         assert driver.execute_script(SMALLEST) > 0.95, width  # of figures whose words have 8 points
+        assert driver.execute_script(HIGHEST) < 100, width  # else a column is a word wide
 
 
 def test_it_is_dark_where_that_is_asked_for_and_light_on_paper(browser, tmp_path):

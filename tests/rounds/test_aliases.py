@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from monitor.domain.errors import RegistryUnavailable
 from monitor.domain.report import Status
@@ -27,10 +28,13 @@ class Registry:
     version: str | None = "7"
     is_cheap: bool = True
     down: bool = False
+    broken: str = ""
     asked: list[str] = field(default_factory=list)
 
     def version_of(self, model):
         self.asked.append(model)
+        if self.broken == model:
+            raise KeyError(model)
         if self.down:
             message = "MLflow at http://host does not tell (timed out)"
             raise RegistryUnavailable(message)
@@ -203,6 +207,41 @@ def test_no_round_waits_for_mlflow_and_the_last_known_version_counts(scene):
     )
 
 
+def test_a_bug_in_a_look_holds_no_round_back_and_is_told_by_it(scene):
+    scene.play(1)
+    scene.registry.broken = MODEL
+
+    with capture_logs() as logs:
+        found = scene.play(2)
+
+    assert found.state is RoundState.CLOSED
+    assert "stopped by a bug in this program: KeyError: " in scene.concerns(2)[UNKNOWN]
+    [said] = [line for line in logs if line["log_level"] == "error"]
+    assert said["event"] == "alias not looked up: stopped by a bug"
+    assert said["exc_info"]
+
+
+def test_a_bug_in_the_look_at_one_model_stops_no_other_and_an_outage_is_no_error(scene):
+    other = "models:/spam@champion"
+    contexts = [
+        replace(
+            scene.context,
+            settings=MonitorSettings(name=name, round=settings(model=model)),
+        )
+        for name, model in (("a", MODEL), ("b", MODEL), ("c", other), ("d", None))
+    ]
+    scene.registry.broken = MODEL
+
+    with capture_logs():
+        errors = look_at_aliases(contexts)
+        scene.registry.broken, scene.registry.down = "", True
+        outage = look_at_aliases(contexts)
+
+    assert {name: error.exit_code for name, error in errors.items()} == {"a": 1, "b": 1}
+    assert [row["model"] for row in scene.rows("select * from alias_looks")] == [other]
+    assert outage == {}
+
+
 def test_a_move_while_mlflow_was_down_is_known_at_the_next_round(scene):
     scene.play(1)
     scene.registry.down = True
@@ -226,16 +265,46 @@ def test_an_alias_that_was_never_known_is_told_and_tags_nothing(scene):
 
 
 def test_where_rows_name_their_version_these_decide_and_a_move_is_no_concern(scene):
+    scene.week(1, version="7")
+    scene.run(1)
+    scene.look(slot(1) + 3 * DAY)
+    scene.registry.version = "8"
+    scene.week(2, version="8")
+
+    scene.run(2)
+
+    assert scene.histories() == ["7", "8"]
+    assert scene.registered()[1] == "models:/mail-travel/8"
+    assert scene.concerns(2) == {}
+
+
+def test_rows_that_lag_behind_a_moved_alias_are_of_the_version_that_made_them(scene):
+    scene.week(1, version="7")
+    scene.run(1)
+    scene.look(slot(1) + 3 * DAY)
+    scene.registry.version = "8"
+    scene.look(slot(1) + 4 * DAY)
+
+    for number in (2, 3):  # the alias moved in the window of round 2, the scorer after round 3
+        scene.week(number, version="7")
+        scene.run(number)
+
+    assert scene.histories() == ["7"] * 3
+    assert scene.registered() == ["models:/mail-travel/7"] * 3
+
+
+def test_rows_with_names_of_their_own_are_of_the_one_version_that_the_alias_named(scene):
     scene.week(1, version="seven")
     scene.run(1)
     scene.look(slot(1) + 3 * DAY)
     scene.registry.version = "8"
-    scene.week(2, version="eight")
+    for number in (2, 3):
+        scene.week(number, version="eight")
 
-    scene.run(2)
+        scene.run(number)
 
-    assert scene.histories() == ["seven", "eight"]
-    assert scene.registered()[1] == "models:/mail-travel/8"
+    assert scene.histories() == ["seven", "eight", "eight"]
+    assert scene.registered() == ["models:/mail-travel/7", None, "models:/mail-travel/8"]
     assert scene.concerns(2) == {}
 
 

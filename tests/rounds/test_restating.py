@@ -333,6 +333,18 @@ def test_what_an_annotator_said_who_was_wrong_can_be_taken_out(scene):
     assert precision(scene, 2) == precision(scene, 2, 1)
 
 
+def test_a_name_that_nobody_has_is_refused_with_the_names_there_are(scene):
+    play_good(scene, 1, 2, 3)
+    restate(scene, 2, read_file=file_with(scene, Answer.NEGATIVE, annotator="eva"))
+
+    with pytest.raises(InputRefused, match=r"'evva' labeled none of the rounds .* 'eva' did: give"):
+        restate(scene, without="evva")
+
+    assert scene.round(2).version == 2
+    restate(scene, without="eva")
+    assert restate(scene, without="eva").restated == []  # taken out already, and known still
+
+
 def test_answers_of_a_whole_class_are_never_taken_away(scene):
     play_good(scene, 1, 2, 3)
     [known] = scene.rows("select distinct annotator from label_events")

@@ -202,6 +202,32 @@ def one_pass(config, now):
     return result
 
 
+def test_a_bug_in_a_look_at_an_alias_keeps_no_round_and_no_delivery_back(folder, monkeypatch):
+    def broken(*_):
+        message = "no such thing"
+        raise KeyError(message)
+
+    monkeypatch.setattr("monitor.tracking.aliases.MlflowAliases.version_of", broken)
+    mlflow = f"http://127.0.0.1:{free_port()}"
+    config = configure(folder, mlflow=mlflow, more="    model: models:/mail@champion\n")
+    database = Database(config.store_url)
+    schema.ready(database)
+
+    done = one_pass(config, datetime.now(UTC))
+
+    assert done.exit_code == 1
+    assert "KeyError: 'no such thing'" in str(done.errors["mail"])
+    assert rows(database, "select state from rounds") == [("labeling",)]
+    application = wiring.build(config)
+    work, delivered = loop.Work(application, None, loop.TICK), []
+    monkeypatch.setattr(work._mlflow, "deliver", lambda *_: delivered.append(True))
+    with capture_logs():
+        work.mlflow()
+    assert delivered == [True]
+    application.database.close()
+    database.close()
+
+
 class Broken:
     """A source with a bug."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +15,7 @@ from monitor.tracking import model_page
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from monitor.tracking.model_page import RoundLinks, with_our_part
+from monitor.tracking.model_tags import write_tags
 from tests.tracking.conftest import handler_for
 from tests.tracking.reports import center, make_effect, make_report
 from tests.tracking.test_mlflow import the_run
@@ -129,6 +132,118 @@ def test_two_monitors_of_one_version_have_a_part_each():
 
     assert [text.count(f"Round {number},") for number in (1, 2, 3)] == [0, 1, 1]
     assert text.index("Round 3,") < text.index("Round 2,")
+
+
+ONE, OTHER = f"_{'x' * 98}.", "mail..status-7"  # as odd as names of monitors may be
+
+
+def test_of_several_monitors_each_has_tags_and_the_plain_ones_are_of_the_gravest(
+    proxy, client, prefix, version
+):
+    handler = handler_for(proxy.url, prefix)
+    good = make_report(12, model=version, monitor=OTHER, status=Status.OK, alerts=[])
+    deliver(handler, make_report(11, model=version, monitor=ONE), [TAGS])
+    deliver(handler, good, [TAGS])
+
+    tags = page(client, prefix).tags
+
+    for name, status, date in ((ONE, "alert", "2025-03-17"), (OTHER, "ok", "2025-03-24")):
+        own = {field: tags[f"monitor.{name}.{field}"] for field in ("status", "date")}
+        assert own == {"status": status, "date": date}
+        assert all(f"monitor.{name}.{field}" in tags for field in ("precision", "recall", "link"))
+    assert tags["monitor.name"] == ONE
+    for field in ("status", "precision", "recall", "date", "link"):
+        assert tags[f"monitor.{field}"] == tags[f"monitor.{ONE}.{field}"]
+
+    before, seen = page(client, prefix), len(proxy.seen)
+    deliver(handler, good, [TAGS])
+    after = page(client, prefix)
+    assert after.last_updated_timestamp == before.last_updated_timestamp
+    assert after.tags == before.tags
+    assert sum("model-versions/" in call for call in proxy.seen[seen:]) == 1
+
+
+class Registry:
+    """The tags of one version; takes as many writes as it is asked to, and then none."""
+
+    def __init__(self, tags=None, writes=1000):
+        self.tags, self.writes = dict(tags or {}), writes
+
+    def get_model_version(self, name, version):
+        return SimpleNamespace(name=name, version=version, tags=dict(self.tags))
+
+    def set_model_version_tag(self, _name, _version, key, value):
+        if not self.writes:
+            raise ConnectionError
+        self.writes -= 1
+        self.tags[key] = value
+
+    def tell(self, *reports):
+        for report in reports:
+            write_tags(self, self.get_model_version("mail", "1"), report, "http://host/#/rounds")
+
+
+def report_of(monitor, status, number=1, **changes):
+    return make_report(number, monitor=monitor, status=status, **changes)
+
+
+def plain(registry):
+    return tuple(registry.tags[f"monitor.{field}"] for field in ("name", "status"))
+
+
+@pytest.mark.parametrize("writes", range(18))
+def test_tags_that_a_fault_cut_off_are_whole_after_the_next_try(writes):
+    first, second = report_of("a", Status.ALERT), report_of("b", Status.OK, 2)
+    whole = Registry()
+    whole.tell(first, second)
+    cut = Registry()
+    cut.tell(first)
+    cut.writes = writes
+    with suppress(ConnectionError):
+        cut.tell(second)
+    cut.writes = 1000
+
+    cut.tell(second)
+
+    assert cut.tags == whole.tags
+    assert plain(cut) == ("a", "alert")
+
+
+def test_the_plain_tags_go_over_to_whoever_stands_gravest_then_newest():
+    registry = Registry()
+    registry.tell(report_of("a", Status.STALE), report_of("b", Status.ATTENTION))
+    seen = [plain(registry)]
+    for report in (
+        report_of("b", Status.ALERT, 2),
+        report_of("b", Status.OK, 3),
+        report_of("a", Status.OK, 2),
+        report_of("a", Status.OK, 3),
+    ):
+        registry.tell(report)
+        seen.append(plain(registry))
+
+    assert seen == [("a", "stale"), ("b", "alert"), ("a", "stale"), ("b", "ok"), ("a", "ok")]
+
+
+def test_estimates_of_one_monitor_never_stand_beside_the_status_of_another():
+    registry = Registry()
+    registry.tell(report_of("a", Status.OK), report_of("b", Status.STALE, estimates=[]))
+
+    assert plain(registry) == ("b", "stale")
+    assert registry.tags["monitor.precision"] == "not estimable"
+    assert "monitor.b.precision" not in registry.tags
+
+
+def test_a_monitor_whose_tags_somebody_deleted_counts_no_more():
+    registry = Registry()
+    registry.tell(report_of("old", Status.ALERT), report_of("new", Status.OK))
+    registry.tags = {k: v for k, v in registry.tags.items() if not k.startswith("monitor.old.")}
+
+    registry.tell(report_of("new", Status.LEARNING, 2))
+
+    assert plain(registry) == ("new", "learning")
+    assert registry.tags["monitor.new.status"] == "learning"
+    assert not [key for key in registry.tags if key.startswith("monitor.old.")]
 
 
 def test_a_round_without_estimates_keeps_the_picture_of_the_one_before():

@@ -31,16 +31,19 @@ class WatchedAlias:
     round: Round
     named: NamedVersions
 
-    @property
-    def only(self) -> str | None:
-        """The URI of the one version that the window is of; None where it is not known to be."""
-        return self.newest if len(self.named.versions) == 1 else None
+    def registered(self, row_version: str | None) -> str | None:
+        """Write the URI of the registered version that a round is of; None if it is not known.
 
-    @property
-    def newest(self) -> str | None:
-        """The URI of the version that it named last; None where it is not known to be any."""
-        versions = self.named.versions
-        return self.alias.version(versions[-1]) if versions else None
+        Parameters
+        ----------
+        row_version
+            What the rows say made them. Where the alias ever named that, they are right: a scorer
+            may load a version long after the alias moved to it. Else it is a name of their own.
+        """
+        named = self.named
+        if row_version is not None and row_version in named.ever:
+            return self.alias.version(row_version)
+        return self.alias.version(named.versions[0]) if len(named.versions) == 1 else None
 
     @property
     def version(self) -> str | None:
@@ -94,4 +97,5 @@ def look_for(context: MonitorContext, round_: Round) -> str | None:
     last = watched.named.last_look
     if last is not None and last >= round_.window.end:
         return None
-    return look_at_alias(context, round_.settings.model)
+    error = look_at_alias(context, round_.settings.model)
+    return None if error is None else str(error)

@@ -46,9 +46,7 @@ class WindowScan:
     @property
     def registered(self) -> str | None:
         """The registered version that the items are of; None where that is not known."""
-        if self.alias is None:
-            return None
-        return self.alias.newest if self.frame.model_version is not None else self.alias.only
+        return None if self.alias is None else self.alias.registered(self.frame.model_version)
 
 
 def version_of(frame: Frame, alias: WatchedAlias | None) -> str | None:

@@ -114,8 +114,7 @@ def gravest_first(
     monitors: Sequence[tuple[MonitorSettings, Overview]],
 ) -> list[tuple[MonitorSettings, Overview]]:
     """Put monitors in the order of their states, those of one state as the config has them."""
-    order = list(Status)
-    return sorted(monitors, key=lambda one: order.index(one[1].status))
+    return sorted(monitors, key=lambda one: one[1].status.grade)
 
 
 def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
