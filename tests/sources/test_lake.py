@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import traceback
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -193,6 +194,25 @@ def test_a_missing_column_is_refused_with_those_there_are(lake):
 
     with pytest.raises(SourceRefused, match=r"has no column 'mail'.*did you mean 'mail_id'"):
         lake.source(columns=columns).scan(WEEK, TWO, 5, "s")
+
+
+def test_no_secret_that_a_library_quotes_is_told(lake, monkeypatch):
+    given = {"secret_key": "canary/1", "uri": "postgresql://ada:canary2@host/db"}
+    quotes = "no answer of s3://b/x?X-Amz-Signature=canary3 with canary%2F1 for canary2"
+
+    def fail(*_):
+        raise OSError(quotes)
+
+    table = "https://ada:canary4@host/x"
+    changes = {"delta": table, "storage": given} if lake.extra == "delta" else {"catalog": given}
+    source = lake.source(**changes)
+    monkeypatch.setattr(type(source._lake), "_table", fail)
+
+    with pytest.raises(SourceUnavailable, match="no answer of s3://b/x") as caught:
+        source.scan(WEEK, TWO, 5, "s")
+
+    assert "canary" not in "".join(traceback.format_exception(caught.value)).replace(quotes, "")
+    assert "canary" not in f"{caught.value} {source.place}"
 
 
 def test_files_that_vanished_make_a_round_wait(lake):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError, SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.masking import masked, secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,6 @@ _NO_TABLE = frozenset({"TableNotFoundError", "NoSuchTableError", "NoSuchNamespac
 _GONE = re.compile(
     r"LogSegment end version|No files in log segment|No such file|not found", re.IGNORECASE
 )
-_SECRET = re.compile(r"key|secret|token|password|credential|sas", re.IGNORECASE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
 _LONGEST = 300  # characters of another program's message
 
@@ -45,8 +45,8 @@ def as_ours(place: str, settings: LakeSettings) -> Iterator[None]:
             f"{place} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' ({error})"
         )
         raise SourceRefused(message, is_public=True) from error
-    except Exception as error:  # there is no common base: stores, catalogs, formats, DuckDB
-        raise _ours(place, settings, error) from error
+    except Exception as error:  # noqa: BLE001  stores, catalogs, formats, DuckDB: no common base
+        raise _ours(place, settings, error) from None  # its text may hold keys of the config
 
 
 def _ours(place: str, settings: LakeSettings, error: Exception) -> MonitorError:
@@ -67,9 +67,6 @@ def _ours(place: str, settings: LakeSettings, error: Exception) -> MonitorError:
 
 
 def _cleaned(text: str, settings: LakeSettings) -> str:
-    """Put a message on one line, without the secrets of the config."""
-    text = " ".join(_COLOUR.sub("", text).split())
-    for name, value in (settings.storage | settings.catalog).items():
-        if value and _SECRET.search(name):
-            text = text.replace(value, "***")
-    return text
+    """Put a message on one line, without secrets of the config and of signed addresses."""
+    line = " ".join(_COLOUR.sub("", text).split())
+    return masked(line, secrets_of(settings.storage | settings.catalog))
