@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import traceback
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,8 +13,10 @@ import pytest
 from deltalake import DeltaTable
 
 from monitor.domain.errors import SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.model import Window
 from monitor.domain.ports import as_counted
 from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.lake.tables import near
 from monitor.testing import MemorySource, SourceContract
 from monitor.testing.source_contract import example_rows
 from tests.sources.lake_tables import (
@@ -136,6 +139,18 @@ def test_a_window_is_the_same_whatever_its_times_are_and_are_called(lake, tmp_pa
     files = settings_with(path="p.parquet", columns=columns, **changes)
     assert frame == DuckdbSource(files, tmp_path).scan(WEEK, TWO, 90, "s")
     assert 0 < frame.size < 90
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE"])
+def test_files_that_may_hold_rows_of_a_window_are_the_same_in_every_zone(kind):
+    far = Window(*(at.astimezone(ZoneInfo("Pacific/Pago_Pago")) for at in (WEEK.start, WEEK.end)))
+
+    found, expected = (near(window, "scored_at", kind) for window in (far, WEEK))
+
+    instants = [
+        [datetime.fromisoformat(at) for at in (each.start, each.end)] for each in (found, expected)
+    ]
+    assert instants[0] == instants[1]
 
 
 def test_files_whose_statistics_show_no_row_of_the_window_are_not_read(lake):
