@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from monitor.domain.masking import masked
 from monitor.service.library_logs import take_in_library_logs
 
 if TYPE_CHECKING:
@@ -44,13 +45,21 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
 
 
 def _renderers(*, json: bool) -> list[Processor]:
+    last: Processor
     if sys.stderr.isatty() and not json:
-        return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
-    if json:
-        last: Processor = structlog.processors.JSONRenderer()
+        last = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    elif json:
+        last = structlog.processors.JSONRenderer()
     else:
         last = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"])
-    return [structlog.processors.format_exc_info, last]
+    return [structlog.processors.format_exc_info, _without_secrets, last]
+
+
+def _without_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Take out what looks like a secret: tracebacks and libraries quote what they were given."""
+    return {
+        name: masked(value) if isinstance(value, str) else value for name, value in event.items()
+    }
 
 
 def _without_what_commands_say(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from monitor.domain.masking import masked
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import timedelta
@@ -147,7 +149,7 @@ class StoppedByBug(MonitorError):
     @classmethod
     def of(cls, error: Exception) -> StoppedByBug:
         """Say which exception it was, on one line."""
-        what = " ".join(f"{type(error).__name__}: {error}".split())
+        what = masked(" ".join(f"{type(error).__name__}: {error}".split()))
         return cls(f"stopped by a bug in this program: {what}; the log has the traceback")
 
 

@@ -68,6 +68,13 @@ def _kept_credentials() -> Mapping[str, str]:
     return dict(parser["mlflow"]) if "mlflow" in parser else {}
 
 
+def secrets() -> list[str]:
+    """Collect what no message may repeat of it."""
+    pair = basic()
+    token = os.environ.get("MLFLOW_TRACKING_TOKEN", "")
+    return [one for one in ((pair or ("", ""))[1], token) if one.strip()]
+
+
 def bearer() -> dict[str, str]:
     """Give the token of the environment as a header; nothing where there is none."""
     token = os.environ.get("MLFLOW_TRACKING_TOKEN", "").strip()  # a file of it ends its line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,6 +43,9 @@ _SETTINGS = (*_DRAWN, "weight", "stratum", "score", "threshold", "level", "metri
 _CLASSIFIER = "classifier"
 _TWO_CLASSES = 2
 _LONGEST_TAG = 5000
+_LONGEST_PREFIX = 100  # characters; MLflow's names have 250
+_PREFIX = re.compile(rf"(?:[\w-][\w. -]{{0,{_LONGEST_PREFIX - 1}}})?")
+_SUM_OFF = 1e-3  # probabilities may come in half precision
 _DECIMALS = 6
 _REFERENCE = """\
 # What these labels know, as a plain random sample would: for a monitor in config.yaml
@@ -78,7 +82,7 @@ def evaluate_dataset(
         raise MlflowException(message, error_code=INVALID_PARAMETER_VALUE) from error
     for warning in evaluation.warnings:
         log.warning("%s", warning)
-    return _log(run_id, evaluation, str(config.get("metric_prefix") or ""))
+    return _log(run_id, evaluation, config.get("metric_prefix") or "")
 
 
 def _check_request(model_type: str | None, config: Mapping[str, Any]) -> None:
@@ -94,6 +98,19 @@ def _check_request(model_type: str | None, config: Mapping[str, Any]) -> None:
             f"evaluator_config has {', '.join(map(repr, unknown))}; known: {', '.join(_SETTINGS)}"
         )
         raise InputRefused(message)
+    _check_prefix(config.get("metric_prefix"))
+
+
+def _check_prefix(prefix: object) -> None:
+    """Refuse what MLflow would, but before half of the names are logged."""
+    if prefix is None or (isinstance(prefix, str) and _PREFIX.fullmatch(prefix)):
+        return
+    message = (
+        f"metric_prefix is {prefix!r}; it begins the names of metrics, tags and files, so it may "
+        f"hold letters, digits, '_', '-', '.' and spaces, up to {_LONGEST_PREFIX} of them, and "
+        "begins with none of the last two; did you mean 'validation_'?"
+    )
+    raise InputRefused(message)
 
 
 def _rows(dataset: Any, model: Any, predictions: str | None, config: Mapping[str, Any]) -> Rows:
@@ -141,7 +158,7 @@ def _predicted(
         output = _of_table(output, name, predictions)
     values = np.asarray(output)
     if values.ndim > 1 and values.shape[1:] == (_TWO_CLASSES,):
-        values = values[:, 1]  # probabilities of the negative and of the positive class
+        values = _of_positive(values, name)
     elif values.ndim > 1 and values.shape[1:] != (1,):
         message = (
             f"{name} has the shape {values.shape}; wanted a class or a score for each row, or the "
@@ -152,6 +169,25 @@ def _predicted(
     if threshold is None or holds_classes(values):
         return column, None
     return None, column
+
+
+def _of_positive(values: Any, name: str) -> Any:
+    """Take two columns for the probabilities of the negative and of the positive class."""
+    try:
+        numbers = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.full(values.shape, np.nan)
+    is_share = ((numbers >= 0) & (numbers <= 1)).all(axis=1)
+    odd = ~(is_share & (np.abs(numbers.sum(axis=1) - 1) <= _SUM_OFF))
+    if not odd.any():
+        return numbers[:, 1]
+    first = int(odd.argmax())
+    message = (
+        f"{name} has two columns that are not the probabilities of two classes: row {first} holds "
+        f"{values[first, 0]!s} and {values[first, 1]!s}, and they should lie in [0, 1] and sum to "
+        "1; give one column, or name the one with the predicted class in predictions"
+    )
+    raise InputRefused(message)
 
 
 def _of_table(output: pd.DataFrame, name: str, predictions: str | None) -> Any:

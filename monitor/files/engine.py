@@ -5,9 +5,13 @@ Starting it takes as long as reading a small file, and a round reads several tim
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 import threading
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from monitor.domain.time_limit import stopped_by
@@ -24,6 +28,10 @@ _OPTIONS: dict[str, str | bool | int | float | list[str]] = {
     # What was read is not kept: it would fill the memory, and files change.
     "enable_external_file_cache": "false",
 }
+
+MEMORY = "50%"
+"""What a DuckDB takes of the memory of this machine or container before it moves rows to disk; its
+own default of 80% leaves too little beside it in a small container."""
 
 _lock = threading.Lock()
 _running: dict[int, duckdb.DuckDBPyConnection] = {}
@@ -42,7 +50,7 @@ def session(*, alone: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     """
     import duckdb  # noqa: PLC0415
 
-    connection = duckdb.connect(config=_OPTIONS) if alone else _started().cursor()
+    connection = duckdb.connect(config=_options()) if alone else _started().cursor()
 
     def stop() -> None:
         # A thread of it may hang at a disk that does not answer; others start without that one.
@@ -66,8 +74,28 @@ def _started() -> duckdb.DuckDBPyConnection:
     with _lock:
         here = os.getpid()
         if here not in _running:
-            _running[here] = duckdb.connect(config=_OPTIONS)
+            _running[here] = duckdb.connect(config=_options())
         return _running[here]
+
+
+def _options() -> dict[str, str | bool | int | float | list[str]]:
+    return _OPTIONS | {"memory_limit": MEMORY, "temp_directory": spill_folder(os.getpid())}
+
+
+@cache
+def spill_folder(process: int) -> str:
+    """Make the folder to which rows are moved that do not fit into memory, one in a process.
+
+    DuckDB's own would be in the working directory, which may be read-only, and open to all who
+    read there; this one is where the machine's temporary files are (``TMPDIR``), and closed. Where
+    none can be made it is empty, and what does not fit is refused.
+    """
+    try:
+        folder = tempfile.mkdtemp(prefix=f"pr-monitor-{process}-")
+    except OSError:
+        return ""
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def running() -> object:

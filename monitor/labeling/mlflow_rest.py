@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
-from monitor.domain.mlflow_login import http_client
+from monitor.domain.masking import masked, secrets_of
+from monitor.domain.mlflow_login import http_client, secrets
 from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
@@ -67,8 +68,24 @@ class MlflowRest:
     @contextmanager
     def open(self) -> Iterator[Calls]:
         """Keep one connection for several requests."""
-        with http_client(self.timeout.total_seconds()) as client:
+        try:
+            client = http_client(self.timeout.total_seconds())
+        except UnicodeError:
+            raise self.unsendable() from None
+        with client:
             yield Calls(client, self)
+
+    def unsendable(self) -> MlflowRefused:
+        """Refuse credentials that cannot be sent; what the library says of them holds them."""
+        return MlflowRefused(
+            f"MLflow at {self.shown} cannot be asked: MLFLOW_TRACKING_TOKEN or another credential "
+            "holds what no header may, such as a line break or a letter with an accent"
+        )
+
+    def said(self, text: str) -> str:
+        """Repeat on one line, and cut, what another program says, without our credentials."""
+        known = {*secrets(), *secrets_of({"uri": self.uri})}
+        return visible(masked(text, known))[:_LONGEST]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +132,10 @@ class Calls:
                 self.client.stream(method, address, **more) as response,
             ):
                 status, text = response.status_code, self._text(response)
+        except (httpx.LocalProtocolError, UnicodeError):
+            raise self.server.unsendable() from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            raise self._no_answer(str(error) or type(error).__name__) from error
+            raise self._no_answer(str(error) or type(error).__name__) from None
         return self._read(path, status, text)
 
     def _text(self, response: httpx.Response) -> str:
@@ -152,13 +171,13 @@ class Calls:
             hint = "is mlflow.tracking_uri right, and is it MLflow 3.17.2 or later?"
             message = f"{where} does not know {path} (it answers {status}); {hint}"
             raise MlflowRefused(message)
-        said = visible(str(answer.get("message", "")))[:_LONGEST]
+        said = self.server.said(str(answer.get("message", "")))
         message = f"{where} does not do {path}: {said or status}"
         raise MlflowRefused(message, str(answer.get("error_code", "")))
 
     def _no_answer(self, why: str) -> LabelsUnavailable:
         message = (
-            f"MLflow at {self.server.shown} does not answer ({visible(why)[:_LONGEST]}); labeling "
+            f"MLflow at {self.server.shown} does not answer ({self.server.said(why)}); labeling "
             "there waits and is tried again"
         )
         return LabelsUnavailable(message)

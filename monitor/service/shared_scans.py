@@ -77,7 +77,19 @@ class SharedScans:
 
 
 def _read(contexts: Sequence[MonitorContext]) -> None:
-    """Read the window that most of them are about to draw from, if several are."""
+    """Read the window that most of them are about to draw from, if several are.
+
+    Whatever goes wrong, each reads by itself then, and tells what it meets.
+    """
+    try:
+        _read_window(contexts)
+    except MonitorError as error:
+        log.info("window not shared", monitors=len(contexts), reason=str(error))
+    except Exception:
+        log.exception("window not shared: stopped by a bug", monitors=len(contexts))
+
+
+def _read_window(contexts: Sequence[MonitorContext]) -> None:
     asked = {context.settings.name: _next_scan(context) for context in contexts}
     counted = Counter(scan for scan in asked.values() if scan is not None)
     if not counted:
@@ -91,13 +103,8 @@ def _read(contexts: Sequence[MonitorContext]) -> None:
         if asked[context.settings.name] == scan and isinstance(context.source, SharesScans)
     ]
     source = sources[0]
-    try:
-        with outside("read_for"):
-            source.read_for(sources, scan.window, scan.seed)
-    except MonitorError as error:  # each meets it again by itself, where it is shown
-        log.info("window not shared", monitors=readers, reason=str(error))
-    except Exception:
-        log.exception("window not shared: stopped by a bug", monitors=readers)
+    with outside("read_for"):
+        source.read_for(sources, scan.window, scan.seed)
 
 
 def _next_scan(context: MonitorContext) -> NextScan | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -369,7 +369,9 @@ class Query:
             return []
         if self._time_type == _AWARE:
             return [f"({column} >= $start and {column} < $end or {column} is null)"]
-        start, end = values["start"] - _SLACK, values["end"] + _SLACK
+        # In UTC, from which a zone is never a day away, as two zones may be from one another.
+        start, end = (values[name].astimezone(UTC) for name in ("start", "end"))
+        start, end = start - _SLACK, end + _SLACK
         lower, upper = "$near_start", "$near_end"
         if self._time_type == _AWARE_NS:  # which DuckDB compares with its like alone
             lower, upper = (f"cast({each} as {_AWARE_NS})" for each in (lower, upper))

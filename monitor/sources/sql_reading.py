@@ -20,6 +20,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
+from monitor.domain.masking import masked
 from monitor.domain.time_limit import stopped_by
 from monitor.sources.sql_times import instant_of, is_naive
 from monitor.sources.sql_words import WORDS, Words, words_of
@@ -204,10 +205,7 @@ class SqlDatabase:
             for value in self._url.query.values()
             for one in ([value] if isinstance(value, str) else value)
         ]
-        for secret in (self._url.password, *query):
-            if secret:
-                line = line.replace(str(secret), "***")
-        return line
+        return masked(line, [str(one) for one in (self._url.password, *query) if one])
 
 
 SLOW = (

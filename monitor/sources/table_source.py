@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.errors import SourceRefused
+from monitor.domain.errors import MonitorError, SourceRefused
 from monitor.domain.time_limit import OF_FILES, T, within
 from monitor.files.relations import all_texts
 from monitor.sources import frames
@@ -148,7 +148,27 @@ class TableSource:
         at_most: int,
         read: Callable[[Query], list[frames.Group]],
     ) -> Frame:
-        with self._rows_of(window) as table:
+        import duckdb  # noqa: PLC0415
+
+        copy = self._copy_of(window)
+        if copy is not None:
+            try:
+                return self._frame_of(copy.opened(), window, strata, at_most, read)
+            except (MonitorError, duckdb.InterruptException):
+                raise  # of what the rows are, or nobody waits for them any more
+            except Exception as error:  # noqa: BLE001  whatever it is, the table may be read
+                copy.give_up(error)
+        return self._frame_of(self.opened(window), window, strata, at_most, read)
+
+    def _frame_of(
+        self,
+        opened: AbstractContextManager[OpenTable],
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        read: Callable[[Query], list[frames.Group]],
+    ) -> Frame:
+        with opened as table:
             query = self._query(table)
             groups = read(query)
             check_groups(self.place, self._settings.columns, groups, len(strata))
@@ -185,12 +205,10 @@ class TableSource:
             return None
         return query if query.challenger.fault is None else None
 
-    def _rows_of(self, window: Window) -> AbstractContextManager[OpenTable]:
-        """Open the rows of a window: those that were read for several monitors, if they hold."""
+    def _copy_of(self, window: Window) -> WindowCopy | None:
+        """Give the rows of a window that were read for several monitors, if they hold."""
         copy = self.copied
-        if copy is not None and copy.serves(window, self.state()):
-            return copy.opened()
-        return self.opened(window)
+        return copy if copy is not None and copy.serves(window, self.state()) else None
 
     def _count(self, window: Window) -> int:
         with self.opened(window) as table:

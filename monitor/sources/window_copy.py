@@ -1,14 +1,17 @@
 """Rows of one window, read once and kept in memory while several monitors scan them.
 
-They are kept by DuckDB, which moves what does not fit into its temporary folder.
+They are kept by DuckDB, which moves what does not fit to disk (`monitor.files.engine`).
 """
 
 from __future__ import annotations
 
+import threading
 import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import structlog
 
 from monitor.files.engine import is_running, running, session
 from monitor.files.relations import OpenTable
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Window
     from monitor.sources.duckdb_query import Query
+
+log = structlog.get_logger("monitor.sources.window_copy")
 
 HASHED = "monitor_md5"
 """The column with md5(seed, id)."""
@@ -38,10 +43,13 @@ class WindowCopy:
     engine: object
     readers: set[int] = field(default_factory=set)
     timed_rows: int | None = None
+    is_there: bool = True
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def serves(self, window: Window, state: object) -> bool:
         """Whether scans of a window find here what they would find in the table."""
-        return window == self.window and state == self.state and is_running(self.engine)
+        is_same = window == self.window and state == self.state
+        return is_same and self.is_there and is_running(self.engine)
 
     @contextmanager
     def opened(self) -> Iterator[OpenTable]:
@@ -51,10 +59,28 @@ class WindowCopy:
 
     def leave(self, reader: int) -> None:
         """Drop the rows once the last reader left."""
-        self.readers.discard(reader)
-        if not self.readers and is_running(self.engine):
+        with self._lock:
+            self.readers.discard(reader)
+            is_last = not self.readers
+        if is_last:
+            self._drop()
+
+    def give_up(self, error: Exception) -> None:
+        """Drop rows that cannot be scanned; every reader reads the table itself from now on."""
+        log.warning("rows of a shared window dropped", place=self.table.place, reason=str(error))
+        self._drop()
+
+    def _drop(self) -> None:
+        """Drop the rows once; what DuckDB says of it is nobody's affair: they hold memory only."""
+        with self._lock:
+            was_there, self.is_there = self.is_there, False
+        if not was_there or not is_running(self.engine):
+            return
+        try:
             with session(alone=False) as connection:
-                connection.execute(f"drop table if exists {self.table.relation}")
+                _drop(connection, self.table.relation)
+        except Exception as error:  # noqa: BLE001  no look at a monitor ends by this
+            log.warning("rows of a shared window not dropped", reason=str(error))
 
 
 def copied(queries: Sequence[Query], window: Window, state: object, seed: str) -> WindowCopy | None:
@@ -73,7 +99,7 @@ def copied(queries: Sequence[Query], window: Window, state: object, seed: str) -
         described = connection.execute(f"describe {name}").fetchall()
         types = {row[0]: row[1] for row in described}
         if any(types[column] != table.types[column] for column in columns):
-            connection.execute(f"drop table {name}")
+            _drop(connection, name)
             return None
     kept = OpenTable(
         place=table.place,
@@ -85,6 +111,10 @@ def copied(queries: Sequence[Query], window: Window, state: object, seed: str) -
         hashed=(seed, HASHED),
     )
     return WindowCopy(window, state, kept, engine)
+
+
+def _drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    connection.execute(f"drop table if exists {name}")
 
 
 def _fill(connection: duckdb.DuckDBPyConnection, name: str, rows: object) -> None:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import RegistryUnavailable
-from monitor.domain.mlflow_login import http_client
+from monitor.domain.masking import masked
+from monitor.domain.mlflow_login import http_client, secrets
 from monitor.domain.registered import NAMES_NONE, alias_of
 from monitor.domain.visible import visible
 from monitor.tracking.connection import CALL_SECONDS, absolute_uri, shown, sqlite_path
@@ -139,7 +140,7 @@ class MlflowAliases:
 
     def _no_answer(self, why: str) -> RegistryUnavailable:
         place = shown(self._uri)
-        message = f"MLflow at {place} does not tell ({visible(why)[:_LONGEST]})"
+        message = f"MLflow at {place} does not tell ({visible(masked(why, secrets()))[:_LONGEST]})"
         return RegistryUnavailable(message)
 
 

@@ -34,6 +34,22 @@ def break_down(log):
         log.exception("tick failed", job="rounds")
 
 
+@pytest.mark.parametrize("json_lines", [True, False])
+def test_no_secret_of_an_address_that_a_library_quotes_is_in_a_line_or_its_traceback(
+    logged, json_lines
+):
+    def quote(log):
+        try:
+            raise RuntimeError("s3://b/x?X-Amz-Signature=canary&x=1")  # noqa: EM101, TRY301
+        except RuntimeError as error:
+            log.exception("tick failed", reason=str(error))
+
+    lines = logged(quote, service=True, json=json_lines)
+
+    assert lines.count("X-Amz-Signature=***&x=1") == 3  # reason, exception and its line of code
+    assert "canary" not in lines
+
+
 @pytest.mark.parametrize("event", sorted(SAID_BY_COMMANDS))
 def test_a_command_logs_nothing_that_it_says_itself(logged, event):
     of_command = logged(lambda log: log.warning(event, monitor="mail"))

@@ -126,7 +126,16 @@ def wrong():
     yield {"model": lambda rows: rows[["score"]].to_numpy().repeat(3, axis=1), "data": FRAME} | {
         "evaluator_config": {"pr_monitor": {"random": True}}
     }
+    yield by_class | {"evaluator_config": {"pr_monitor": SIZED | {"metric_prefix": "../val/"}}}
+    yield {"model": classes_and_scores, "data": FRAME} | {
+        "evaluator_config": {"pr_monitor": {"random": True, "threshold": 0.5}}
+    }
     yield by_class | {"evaluator_config": {"pr_monitor": {}}}
+
+
+def classes_and_scores(rows):
+    """Give two columns that look like the probabilities of two classes and are none."""
+    return pd.DataFrame({0: rows["score"] >= 0.5, 1: rows["score"]}).to_numpy(dtype=float)
 
 
 def refusal(**given):
@@ -134,7 +143,8 @@ def refusal(**given):
     try:
         mlflow.models.evaluate(**GIVEN | given)
     except MlflowException as error:
-        return str(error)
+        logged = mlflow.last_active_run().data
+        return f"{error} [{len(logged.metrics)} metrics]"
     finally:
         mlflow.end_run()
     return "was not refused"

@@ -7,12 +7,15 @@ import os
 import subprocess
 import sys
 import tomllib
+from contextlib import nullcontext
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import monitor
+from monitor.domain.errors import InputRefused
 from tests.evaluation.sets import SIZES, drawn_by_class
 
 ROOT = Path(__file__).parents[2]
@@ -158,6 +161,8 @@ def test_what_cannot_be_evaluated_is_refused_with_what_to_do(told):
         "evaluator_config has 'size'; known: random, sizes,",
         "weight names the column 'w', but the data has score",
         r"the model's output has the shape \(2000, 3\)",
+        r"metric_prefix is '\.\./val/'; .* letters, digits",
+        r"model's output has two columns that are not the probabilities .* row \d+ holds 1\.0 and",
         "could not be evaluated by any of the registered evaluators",  # MLflow's own words
     ]
 
@@ -165,6 +170,43 @@ def test_what_cannot_be_evaluated_is_refused_with_what_to_do(told):
     for words, refused in zip(wanted, told["refused"], strict=True):
         with pytest.raises(ValueError, match=words):
             raise ValueError(refused)
+        assert refused.endswith("[0 metrics]")
+
+
+@pytest.mark.parametrize(
+    ("rows", "positive"),
+    [
+        ([[0.25, 0.75], [1.0, 0.0]], [0.75, 0.0]),
+        ([[0, 1], [1, 0]], [1, 0]),
+        ([[0.3333, 0.6665], [0.5, 0.5]], [0.6665, 0.5]),  # as half precision rounds
+        ([[0.25, 0.80], [1.0, 0.0]], None),
+        ([[-0.5, 1.5], [1.0, 0.0]], None),
+        ([[float("nan"), 0.5], [1.0, 0.0]], None),
+        ([["a", "b"], ["c", "d"]], None),
+    ],
+)
+def test_two_columns_are_taken_for_probabilities_only_where_they_can_be(rows, positive):
+    from monitor.evaluation.mlflow_run import _of_positive  # noqa: PLC0415  loads MLflow
+
+    if positive is None:
+        with pytest.raises(InputRefused, match=r"it has two columns that are not .* row 0 holds"):
+            _of_positive(np.array(rows), "it")
+    else:
+        assert _of_positive(np.array(rows), "it").tolist() == positive
+
+
+@pytest.mark.parametrize(
+    ("prefix", "fits"),
+    [
+        *((each, True) for each in (None, "", "validation_", "été 2026-", "a" * 100)),
+        *((each, False) for each in (5, False, "a/b", "..", " a", "a" * 101, "a\n", "a:", "a%")),
+    ],
+)
+def test_a_prefix_that_cannot_begin_names_is_refused_at_once(prefix, fits):
+    from monitor.evaluation.mlflow_run import _check_prefix  # noqa: PLC0415  loads MLflow
+
+    with nullcontext() if fits else pytest.raises(InputRefused, match="metric_prefix is "):
+        _check_prefix(prefix)
 
 
 def test_the_entry_point_of_the_package_is_this_evaluator(evaluator):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from datetime import UTC, datetime
 
 import pytest
@@ -370,6 +371,23 @@ def test_a_server_that_answers_slowly_or_without_end_is_given_up(database, monke
         long = review_labeler(server.url, "monitor/mail/labels", database, lambda: NOW)
         with pytest.raises(LabelsRefused, match="answers more than 100 bytes"):
             long.collect(TASKS, None)
+
+
+def test_no_credential_is_in_what_a_server_or_a_library_says(database, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "canary-0123")
+    said = b'{"error_code": "X", "message": "no user of Bearer canary-0123, use ?sig=canary-4"}'
+    with Stub(400, said) as server:
+        labeler = review_labeler(server.url, "monitor/mail/labels", database, lambda: NOW)
+        with pytest.raises(LabelsRefused, match="no user of Bearer") as refused:
+            labeler.collect(TASKS, None)
+        texts = [str(refused.value)]
+        for unsendable in ("canary\ntoken", "canaré"):
+            monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", unsendable)
+            with pytest.raises(LabelsRefused, match="MLFLOW_TRACKING_TOKEN or another") as refused:
+                labeler.collect(TASKS, None)
+            texts += traceback.format_exception(refused.value)
+
+    assert not [text for text in texts if "canary" in text or "canar\\" in text]
 
 
 def test_an_mlflow_in_a_file_is_refused_with_the_way_out(database):

@@ -102,6 +102,14 @@ def test_a_bug_in_the_reading_stops_no_monitor(application, monkeypatch):
     assert (errors, states(application)) == ({}, ALL_OUT)
 
 
+def test_a_bug_in_finding_the_window_stops_no_monitor(application, monkeypatch):
+    monkeypatch.setattr("monitor.rounds.opening.next_window.next_scan", None)
+
+    errors = loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
+
+    assert (errors, states(application)) == ({}, ALL_OUT)
+
+
 def test_a_monitor_alone_reads_for_itself(application, readings):
     alone = application.monitors[:1]
 

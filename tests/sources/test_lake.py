@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import traceback
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,8 +13,10 @@ import pytest
 from deltalake import DeltaTable
 
 from monitor.domain.errors import SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.model import Window
 from monitor.domain.ports import as_counted
 from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.lake.tables import near
 from monitor.testing import MemorySource, SourceContract
 from monitor.testing.source_contract import example_rows
 from tests.sources.lake_tables import (
@@ -137,6 +141,18 @@ def test_a_window_is_the_same_whatever_its_times_are_and_are_called(lake, tmp_pa
     assert 0 < frame.size < 90
 
 
+@pytest.mark.parametrize("kind", ["TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE"])
+def test_files_that_may_hold_rows_of_a_window_are_the_same_in_every_zone(kind):
+    far = Window(*(at.astimezone(ZoneInfo("Pacific/Pago_Pago")) for at in (WEEK.start, WEEK.end)))
+
+    found, expected = (near(window, "scored_at", kind) for window in (far, WEEK))
+
+    instants = [
+        [datetime.fromisoformat(at) for at in (each.start, each.end)] for each in (found, expected)
+    ]
+    assert instants[0] == instants[1]
+
+
 def test_files_whose_statistics_show_no_row_of_the_window_are_not_read(lake):
     lake.write(mails(20, first=100, day=20))
     far = set(lake.folder.rglob("*.parquet"))
@@ -161,6 +177,80 @@ def test_a_snapshot_that_was_cleaned_up_is_told_from_a_lake_that_is_down(tmp_pat
         as_counted(source, frame.snapshot).show(["m0"], WEEK)
     with pytest.raises(SnapshotGone, match="not there any more"):
         lake.source().at(frame.snapshot).scan(WEEK, TWO, 5, "s")
+
+
+def test_a_snapshot_whose_part_of_the_log_was_cleaned_up_is_gone(tmp_path):
+    lake = Delta(tmp_path)
+    for first in range(3):
+        lake.write(mails(3, first=10 * first))
+    DeltaTable(lake.address).create_checkpoint()
+    for version in range(2):
+        (tmp_path / "predictions" / "_delta_log" / f"{version:020}.json").unlink()
+
+    with pytest.raises(SnapshotGone, match="has no version 0 any more; its newest is 2"):
+        lake.source().at("0").scan(WEEK, TWO, 5, "s")
+    assert lake.source().scan(WEEK, TWO, 5, "s").size == 9
+
+
+UNUSABLE_CATALOGS = {
+    "no uri": ({"type": "sql"}, "URI missing"),
+    "no such type": ({"type": "sqlite", "uri": "sqlite:///x"}, "not a valid CatalogType"),
+    "no address": ({"type": "sql", "uri": "canary"}, "Could not parse SQLAlchemy URL"),
+    "no such database": ({"type": "sql", "uri": "nothing://ada:canary@h/d"}, "Can't load plugin"),
+    "not installed": ({"type": "glue"}, r"pip install 'pyiceberg\[glue\]'"),
+    "no such class": ({"py-catalog-impl": "canary.of.nobody"}, "Could not initialize Catalog"),
+    "no structure": ({"type": "rest", "uri": "http://127.0.0.1:9", "auth": "x"}, "no attribute"),
+    "no scheme": ({"type": "rest", "uri": "127.0.0.1"}, "No scheme supplied"),
+}
+
+
+@pytest.mark.parametrize(
+    ("catalog", "said"), UNUSABLE_CATALOGS.values(), ids=list(UNUSABLE_CATALOGS)
+)
+def test_a_catalog_whose_settings_are_wrong_is_refused_with_the_setting(tmp_path, catalog, said):
+    source = Iceberg(tmp_path).source(catalog={"name": "test", **catalog})
+
+    with pytest.raises(SourceRefused, match=rf"by source\.catalog: .*{said}.*correct it"):
+        source.scan(WEEK, TWO, 5, "s")
+
+
+STORES = {
+    "NoSuchBucket": ("Server returned 404 Not Found: <Code>NoSuchBucket</Code>", "is not there"),
+    "AccessDenied": ("403 Forbidden: <Code>AccessDenied</Code>", "may not read it"),
+    "no such file of credentials": (
+        "Unable to open service account file from /no/such: No such file or directory",
+        r"by source\.(storage|catalog): ",
+    ),
+    "no such setting": (
+        "Generic Config error: duration not found",
+        r"by source\.(storage|catalog)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("said", "told"), STORES.values(), ids=list(STORES))
+def test_a_bucket_or_credentials_that_lack_are_not_taken_for_a_snapshot_that_went(
+    lake, monkeypatch, said, told
+):
+    def fail(*_):
+        raise OSError(said)
+
+    source = lake.source()
+    monkeypatch.setattr(type(source._lake), "_table", fail)
+
+    with pytest.raises(SourceRefused, match=told):
+        source.at("1").scan(WEEK, TWO, 5, "s")
+
+
+def test_a_table_whose_own_metadata_went_is_told_from_a_snapshot_that_did(tmp_path):
+    lake = Iceberg(tmp_path)
+    lake.write(mails(3))
+    for path in tmp_path.rglob("*.metadata.json"):
+        path.unlink()
+
+    with pytest.raises(SourceUnavailable, match="cannot be read now") as caught:
+        lake.source().at("1").scan(WEEK, TWO, 5, "s")
+    assert not isinstance(caught.value, SnapshotGone)
 
 
 def test_an_expired_snapshot_of_iceberg_is_gone(tmp_path):
@@ -193,6 +283,25 @@ def test_a_missing_column_is_refused_with_those_there_are(lake):
 
     with pytest.raises(SourceRefused, match=r"has no column 'mail'.*did you mean 'mail_id'"):
         lake.source(columns=columns).scan(WEEK, TWO, 5, "s")
+
+
+def test_no_secret_that_a_library_quotes_is_told(lake, monkeypatch):
+    given = {"secret_key": "canary/1", "uri": "postgresql://ada:canary2@host/db"}
+    quotes = "no answer of s3://b/x?X-Amz-Signature=canary3 with canary%2F1 for canary2"
+
+    def fail(*_):
+        raise OSError(quotes)
+
+    table = "https://ada:canary4@host/x"
+    changes = {"delta": table, "storage": given} if lake.extra == "delta" else {"catalog": given}
+    source = lake.source(**changes)
+    monkeypatch.setattr(type(source._lake), "_table", fail)
+
+    with pytest.raises(SourceUnavailable, match="no answer of s3://b/x") as caught:
+        source.scan(WEEK, TWO, 5, "s")
+
+    assert "canary" not in "".join(traceback.format_exception(caught.value)).replace(quotes, "")
+    assert "canary" not in f"{caught.value} {source.place}"
 
 
 def test_files_that_vanished_make_a_round_wait(lake):

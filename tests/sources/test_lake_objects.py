@@ -12,7 +12,7 @@ import pytest
 from deltalake import write_deltalake
 from pyiceberg.catalog import load_catalog
 
-from monitor.domain.errors import SourceUnavailable
+from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.sources.lake.settings import LakeSettings
 from monitor.sources.lake.source import LakeSource
 from tests.servers import cannot_start, free_port
@@ -120,6 +120,13 @@ def test_a_lake_in_a_store_of_objects_is_read(s3_server, tmp_path, kind):
 
     assert frame.size == 20
     assert lake.at(frame.snapshot).show(["m3"], WEEK) == {"m3": {"text": "mail 3"}}
+
+
+def test_a_bucket_that_is_not_there_is_refused_and_no_snapshot_that_went(s3_server, tmp_path):
+    lake = delta(s3_server, tmp_path, delta="s3://nobody/predictions")
+
+    with pytest.raises(SourceRefused, match=r"is not there .*correct source\.delta"):
+        lake.at("0").scan(WEEK, TWO, 5, "s")
 
 
 @pytest.mark.parametrize("kind", LAKES)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pytest
+from structlog.testing import capture_logs
 
-from monitor.domain.errors import SourceRefused
+from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.model import BandEdges, Window
 from monitor.domain.ports import SharesScans
 from monitor.files import engine
@@ -134,24 +140,26 @@ def test_a_source_whose_column_is_missing_is_left_out_and_says_so_itself(tmp_pat
         broken.scan(WEEK, TWO, 9, "round 1")
 
 
+def there(copy):
+    """Count the tables that DuckDB has of a copy: one or none."""
+    with engine.session(alone=False) as connection:
+        found = connection.execute(
+            "select count(*) from duckdb_tables() where table_name = ?", [copy.table.relation]
+        ).fetchall()
+    return found[0][0]
+
+
 def test_the_rows_go_with_their_last_reader(tmp_path):
     path = tmp_path / "p.parquet"
     copy_to(path, MAILS)
     first, second = shared(source_of(path), source_of(path, "finance"))
-    relation = first.copied.table.relation
+    copy = first.copied
 
-    def there():
-        with engine.session(alone=False) as connection:
-            found = connection.execute(
-                "select count(*) from duckdb_tables() where table_name = ?", [relation]
-            ).fetchall()
-        return found[0][0]
-
-    assert there() == 1
+    assert there(copy) == 1
     first.release()
-    assert there() == 1
+    assert there(copy) == 1
     second.release()
-    assert there() == 0
+    assert there(copy) == 0
 
 
 def test_a_database_that_was_started_anew_has_no_such_rows(tmp_path):
@@ -176,6 +184,123 @@ def test_types_that_would_come_back_as_others_are_not_shared(tmp_path):
 
     assert source.copied is None
     assert frame == source_of(path).scan(WEEK, TWO, 9, "s")
+
+
+@pytest.fixture
+def small_engine(tmp_path, monkeypatch):
+    """A DuckDB of little memory, started where no folder can be made."""
+    (tmp_path / "read_only").mkdir()
+    (tmp_path / "read_only" / ".tmp").touch()  # where DuckDB itself would make one
+    monkeypatch.chdir(tmp_path / "read_only")
+    monkeypatch.setattr(engine, "MEMORY", "40MB")
+    engine.forget()
+    yield
+    engine.forget()
+
+
+MANY = MAILS.replace("range(3000)", "range(600_000)").replace("i * 300", "i")
+
+
+def test_rows_that_do_not_fit_into_memory_go_to_a_folder_that_is_closed_to_others(
+    tmp_path, small_engine
+):
+    path = tmp_path / "p.parquet"
+    copy_to(path, MANY)
+    source, other = shared(source_of(path), source_of(path, "finance"))
+    folder = Path(engine.spill_folder(os.getpid()))
+
+    spilled = [*folder.iterdir()]
+    found = source.scan(WEEK, BANDS, 40, "round 1")
+
+    assert spilled
+    assert folder.parent == Path(tempfile.gettempdir())
+    assert folder.stat().st_mode & 0o077 == 0
+    assert source.copied.is_there
+    source.release()
+    other.release()
+    assert found == source.scan(WEEK, BANDS, 40, "round 1")
+
+
+def test_rows_that_fit_nowhere_are_not_shared_and_each_source_reads_for_itself(
+    tmp_path, small_engine, monkeypatch
+):
+    path = tmp_path / "p.parquet"
+    copy_to(path, MANY)
+    monkeypatch.setattr(engine, "spill_folder", lambda _: "")
+    source, other = source_of(path), source_of(path, "finance")
+
+    with pytest.raises(SourceUnavailable, match="Out of Memory"):
+        source.read_for([source, other], WEEK, "round 1")
+
+    assert (source.copied, other.copied) == (None, None)
+    assert source.scan(WEEK, TWO, 9, "round 1").size > 500_000
+
+
+def test_a_fault_while_the_rows_are_scanned_drops_them_and_the_table_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "p.parquet"
+    copy_to(path, MAILS)
+    source, other = shared(source_of(path), source_of(path, "finance"))
+    copy, expected = source.copied, source_of(path).scan(WEEK, TWO, 9, "round 1")
+    with engine.session(alone=False) as connection:
+        connection.execute(f"alter table {copy.table.relation} drop column travel")
+
+    with capture_logs() as logs:
+        found = source.scan(WEEK, TWO, 9, "round 1")
+
+    assert found == expected
+    assert [line["event"] for line in logs] == ["rows of a shared window dropped"]
+    assert there(copy) == 0
+    assert not other.copied.serves(WEEK, other.state())
+    other.release()
+    source.release()
+
+
+def test_leaving_raises_nothing_and_leaves_no_lock(tmp_path, monkeypatch):
+    path = tmp_path / "p.parquet"
+    copy_to(path, MAILS)
+    source, other = shared(source_of(path), source_of(path, "finance"))
+    copy = source.copied
+    source.release()
+    monkeypatch.setattr(window_copy, "session", None)
+
+    with capture_logs() as logs:
+        other.release()
+
+    assert [line["event"] for line in logs] == ["rows of a shared window not dropped"]
+    assert copy._lock.acquire(blocking=False)
+
+
+def test_the_last_two_readers_may_leave_at_the_same_moment(tmp_path):
+    path = tmp_path / "p.parquet"
+    copy_to(path, MAILS)
+    for _ in range(20):
+        sources = shared(*(source_of(path) for _ in range(4)))
+        copy = sources[0].copied
+        with capture_logs() as logs, ThreadPoolExecutor(4) as pool:
+            [*pool.map(DuckdbSource.release, sources)]
+
+        assert (logs, there(copy)) == ([], 0)
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Pago_Pago", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("column_zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_times_without_a_zone_are_shared_to_the_hour_whatever_the_zone_of_the_window(
+    tmp_path, zone, column_zone
+):
+    path = tmp_path / "p.parquet"
+    copy_to(path, MAILS.replace("timestamptz", "timestamp"))
+    window = Window(*(at.astimezone(ZoneInfo(zone)) for at in (WEEK.start, WEEK.end)))
+    first, second = (source_of(path, time_zone=column_zone) for _ in range(2))
+    shared(first, second, window=window)
+
+    found = first.scan(window, TWO, 9, "round 1")
+
+    assert first.copied.serves(WEEK, first.state())
+    shift = WEEK.start.astimezone(ZoneInfo(column_zone)).utcoffset().total_seconds()
+    in_utc = MAILS.replace("timestamptz", "timestamp").replace("i * 300", f"i * 300 - {shift:.0f}")
+    copy_to(tmp_path / "utc.parquet", in_utc)
+    other = source_of(tmp_path / "utc.parquet", time_zone="UTC")
+    assert found.strata == other.scan(WEEK, TWO, 9, "round 1").strata
 
 
 def test_a_column_that_has_the_name_of_the_hash_is_not_hidden(tmp_path):

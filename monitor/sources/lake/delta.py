@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.errors import SnapshotGone
+from monitor.domain.masking import masked
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -36,8 +39,23 @@ class DeltaLake:
         return str(self._table(None).version())
 
     def at(self, snapshot: str) -> DeltaSnapshot:
-        """Read the list of a snapshot's files."""
-        return DeltaSnapshot(self._table(int(snapshot)))
+        """Read the list of a snapshot's files.
+
+        Raises
+        ------
+        SnapshotGone
+            If the table's log begins later by now.
+        """
+        from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415
+
+        try:
+            return DeltaSnapshot(self._table(int(snapshot)))
+        except TableNotFoundError:
+            newest = self.newest()  # where there is no table at all, this raises the same
+        message = (
+            f"{masked(self._address)} has no version {snapshot} any more; its newest is {newest}"
+        )
+        raise SnapshotGone(message)
 
     def _table(self, version: int | None) -> DeltaTable:
         from deltalake import DeltaTable  # noqa: PLC0415

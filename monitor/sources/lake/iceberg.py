@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SnapshotGone, SourceRefused
@@ -9,9 +10,17 @@ from monitor.domain.errors import SnapshotGone, SourceRefused
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
     from monitor.sources.lake.tables import Near
+
+
+_OF_SETTINGS = (ValueError, TypeError, AttributeError, LookupError)
+
+
+class CatalogRefused(Exception):
+    """What pyiceberg says where no catalog can be made of its settings."""
 
 
 class IcebergLake:
@@ -56,9 +65,19 @@ class IcebergLake:
         return IcebergSnapshot(table, int(snapshot))
 
     def _table(self) -> Table:
-        from pyiceberg.catalog import load_catalog  # noqa: PLC0415
+        return self._opened_catalog().load_table(self._name)
 
-        return load_catalog(**self._catalog).load_table(self._name)
+    def _opened_catalog(self) -> Catalog:
+        from pyiceberg.catalog import load_catalog  # noqa: PLC0415
+        from pyiceberg.exceptions import NotInstalledError  # noqa: PLC0415
+        from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+
+        try:
+            return load_catalog(**self._catalog)
+        except json.JSONDecodeError:  # an answer, of what stands before a catalog that is down
+            raise
+        except (*_OF_SETTINGS, ArgumentError, NotInstalledError) as error:
+            raise CatalogRefused(str(error)) from error
 
 
 class IcebergSnapshot:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError, SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.masking import masked, secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,10 +15,20 @@ if TYPE_CHECKING:
     from monitor.sources.lake.settings import LakeSettings
 
 _NO_TABLE = frozenset({"TableNotFoundError", "NoSuchTableError", "NoSuchNamespaceError"})
-_GONE = re.compile(
-    r"LogSegment end version|No files in log segment|No such file|not found", re.IGNORECASE
+_NO_BUCKET = re.compile(r"NoSuchBucket|NO_SUCH_BUCKET|ContainerNotFound")
+_UNUSABLE = re.compile(
+    r"CatalogRefused|Generic Config error|Invalid Access Key|service account file"
 )
-_SECRET = re.compile(r"key|secret|token|password|credential|sas", re.IGNORECASE)
+_NOT_ALLOWED = re.compile(
+    r"UnauthorizedError|ForbiddenError|OAuthError|AccessDenied|ACCESS_DENIED|InvalidAccessKeyId"
+    r"|SignatureDoesNotMatch|AuthenticationFailed|AuthorizationFailure"
+)
+_GONE = re.compile(
+    r"LogSegment end version|Object at location \S+ not found|NoSuchKey"
+    r"|(?:Path does not exist|Failed to open local file) '[^']*(?<!\.metadata\.json)'"
+)
+"""Of files of a snapshot, and of lists of them; a table's own metadata is none of these."""
+
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
 _LONGEST = 300  # characters of another program's message
 
@@ -29,7 +40,8 @@ def as_ours(place: str, settings: LakeSettings) -> Iterator[None]:
     Raises
     ------
     SourceRefused
-        If there is no such table, or what reads it is not installed.
+        If there is no such table or bucket, if settings or credentials do not lead to it, or if
+        what reads it is not installed.
     SnapshotGone
         If files of a snapshot are not there.
     SourceUnavailable
@@ -45,17 +57,25 @@ def as_ours(place: str, settings: LakeSettings) -> Iterator[None]:
             f"{place} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' ({error})"
         )
         raise SourceRefused(message, is_public=True) from error
-    except Exception as error:  # there is no common base: stores, catalogs, formats, DuckDB
-        raise _ours(place, settings, error) from error
+    except Exception as error:  # noqa: BLE001  stores, catalogs, formats, DuckDB: no common base
+        raise _ours(place, settings, error) from None  # its text may hold keys of the config
 
 
 def _ours(place: str, settings: LakeSettings, error: Exception) -> MonitorError:
-    whole = _cleaned(str(error), settings)
-    said = whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}..."
-    if type(error).__name__ in _NO_TABLE:
-        setting = "delta" if settings.iceberg is None else "iceberg"
-        message = f"{place} is not there ({said}); correct source.{setting}, or make the table"
+    table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
+    line = _cleaned(str(error), settings)
+    said = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+    whole = f"{type(error).__name__} {line}"
+    if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(whole):
+        message = f"{place} is not there ({said}); correct source.{table}, or make the table"
         return SourceRefused(message, is_public=True)
+    if _UNUSABLE.search(whole):
+        return SourceRefused(f"{place} cannot be reached by source.{access}: {said}; correct it")
+    if _NOT_ALLOWED.search(whole):
+        return SourceRefused(
+            f"{place}: these credentials may not read it: {said}. Correct source.{access}, or what "
+            "they may do; it is tried again"
+        )
     if _GONE.search(whole):
         message = (
             f"files of a snapshot of {place} are not there any more ({said}); the newest one is "
@@ -67,9 +87,6 @@ def _ours(place: str, settings: LakeSettings, error: Exception) -> MonitorError:
 
 
 def _cleaned(text: str, settings: LakeSettings) -> str:
-    """Put a message on one line, without the secrets of the config."""
-    text = " ".join(_COLOUR.sub("", text).split())
-    for name, value in (settings.storage | settings.catalog).items():
-        if value and _SECRET.search(name):
-            text = text.replace(value, "***")
-    return text
+    """Put a message on one line, without secrets of the config and of signed addresses."""
+    line = " ".join(_COLOUR.sub("", text).split())
+    return masked(line, secrets_of(settings.storage | settings.catalog))

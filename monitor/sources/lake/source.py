@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.domain.masking import masked
 from monitor.sources.lake.delta import DeltaLake
 from monitor.sources.lake.iceberg import IcebergLake
 from monitor.sources.lake.refusals import as_ours
@@ -59,8 +60,8 @@ class LakeSource(TableSource):
 
     @property
     def place(self) -> str:
-        """The table, as the config says it."""
-        return f"the table {self.settings.delta or self.settings.iceberg}"
+        """The table, as the config says it, but for secrets of its address."""
+        return masked(f"the table {self.settings.delta or self.settings.iceberg}")
 
     def at(self, snapshot: str) -> LakeSource:
         """Return the source of one snapshot."""

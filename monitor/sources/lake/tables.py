@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from monitor.files.engine import session
@@ -50,7 +50,7 @@ def near(window: Window, column: str, column_type: str) -> Near | None:
         return None
     if column_type.startswith(("TIMESTAMP WITH", "TIMESTAMPTZ")):
         return Near(column, window.start.isoformat(), window.end.isoformat())
-    start, end = (each.replace(tzinfo=None) for each in (window.start, window.end))
+    start, end = (at.astimezone(UTC).replace(tzinfo=None) for at in (window.start, window.end))
     start, end = start - _SLACK, end + _SLACK
     if column_type == "DATE":
         return Near(column, start.date().isoformat(), _next_day(end))

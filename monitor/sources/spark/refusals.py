@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
+from monitor.domain.masking import masked, secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,6 @@ _ENDED = re.compile(
     r"|SparkContext was shut down",
     re.IGNORECASE,
 )
-_SECRET = re.compile(r"key|secret|token|password|credential", re.IGNORECASE)
 _LONGEST = 300  # characters of Spark's message
 
 
@@ -83,10 +83,6 @@ def _said(error: Exception, settings: SparkSettings) -> str:
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         lines = [lines[0], lines[1].removeprefix(": ")][1:]
     line = (lines or [type(error).__name__])[0]
-    for name, value in settings.config.items():
-        if value and _SECRET.search(name):
-            line = line.replace(value, "***")
-    for option in (settings.remote or "").split(";")[1:]:
-        if value := option.partition("=")[2]:
-            line = line.replace(value, "***")
+    options = (option.partition("=")[2] for option in (settings.remote or "").split(";")[1:])
+    line = masked(line, {*secrets_of(settings.config), *options})
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."

@@ -1,0 +1,90 @@
+"""Secrets taken out of texts of other programs: libraries quote what they were given.
+
+Two nets: values that are known to be secret, in each form in which a text may repeat them; and what
+looks like a secret by its place, such as a password in an address or the signature of a signed one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus, unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+MASK = "***"
+
+_WORDS = (
+    r"secret|token|passwd|passwords?|pwd|passphrase|credentials?|signature|authorization"
+    r"|(?:api|access|account|private|shared|master|encryption)[-_.]?key(?:[-_.]?id)?"
+)
+_NAME = rf"[\w.\-]*(?:{_WORDS}|\bsig\b|\bsas\b)[\w.\-]*"
+_AFTER_USER = r"(?!\d+/)[^\s'\"]+"  # but for the port of a host; a password may hold slashes
+_SECRET_SETTING = re.compile(
+    r"key|secret|token|passw|pwd|credential|sas|authorization", re.IGNORECASE
+)
+
+_LOOKS_SECRET = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), replacement)
+    for pattern, replacement in (
+        (r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", MASK),
+        (r"(https?://)[^/\s@'\"]+@", rf"\1{MASK}@"),
+        (rf"(://[^/\s:@'\"]*):{_AFTER_USER}@", rf"\1:{MASK}@"),
+        (rf"\b({_NAME})=(?!\s)(?:\"[^\"]*\"|'[^']*'|[^\s&;,\"'<>)\]}}]+)", rf"\1={MASK}"),
+        (rf"([\"']{_NAME}[\"']\s*:\s*b?)(?:\"[^\"]*\"|'[^']*')", rf"\1'{MASK}'"),
+        (r"\b(authorization:\s*)[^\r\n'\",]+", rf"\1{MASK}"),
+        (r"\b(bearer|basic)\s+(?=\S*\d|\S{20})[^\s'\",]+", rf"\1 {MASK}"),
+        (
+            r"<(\w*(?:AccessKeyId|Signature|Token|Secret|StringToSign|CanonicalRequest)\w*)>[^<]*",
+            rf"<\1>{MASK}",
+        ),
+        (r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b", MASK),
+        (r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*", MASK),
+    )
+)
+_PASSWORD = re.compile(rf"://[^/\s:@]*:({_AFTER_USER})@")
+_QUERY_VALUE = re.compile(rf"[?&;]{_NAME}=([^&;#\s]+)", re.IGNORECASE)
+
+
+def masked(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return a text with ``***`` in place of secrets.
+
+    Examples
+    --------
+    >>> masked("no answer of https://ada:hunter2@host/b?X-Amz-Signature=0a1b&x=1")
+    'no answer of https://***@host/b?X-Amz-Signature=***&x=1'
+    >>> masked("cannot sign with s3cret%2F", ["s3cret/"])
+    'cannot sign with ***'
+    """
+    # The longest first, as one secret may be part of another.
+    for form in sorted({form for one in secrets for form in _forms(one)}, key=len, reverse=True):
+        text = text.replace(form, MASK)
+    for pattern, replacement in _LOOKS_SECRET:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def secrets_of(options: Mapping[str, str]) -> set[str]:
+    """Collect the secrets among a library's settings: by the setting's name, or in an address.
+
+    Examples
+    --------
+    >>> sorted(secrets_of({"uri": "postgresql://u:hunter2@h/d", "token": "t0k3n", "type": "sql"}))
+    ['hunter2', 't0k3n']
+    """
+    found = {value for name, value in options.items() if _SECRET_SETTING.search(name)}
+    # Of a pair such as "client:secret" either part may be quoted alone.
+    found |= {value.partition(":")[2] for value in found}
+    for value in options.values():
+        found |= {*_PASSWORD.findall(value), *_QUERY_VALUE.findall(value)}
+    return {one for one in found if one.strip()}
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Write a secret in each way in which a message may repeat it."""
+    for plain in {secret, secret.strip(), unquote(secret)}:
+        if plain:
+            yield from (plain, quote(plain, safe=""), quote(plain), quote_plus(plain))
+            yield from (repr(plain)[1:-1], ascii(plain)[1:-1], json.dumps(plain)[1:-1])
