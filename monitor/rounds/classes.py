@@ -122,7 +122,7 @@ def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _
     known = context.class_monitors
     by_monitor = class_store.rounds_of_slot(connection, list(known.values()), slot)
     block = _newest_block(by_monitor.values())
-    if block is None:
+    if block is None or not all(map(_is_of_classes, by_monitor.values())):
         return None
     classes = {value: known.get(value) for value in block.values}
     rounds = {
@@ -135,6 +135,12 @@ def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _
         return None
     stand = _Stand(store_id(connection), block.name, slot, classes, rounds)
     return stand if stand.closed else None
+
+
+def _is_of_classes(round_: Round) -> bool:
+    """Whether a round was opened for a class; its monitor may have been another before."""
+    block = round_.settings.block
+    return block is not None and block.kind == "classes"
 
 
 def _newest_block(rounds: Iterable[Round]) -> Block | None:

@@ -311,6 +311,19 @@ def test_a_monitor_of_no_block_of_classes_reports_nothing(database):
     assert class_overviews(database, [scene.context.settings]) == []
 
 
+@pytest.mark.parametrize("others", [(), ("travel",)])
+def test_a_window_that_a_round_without_a_class_is_in_has_no_averages(block, others):
+    for value in set(CLASSES).difference(others):  # the config had them in for_each before
+        scene = block[value]
+        of = scene.settings.block.model_copy(update={"kind": "for_each"})
+        scene.settings = settings(block=of)
+
+    block.play()
+
+    assert all(scene.round(1).state is RoundState.CLOSED for scene in block.monitors.values())
+    assert block.reports == []
+
+
 def test_a_restated_round_gives_the_block_a_new_report(block):
     block.play()
     scene = block["finance"]
