@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
 from monitor.labeling.page import PageLabeler
 from monitor.rounds.context import MonitorContext, ReferenceItems
+from monitor.rounds.settled_windows import SettledWindows
 from monitor.storage import effect_admin
 from monitor.storage.database import Database
 from monitor.tracking.aliases import MlflowAliases
@@ -35,7 +37,7 @@ from monitor.tracking.mlflow import MlflowHandler
 from monitor.tracking.shown import MlflowRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from monitor.config.model import Config, MonitorConfig
     from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
@@ -104,11 +106,13 @@ def build(
     database = database or Database(config.store_url)
     link = _link(config, database)
     aliases = MlflowAliases(config.mlflow, config.folder)
+    settled: defaultdict[str, SettledWindows] = defaultdict(SettledWindows)
     return Application(
         config=config,
         database=database,
         monitors=tuple(
-            _context(config, monitor, database, clock, aliases) for monitor in config.monitors
+            _context(config, monitor, database, clock, aliases, settled)
+            for monitor in config.monitors
         ),
         handlers=_handlers(config, clock, link),
         clock=clock,
@@ -159,6 +163,7 @@ def _context(
     database: Database,
     clock: Clock,
     aliases: MlflowAliases,
+    settled: Mapping[str, SettledWindows],
 ) -> MonitorContext:
     make = partial(_made_labeler, config, monitor.name, clock, database)
     labeler = _labeler(monitor.labeling, make)
@@ -173,6 +178,7 @@ def _context(
         aliases=aliases,
         labelers=partial(_labelers, monitor.labeling, labeler, make),
         class_monitors=config.class_monitors(monitor),
+        settled=SettledWindows() if monitor.block is None else settled[monitor.block.name],
     )
 
 

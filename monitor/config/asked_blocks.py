@@ -22,6 +22,8 @@ _EXAMPLE = "such as for_each: {column: [score_travel, score_finance]}"
 _CLASSES_EXAMPLE = "such as classes: {column: predicted, values: [travel, finance, other]}"
 _FEWEST_CLASSES = 2
 _MOST_VALUES = 1000
+_MOST_CLASSES = 300
+"""Each class names all others, and averages draw for all at once: of 300 it takes 0.3 GB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,12 @@ def _classes(tree: Tree, way: Way, asked: Value) -> AskedBlock | None:
     if isinstance(values, dict):
         named, values = list(values), list(values.values())
     found = _scalars(tree, (*way, "values"), values)
+    if len(found) > _MOST_CLASSES:
+        message = (
+            f"these are {len(found):,} classes, and a block has monitors for {_MOST_CLASSES} at "
+            "most; list those that need none in source.negative"
+        )
+        tree.refuse((*way, "values"), message)
     _refuse_twice(tree, (*way, "values"), found)
     if 0 < len(found) < _FEWEST_CLASSES:
         message = "a classifier has two classes or more; of one alone make a plain monitor"

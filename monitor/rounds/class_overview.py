@@ -67,6 +67,6 @@ def _overview(connection: Connection, block: str, classes: Mapping[str, str]) ->
         waits = tuple(
             value
             for value, name in classes.items()
-            if name not in rounds or not class_store.has_ended(rounds[name])
+            if name not in rounds or not rounds[name].has_ended
         )
     return ClassOverview(block, tuple(classes), report, slot, waits)

@@ -4,7 +4,8 @@ Each class has a monitor of its own, whose rounds close by themselves: in any or
 and again when labels change. Whoever ends or corrects one looks whether all of its window have
 ended; if so, the averages are computed from the labels that are stored and written as an effect.
 The effect's key holds the state of all these rounds, so the same state is written once, whoever
-comes to it, and a process that was killed before is made up for by the next look.
+comes to it. What a process did not get to before it was killed, or for an error, is made up for by
+the next look at any monitor of the block.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
@@ -20,7 +22,7 @@ from monitor.domain.sinks import MLFLOW
 from monitor.domain.state import RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample
-from monitor.storage import class_store, effect_store
+from monitor.storage import class_store, effect_store, round_store
 from monitor.storage.effect_store import NewEffect
 from monitor.storage.round_labels import read_all_labels
 from monitor.storage.schema import store_id
@@ -32,16 +34,17 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.block import Block
+    from monitor.domain.sample_settings import Sample
     from monitor.rounds.context import MonitorContext
     from monitor.stats.core.sample import LabeledSample
     from monitor.stats.estimation.class_averages import ClassAverage
+    from monitor.storage.class_store import ClassRound, Mark
     from monitor.storage.round_labels import RoundLabels
-    from monitor.storage.round_store import Round
 
 LEVEL = 0.95
 
-_LOOKED_AT = 2
-"""Newest rounds of a monitor whose windows are looked at again at every pass."""
+_SLACK = timedelta(days=10)
+"""A round may wait to be drawn, and close after its deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,10 @@ class _Stand:
     block: str
     slot: datetime
     classes: Mapping[str, str | None]
-    rounds: Mapping[str, Round]
+    rounds: Mapping[str, ClassRound]
 
     @property
-    def closed(self) -> list[Round]:
+    def closed(self) -> list[ClassRound]:
         """The rounds with an estimate."""
         return [each for each in self.rounds.values() if each.state is RoundState.CLOSED]
 
@@ -75,7 +78,7 @@ class _Stand:
         return f"{self.store_id}/{self.block}/{slot}/{self.state}/{EffectKind.CLASS_AVERAGES}"
 
 
-def _what_counts(round_: Round | None) -> list[object]:
+def _what_counts(round_: ClassRound | None) -> list[object]:
     if round_ is None:
         return []
     return [
@@ -87,13 +90,42 @@ def _what_counts(round_: Round | None) -> list[object]:
     ]
 
 
-def publish_newest(context: MonitorContext) -> None:
-    """Publish the averages of a monitor's newest windows, should nobody have come to it."""
+def lost_windows(context: MonitorContext) -> dict[datetime, Mark]:
+    """Find the windows, newest first, whose averages nobody may have come to.
+
+    Whoever was to publish them may have been killed. Those whose rounds may take labels are looked
+    at whenever one has moved; older ones, which a backfill or a restatement may have come to, once
+    in a process, if no report is as new as their rounds.
+    """
     if not context.class_monitors:
-        return
+        return {}
+    settled, names = context.settled, list(context.class_monitors.values())
+    own = context.settings.round
+    since = context.clock() - own.late_labels - own.deadline - _SLACK
     with context.database.read() as connection:
-        slots = class_store.last_slots(connection, context.settings.name, _LOOKED_AT)
-    publish_classes(context, slots)
+        if not settled.is_new:
+            return settled.others(class_store.ended_windows(connection, names, since=since))
+        windows = class_store.ended_windows(connection, names)
+        reported = class_store.reported_versions(connection, names)
+    settled.is_new = False
+    return settled.others(
+        {
+            slot: mark
+            for slot, mark in windows.items()
+            if slot > since or reported.get(slot, 0) < mark.version
+        }
+    )
+
+
+def publish_lost(context: MonitorContext, slot: datetime, mark: Mark) -> None:
+    """Publish the averages of a window that nobody may have come to, and remember how it stood."""
+    try:
+        is_written = _publish(context, slot)
+    except Exception:
+        context.settled.is_new = True  # look at it again, however old it is
+        raise
+    if is_written:
+        context.settled.note(slot, mark)
 
 
 def publish_classes(context: MonitorContext, slots: Iterable[datetime]) -> None:
@@ -102,27 +134,38 @@ def publish_classes(context: MonitorContext, slots: Iterable[datetime]) -> None:
     Nothing is done where the monitor is of no block of classes, or a round has not ended or is to
     be corrected first: whoever does that comes here.
     """
-    if not context.class_monitors:
-        return
-    for slot in slots:
-        with context.database.read() as connection:
-            stand = _stand(connection, context, slot)
-            if stand is None or class_store.is_written(connection, stand.key):
-                continue
-            labels = read_all_labels(connection, stand.closed)
-        report = _report(stand, labels)
-        with context.database.write() as connection:
-            again = _stand(connection, context, slot)
-            if again is not None and again.state == stand.state:  # else a newer one is to come
-                effect_store.add_effects(connection, [_effect(stand, report)], context.clock())
+    if context.class_monitors:
+        for slot in slots:
+            _publish(context, slot)
+
+
+def _publish(context: MonitorContext, slot: datetime) -> bool:
+    """Publish the averages of a window; false where it waits for a round, or has none."""
+    with context.database.read() as connection:
+        stand = _stand(connection, context, slot)
+        if stand is None:
+            return False
+        if class_store.is_written(connection, stand.key):
+            return True
+        rounds = round_store.read_rounds(connection, [each.id for each in stand.closed])
+        labels = read_all_labels(connection, rounds)
+    report = _report(stand, {each.id: each.settings.sample for each in rounds}, labels)
+    with context.database.write() as connection:
+        again = _stand(connection, context, slot)
+        if again is None or again.state != stand.state:  # a newer one is to come
+            return False
+        effect_store.add_effects(connection, [_effect(stand, report)], context.clock())
+    return True
 
 
 def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _Stand | None:
     """Read how a window stands; None while it waits for a round, or has no estimate at all."""
     known = context.class_monitors
     by_monitor = class_store.rounds_of_slot(connection, list(known.values()), slot)
+    if not all(each.has_ended for each in by_monitor.values()):
+        return None
     block = _newest_block(by_monitor.values())
-    if block is None:
+    if block is None or not all(map(_is_of_classes, by_monitor.values())):
         return None
     classes = {value: known.get(value) for value in block.values}
     rounds = {
@@ -131,16 +174,21 @@ def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _
         if monitor is not None and monitor in by_monitor
     }
     lacking = {each for each in classes.values() if each is not None} - by_monitor.keys()
-    if not all(map(class_store.has_ended, rounds.values())) or _may_come(connection, lacking, slot):
+    if _may_come(connection, lacking, slot):
         return None
     stand = _Stand(store_id(connection), block.name, slot, classes, rounds)
     return stand if stand.closed else None
 
 
-def _newest_block(rounds: Iterable[Round]) -> Block | None:
+def _is_of_classes(round_: ClassRound) -> bool:
+    """Whether a round was opened for a class; its monitor may have been another before."""
+    return round_.block is not None and round_.block.kind == "classes"
+
+
+def _newest_block(rounds: Iterable[ClassRound]) -> Block | None:
     """Give the block as the round that was opened last has it: classes may come and go."""
     newest = max(rounds, key=lambda each: (each.opened_at, each.id), default=None)
-    return None if newest is None else newest.settings.block
+    return None if newest is None else newest.block
 
 
 def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) -> bool:
@@ -151,14 +199,16 @@ def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) 
     return any(name not in newest or newest[name] < slot for name in lacking)
 
 
-def _report(stand: _Stand, labels: Mapping[int, RoundLabels]) -> ClassReport:
+def _report(
+    stand: _Stand, plans: Mapping[int, Sample], labels: Mapping[int, RoundLabels]
+) -> ClassReport:
     samples, rows = {}, []
     for value, monitor in stand.classes.items():
         row = _class_row(value, monitor, stand.rounds.get(value), labels)
         round_ = stand.rounds.get(value)
         if row.missing is None and round_ is not None:
             try:
-                samples[value] = labeled_sample(labels[round_.id], round_.settings.sample)
+                samples[value] = labeled_sample(labels[round_.id], plans[round_.id])
             except NoCurves as why:  # a stratum without any label
                 row = row.model_copy(update={"missing": str(why)})
         rows.append(row)
@@ -180,7 +230,7 @@ def _report(stand: _Stand, labels: Mapping[int, RoundLabels]) -> ClassReport:
 
 
 def _class_row(
-    value: str, monitor: str | None, round_: Round | None, labels: Mapping[int, RoundLabels]
+    value: str, monitor: str | None, round_: ClassRound | None, labels: Mapping[int, RoundLabels]
 ) -> ClassRow:
     """Describe a class by the state of its round."""
     if round_ is None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.rounds.grace import Tries
+from monitor.rounds.settled_windows import SettledWindows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +37,8 @@ class MonitorContext:
     ``labeler`` is that of every round. ``tries`` remembers looks in vain. ``runs`` shows the
     rounds that MLflow has, should the store have forgotten some;
     ``aliases`` looks up which version of a model an alias names. ``class_monitors`` has, where the
-    monitor is one of a block of classes, the name of each class's monitor.
+    monitor is one of a block of classes, the name of each class's monitor, and ``settled`` the
+    windows whose averages need no look, in common with these.
     """
 
     settings: MonitorSettings
@@ -50,6 +52,7 @@ class MonitorContext:
     runs: RoundRuns | None = None
     aliases: Aliases | None = None
     class_monitors: Mapping[str, str] = field(default_factory=dict)
+    settled: SettledWindows = field(default_factory=SettledWindows)
 
     def labelers_of(self, settings: RoundSettings) -> tuple[Labeler, ...]:
         """Labelers of a round: the one it was opened with, and others its answers may come by."""

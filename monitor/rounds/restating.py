@@ -111,8 +111,9 @@ def restate(context: MonitorContext, asked: Asked, *, dry_run: bool = False) -> 
     restated: list[RestatedRound] = []
     for of_history in _by_history(rounds):
         restated += _restate_history(context, asked, of_history, changed.events, dry_run=dry_run)
+    if not dry_run:  # also of rounds that come out as they are: whoever restated them was killed
+        publish_classes(context, sorted({each.slot for each in rounds}))
     if restated and not dry_run:
-        publish_classes(context, sorted({each.round.slot for each in restated}))
         numbers = [each.round.number for each in restated if each.own]
         log.info("rounds restated", monitor=context.settings.name, rounds=numbers, by=asked.by)
     return Outcome(restated, changed.refused)

@@ -22,7 +22,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
 from monitor.rounds import publish
 from monitor.rounds.claims import renewed
-from monitor.rounds.classes import publish_classes, publish_newest
+from monitor.rounds.classes import lost_windows, publish_classes, publish_lost
 from monitor.rounds.closing import go_on, read_stand, retried
 from monitor.rounds.labels.collect import collect, retire, send
 from monitor.rounds.labels.places import Asked, ask
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.rounds.context import MonitorContext
+    from monitor.storage.class_store import Mark
     from monitor.storage.label_store import Sent
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
@@ -63,8 +64,17 @@ def run(context: MonitorContext) -> None:
     obstacles = _advance(context, [this_round for this_round in rounds if this_round not in left])
     for round_ in left:
         obstacles += _advance(context, [round_])
-    obstacles.append(_error_of(partial(publish_newest, context)))
+    obstacles += _publish_lost(context)
     _raise_gravest(obstacles)
+
+
+def _publish_lost(context: MonitorContext) -> list[MonitorError | None]:
+    """Publish the averages over classes that nobody came to; no window keeps the others."""
+    windows: dict[datetime, Mark] = {}
+    obstacles = [_error_of(lambda: windows.update(lost_windows(context)))]
+    for slot, mark in windows.items():
+        obstacles.append(_error_of(partial(publish_lost, context, slot, mark)))
+    return obstacles
 
 
 def _left_in_mid_step(rounds: list[Round]) -> list[Round]:

@@ -2,45 +2,160 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, case, func, or_, select
 
-from monitor.domain.model import EffectKind
+from monitor.domain.block import Block
+from monitor.domain.model import EffectKind, Window
 from monitor.domain.state import RoundState
-from monitor.storage import round_store
 from monitor.storage.tables import effects, monitors, rounds
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from sqlalchemy import Connection
-
-    from monitor.storage.round_store import Round
+    from sqlalchemy import ColumnElement, Connection, Row, Select
 
 _ENDED = (RoundState.CLOSED, RoundState.ABANDONED, RoundState.SKIPPED)
 
 
-def has_ended(round_: Round) -> bool:
-    """Whether a round has ended, and its estimate is of the labels that it has."""
-    if round_.state is RoundState.CLOSED:
-        return round_.label_revision == round_.estimated_revision
-    return round_.state in _ENDED
+class Mark(NamedTuple):
+    """What differs once anything has that averages over a window depend on."""
+
+    rounds: int
+    closed: int
+    newest: int
+    labels: int
+    first: int
+    version: int
+
+
+_COLUMNS = (
+    "id",
+    "monitor_id",
+    "number",
+    "window_start",
+    "window_end",
+    "state",
+    "reason",
+    "opened_at",
+    "version",
+    "first_version",
+    "label_revision",
+    "estimated_revision",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRound:
+    """What averages over classes depend on of a round, which is little of all that it has."""
+
+    id: int
+    monitor: str
+    monitor_id: int
+    number: int
+    window: Window
+    state: RoundState
+    reason: str | None
+    block: Block | None
+    opened_at: datetime
+    version: int
+    first_version: int
+    label_revision: int
+    estimated_revision: int | None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended, and its estimate is of the labels that it has."""
+        if self.state is RoundState.CLOSED:
+            return self.label_revision == self.estimated_revision
+        return self.state in _ENDED
 
 
 def rounds_of_slot(
     connection: Connection, names: Collection[str], slot: datetime
-) -> dict[str, Round]:
+) -> dict[str, ClassRound]:
     """Read the round of each of these monitors that was due at a slot, by monitor."""
+    columns: list[ColumnElement[Any]] = [rounds.c[name] for name in _COLUMNS]
+    block = rounds.c.settings["block"].label("block")
     query = (
-        select(rounds.c.id)
+        select(monitors.c.name.label("monitor"), block, *columns)
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
         .where(monitors.c.name.in_(names), rounds.c.slot == slot)
     )
-    ids = list(connection.execute(query).scalars())
-    found = round_store.read_rounds(connection, ids) if ids else []
-    return {round_.monitor: round_ for round_ in found}
+    return {row.monitor: _class_round(row) for row in connection.execute(query)}
+
+
+def _class_round(row: Row[Any]) -> ClassRound:
+    return ClassRound(
+        id=row.id,
+        monitor=row.monitor,
+        monitor_id=row.monitor_id,
+        number=row.number,
+        window=Window(row.window_start, row.window_end),
+        state=RoundState(row.state),
+        reason=row.reason,
+        block=None if row.block is None else Block.model_validate_json(json.dumps(row.block)),
+        opened_at=row.opened_at,
+        version=row.version,
+        first_version=row.first_version,
+        label_revision=row.label_revision,
+        estimated_revision=row.estimated_revision,
+    )
+
+
+def ended_windows(
+    connection: Connection, names: Collection[str], *, since: datetime | None = None
+) -> dict[datetime, Mark]:
+    """Find the windows, newest first, of which no round of these monitors goes on, and one closed.
+
+    ``since`` leaves out those that were due before.
+    """
+    query = _windows(names)
+    if since is not None:
+        query = query.where(rounds.c.slot > since)
+    found = ((slot, over, Mark(*mark)) for slot, over, *mark in connection.execute(query))
+    return {slot: mark for slot, over, mark in found if mark.closed and over == mark.rounds}
+
+
+def _windows(names: Collection[str]) -> Select[Any]:
+    is_closed = rounds.c.state == RoundState.CLOSED
+    is_over = or_(
+        and_(is_closed, rounds.c.label_revision == rounds.c.estimated_revision),
+        and_(~is_closed, rounds.c.state.in_(_ENDED)),
+    )
+    return (
+        select(
+            rounds.c.slot,
+            func.sum(case((is_over, 1), else_=0)),
+            func.count(),
+            func.sum(case((is_closed, 1), else_=0)),
+            func.max(rounds.c.id),
+            func.sum(rounds.c.label_revision),
+            func.sum(rounds.c.first_version),
+            func.sum(rounds.c.version),
+        )
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(monitors.c.name.in_(names))
+        .group_by(rounds.c.slot)
+        .order_by(rounds.c.slot.desc())
+    )
+
+
+def reported_versions(connection: Connection, names: Collection[str]) -> dict[datetime, int]:
+    """Read the newest version that was reported of each window of these monitors' block."""
+    version = effects.c.payload["version"].as_integer()
+    query = (
+        select(rounds.c.slot, func.max(version).label("version"))
+        .join(rounds, rounds.c.id == effects.c.round_id)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(monitors.c.name.in_(names), effects.c.kind == EffectKind.CLASS_AVERAGES)
+        .group_by(rounds.c.slot)
+    )
+    return {row.slot: row.version for row in connection.execute(query)}
 
 
 def newest_slots(connection: Connection, names: Collection[str]) -> dict[str, datetime]:
@@ -52,18 +167,6 @@ def newest_slots(connection: Connection, names: Collection[str]) -> dict[str, da
         .group_by(monitors.c.name)
     )
     return {str(name): slot for name, slot in connection.execute(query)}
-
-
-def last_slots(connection: Connection, name: str, count: int) -> list[datetime]:
-    """Read when the newest rounds of a monitor were due, newest first."""
-    query = (
-        select(rounds.c.slot)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(monitors.c.name == name)
-        .order_by(rounds.c.slot.desc())
-        .limit(count)
-    )
-    return list(connection.execute(query).scalars())
 
 
 def is_written(connection: Connection, key: str) -> bool:

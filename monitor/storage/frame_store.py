@@ -10,10 +10,12 @@ from sqlalchemy import delete, insert, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum
+from monitor.domain.seeds import seed_of
 from monitor.storage.database import CHUNK, insert_new
 from monitor.storage.tables import (
     histories,
     items,
+    monitors,
     payloads,
     round_issues,
     rounds,
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from monitor.domain.shown import Shown
+
+
+_STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +126,7 @@ def read_histories(connection: Connection, ids: Collection[int]) -> dict[int, Hi
 
 def read_history_here(connection: Connection, history_id: int) -> tuple[History, str]:
     """Read one history, and the id of the store that it is in."""
-    here = select(store.c.id).scalar_subquery().label("store_id")
-    row = connection.execute(select(histories, here).where(histories.c.id == history_id)).one()
+    row = connection.execute(select(histories, _STORE_ID).where(histories.c.id == history_id)).one()
     return _history(row), row.store_id
 
 
@@ -321,11 +325,21 @@ def _history_key(
 
 
 def _key_seed(connection: Connection, round_id: int) -> str:
-    """Seed the keys of a round's tasks; monitors of one block, whose rounds share seeds, differ."""
-    query = select(rounds.c.seed, rounds.c.monitor_id, rounds.c.settings)
-    row = connection.execute(query.where(rounds.c.id == round_id)).one()
-    is_shared = row.settings.get("block") is not None
-    return f"{row.seed}/{row.monitor_id}" if is_shared else str(row.seed)
+    """Seed the keys of a round's tasks; monitors whose rounds share a seed differ by their names.
+
+    It rests on what never changes of a round. Its settings do when it is opened again: one that was
+    first opened in a block keeps the block's seed after its monitor has left that, as may others.
+    By their ids the monitors of a block would change places if a restored store met them in another
+    order, and an answer about one class would be taken for another.
+    """
+    query = (
+        select(rounds.c.seed, rounds.c.slot, rounds.c.monitor_id, monitors.c.name, _STORE_ID)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(rounds.c.id == round_id)
+    )
+    row = connection.execute(query).one()
+    has_own = row.seed == seed_of(row.store_id, row.monitor_id, row.slot)
+    return str(row.seed) if has_own else f"{row.seed}/{row.name}"
 
 
 def _task_key(seed: str, item_id: str, slot: int) -> str:

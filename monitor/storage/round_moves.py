@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, update
 
 from monitor.domain.errors import RoundMoved
+from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import insert_new
 from monitor.storage.round_claims import wait_for_monitor
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.block import Block
     from monitor.domain.model import Window
     from monitor.domain.settings import RoundSettings
     from monitor.storage.round_claims import Claim
@@ -59,17 +58,6 @@ def add_round(
     if round_id is not None:
         _event(connection, round_id, None, state, reason, now)
     return round_id
-
-
-def seed_of(store: str, monitor_id: int, slot: datetime, block: Block | None = None) -> str:
-    """Fix all that is random in the round of a slot.
-
-    Monitors of one block have the same, so that they draw in the same order and their samples
-    overlap.
-    """
-    drawing = monitor_id if block is None else f"block {block.name}"
-    text = f"{store}/{drawing}/{slot.isoformat()}"
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def reopen_skipped(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert
 
+from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState
 from monitor.storage.database import insert_all_new
-from monitor.storage.round_moves import seed_of
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
 

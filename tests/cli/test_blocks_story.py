@@ -9,6 +9,8 @@ from datetime import timedelta
 
 import pytest
 
+from monitor import wiring
+from monitor.config.load import load_config
 from monitor.service import shared_scans
 from monitor.sources.duckdb import DuckdbSource
 
@@ -268,3 +270,11 @@ def test_classes_share_one_reading_and_their_samples(classed, openings):
     assert len(openings) == 1 + 3
     items = drawn(classed)
     assert len(set.union(*items.values())) < sum(map(len, items.values()))
+
+
+def test_the_monitors_of_a_block_share_what_they_know_of_its_windows(classed):
+    application = wiring.build(load_config(classed.folder / "config.yaml"))
+
+    travel, finance, other = (context.settled for context in application.monitors)
+
+    assert travel is finance is other

@@ -224,6 +224,11 @@ REFUSED_CLASSES = {
         "3, monitors[mail-{class}].classes.values: a classifier has two classes or more; of one "
         "alone make a plain monitor",
     ),
+    "more classes than averages can be computed of": (
+        ("[travel, finance, other]", f"[{', '.join(f'c{place}' for place in range(301))}]"),
+        "3, monitors[mail-{class}].classes.values: these are 301 classes, and a block has "
+        "monitors for 300 at most; list those that need none in source.negative",
+    ),
     "no column": (
         ("column: topic, ", ""),
         "3, monitors[mail-{class}].classes.column: this setting is missing; such as classes: "

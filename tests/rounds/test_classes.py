@@ -14,8 +14,10 @@ from monitor.domain.block import Block
 from monitor.domain.class_report import ClassReport
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
+from monitor.rounds import classes, run
 from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.classes import publish_classes
+from monitor.rounds.settled_windows import SettledWindows
 from monitor.storage import round_store
 from tests.rounds.restatements import file_with, restate
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
@@ -242,6 +244,83 @@ def test_a_process_killed_before_it_published_is_made_up_for_by_the_next_look(bl
     assert len(block.reports) == 1
 
 
+def test_what_a_killed_process_left_of_an_old_window_is_made_up_for_as_well(block, monkeypatch):
+    for number in (1, 2, 3, 4):
+        if number > 1:
+            block.week(number)
+        block.play(number=number)
+    scene = block["finance"]
+    first = next(row["id"] for row in scene.rows("select id from items order by round_id, id"))
+    was = scene.labeler.answers[first]
+    scene.labeler.answers[first] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
+
+    def kill(*_):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("monitor.rounds.run.publish_classes", kill)
+        with pytest.raises(Killed):
+            scene.run()
+    assert len(block.reports) == 4
+
+    block["travel"].run()
+
+    again = block.reports[4:]
+    assert [(report.slot, report.round) for report in again] == [(MONDAY, 1)]
+
+
+def test_a_window_that_fails_keeps_no_other_and_is_tried_again_however_old_it_is(
+    block, monkeypatch
+):
+    block.week(2)
+    with monkeypatch.context() as patch:
+        patch.setattr("monitor.rounds.run.publish_classes", lambda *_: None)
+        patch.setattr("monitor.rounds.run.lost_windows", lambda *_: {})
+        block.play()
+        block.play(number=2)
+    scene = block["travel"]
+    scene.now += timedelta(days=300)  # no round takes labels any more
+    whole = classes._report
+
+    def fail(stand, *of):
+        if stand.slot == MONDAY + WEEK:
+            raise ZeroDivisionError
+        return whole(stand, *of)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(classes, "_report", fail)
+        windows = classes.lost_windows(context := scene.context)
+        with pytest.raises(ZeroDivisionError):
+            classes.publish_lost(context, MONDAY + WEEK, windows[MONDAY + WEEK])
+        classes.publish_lost(context, MONDAY, windows[MONDAY])
+    assert [report.slot for report in block.reports] == [MONDAY]
+
+    assert [*classes.lost_windows(context)] == [MONDAY + WEEK]
+    classes.publish_lost(context, MONDAY + WEEK, windows[MONDAY + WEEK])
+    assert [*classes.lost_windows(context)] == []
+    assert len(block.reports) == 2
+
+
+def test_monitors_of_a_block_read_a_window_once_however_many_look(block, monkeypatch):
+    block.play()
+    block.week(2)
+    block.play(number=2)
+    settled, read = SettledWindows(), []
+    contexts = [replace(scene.context, settled=settled) for scene in block.monitors.values()]
+    whole = classes._stand
+
+    def noted(connection, context, slot):
+        read.append(slot)
+        return whole(connection, context, slot)
+
+    monkeypatch.setattr(classes, "_stand", noted)
+    for context in contexts * 2:
+        run.run(context)
+
+    assert read == [MONDAY + WEEK, MONDAY]
+    assert len(block.reports) == 2
+
+
 def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(block, monkeypatch):
     block.play("travel", "finance")
     scene = block["news"]
@@ -249,7 +328,7 @@ def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(block,
     scene.answer()
     with monkeypatch.context() as patch:
         patch.setattr("monitor.rounds.run.publish_classes", lambda *_: None)
-        patch.setattr("monitor.rounds.run.publish_newest", lambda *_: None)
+        patch.setattr("monitor.rounds.run.lost_windows", lambda *_: {})
         scene.run()
     passed = []
 
@@ -284,12 +363,10 @@ def test_a_state_that_changed_while_it_was_computed_is_left_to_whoever_changed_i
     scene = block["news"]
     scene.run(1)
     scene.answer()
-    from monitor.rounds import classes  # noqa: PLC0415
-
     whole = classes._report
 
-    def slow(stand, labels):
-        report = whole(stand, labels)
+    def slow(*of):
+        report = whole(*of)
         with scene.database.write() as connection:
             [news] = round_store.find_rounds(connection, "mail-news")
             connection.exec_driver_sql(
@@ -309,6 +386,19 @@ def test_a_monitor_of_no_block_of_classes_reports_nothing(database):
 
     assert scene.rows(REPORTS) == []
     assert class_overviews(database, [scene.context.settings]) == []
+
+
+@pytest.mark.parametrize("others", [(), ("travel",)])
+def test_a_window_that_a_round_without_a_class_is_in_has_no_averages(block, others):
+    for value in set(CLASSES).difference(others):  # the config had them in for_each before
+        scene = block[value]
+        of = scene.settings.block.model_copy(update={"kind": "for_each"})
+        scene.settings = settings(block=of)
+
+    block.play()
+
+    assert all(scene.round(1).state is RoundState.CLOSED for scene in block.monitors.values())
+    assert block.reports == []
 
 
 def test_a_restated_round_gives_the_block_a_new_report(block):

@@ -1,12 +1,14 @@
 """No query that a round needs reads a whole table, so a store may hold years of many monitors."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import event
 
 from monitor.domain.sample_settings import Bands, Sample
+from monitor.rounds.classes import lost_windows, publish_classes
 from monitor.rounds.delivery.dead_letters import mark_orphans_dead
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.open_rounds import all_open_rounds
@@ -59,6 +61,10 @@ def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
         deliver(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
         mark_orphans_dead(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
         forget_removed_monitors(database, [scene.name], lambda: scene.now)
+    of_class = replace(scene.context, class_monitors={"a": scene.name})
+    for _ in range(2):  # the first look of a process, and later ones
+        assert MONDAY in lost_windows(of_class)
+    publish_classes(of_class, [MONDAY])
     event.remove(database.engine, "before_cursor_execute", note)
 
     assert scene.round(2).state == "closed"

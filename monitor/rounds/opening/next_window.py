@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.domain.seeds import seed_of
 from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
 from monitor.rounds.opening.due import due_slots
 from monitor.rounds.opening.windows import free_window
-from monitor.storage import round_moves, round_store
+from monitor.storage import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -59,5 +60,5 @@ def _of_slot(connection: Connection, context: MonitorContext, slot: datetime) ->
         known = monitor_id
     if known is None or window.is_empty:
         return None
-    seed = round_moves.seed_of(store_id(connection), known, slot, settings.block)
+    seed = seed_of(store_id(connection), known, slot, settings.block)
     return NextScan(window, seed)

@@ -45,7 +45,7 @@ from monitor.stats.core.reasons import Undefined
 from monitor.stats.estimation.small_counts import small_count_caution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -60,7 +60,8 @@ Average = Literal["macro", "micro"]
 DRAWS = 2**12
 """Draws of the averages: an interval's end then errs by about .04 standard deviations."""
 
-_AT_ONCE = 512  # draws whose weights are in memory together: 20 MB for 5,000 items
+_AT_ONCE = 512  # draws whose weights are in memory together: 20 MB for 5,000 items,
+_WEIGHTS = 2**23  # fewer of many items: 64 MB at most
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -220,11 +221,7 @@ def class_averages(
     """
     _check(classes, level, estimand)
     layout = _layout(classes)
-    shares = _shares(layout, np.random.default_rng(seed), draws)
-    if estimand == "window":
-        shares = _of_window(layout, shares)
-    drawn = _totals(layout, shares)
-    middle = _totals(layout, shares.mean(axis=1, keepdims=True))
+    drawn, middle = _drawn(layout, np.random.default_rng(seed), draws, estimand)
     point = _totals(layout, layout.point[:, np.newaxis])
     rows = tuple(_average(of, classes, drawn, middle, point, level, estimand) for of in _AVERAGES)
     return ClassAverages(
@@ -321,21 +318,44 @@ def _priors(sample: LabeledSample) -> Values:
     )
 
 
-def _shares(layout: _Layout, rng: np.random.Generator, draws: int) -> Values:
-    """Draw the share of the class in each stratum, shape ``(H, D)``."""
+def _drawn(
+    layout: _Layout, rng: np.random.Generator, draws: int, estimand: Estimand
+) -> tuple[_Totals, _Totals]:
+    """Draw the totals of each class, and give those of the mean draw.
+
+    Of the window, the shares of a stratum are drawn together as far as it is labeled. Totals are
+    linear in the shares, so these, several for each class, are never in memory for all draws.
+    """
+    left = np.maximum(1 - layout.labeled / np.maximum(layout.size, 1), 0)
+    width = (np.sqrt(left) if estimand == "window" else np.ones(len(left)))[:, np.newaxis]
+    parts, total = [], np.zeros((len(left), 1))
+    for shares in _shares(layout, rng, draws):
+        total += shares.sum(axis=1, keepdims=True)
+        parts.append(_totals(layout, width * shares))
+    middle = total / draws
+    rest = _totals(layout, (1 - width) * middle)
+    drawn = _Totals(
+        found=np.concatenate([part.found for part in parts], axis=1) + rest.found,
+        missed=np.concatenate([part.missed for part in parts], axis=1) + rest.missed,
+        flagged=np.broadcast_to(rest.flagged, (len(rest.flagged), draws)),
+    )
+    return drawn, _totals(layout, middle)
+
+
+def _shares(layout: _Layout, rng: np.random.Generator, draws: int) -> Iterator[Values]:
+    """Draw the share of the class in each stratum, shape ``(H, some)``, ``draws`` of them."""
     shape = (len(layout.size), layout.items)
     where = layout.stratum, layout.place
     of_it = sparse.csr_array((layout.worth * layout.positive, where), shape=shape)
     others = sparse.csr_array((layout.worth * ~layout.positive, where), shape=shape)
-    parts = []
-    for start in range(0, draws, _AT_ONCE):
-        some = min(_AT_ONCE, draws - start)
+    at_once = min(_AT_ONCE, max(1, _WEIGHTS // max(layout.items, 1)))
+    for start in range(0, draws, at_once):
+        some = min(at_once, draws - start)
         weight = rng.standard_exponential((layout.items, some))
         prior = _drawn_priors(layout, rng, some)
         yes = of_it @ weight + rng.standard_gamma(prior)
         no = others @ weight + rng.standard_gamma(prior)
-        parts.append(yes / np.maximum(yes + no, np.finfo(float).tiny))
-    return np.asarray(np.concatenate(parts, axis=1), dtype=np.float64)
+        yield np.asarray(yes / np.maximum(yes + no, np.finfo(float).tiny), dtype=np.float64)
 
 
 def _drawn_priors(layout: _Layout, rng: np.random.Generator, draws: int) -> Values:
@@ -345,13 +365,6 @@ def _drawn_priors(layout: _Layout, rng: np.random.Generator, draws: int) -> Valu
     return np.asarray(
         np.where(mind == 0, layout.priors[0][:, np.newaxis], layout.priors[1][:, np.newaxis])
     )
-
-
-def _of_window(layout: _Layout, shares: Values) -> Values:
-    """Draw the shares together as far as their strata are labeled."""
-    left = np.maximum(1 - layout.labeled / np.maximum(layout.size, 1), 0)
-    middle = shares.mean(axis=1, keepdims=True)
-    return np.asarray(middle + np.sqrt(left)[:, np.newaxis] * (shares - middle))
 
 
 def _totals(layout: _Layout, shares: Values) -> _Totals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,21 @@ def test_score_cells_count_by_what_their_items_are_worth():
 
     assert averages["macro", "recall"].interval.point == pytest.approx(np.mean(tp / (tp + fn)))
     assert averages["micro", "precision"].interval.point == pytest.approx(tp.sum() / 3000)
+
+
+def test_averages_of_many_classes_and_strata_need_little_memory():
+    classes, strata = 100, 40  # their shares are 131 MB in all draws
+    sample = LabeledSample(
+        np.arange(strata), np.ones(strata, dtype=bool), size=np.full(strata, 9), flagged=20
+    )
+    many = [ClassSample(str(of), sample, of * 7 + np.arange(strata)) for of in range(classes)]
+
+    tracemalloc.start()
+    class_averages(many)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 131e6
 
 
 def test_the_order_of_classes_and_the_numbers_of_items_do_not_matter_to_the_points():

@@ -1,0 +1,31 @@
+"""Windows of a block of classes whose averages are written, as far as this process has seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from monitor.storage.class_store import Mark
+
+
+class SettledWindows:
+    """Remembers how windows stood when their averages were found written; the block shares one.
+
+    So a look at each of 30 monitors reads no window again that nobody has touched. Memory may be
+    lost at any time: then all windows are looked at, whenever they were due.
+    """
+
+    def __init__(self) -> None:
+        self.is_new = True
+        self._marks: dict[datetime, Mark] = {}
+
+    def others(self, windows: Mapping[datetime, Mark]) -> dict[datetime, Mark]:
+        """Leave out the windows that stand as they did."""
+        return {slot: mark for slot, mark in windows.items() if self._marks.get(slot) != mark}
+
+    def note(self, slot: datetime, mark: Mark) -> None:
+        """Remember how a window stood before its averages were found written."""
+        self._marks[slot] = mark
