@@ -143,8 +143,9 @@ def refusal(**given):
     try:
         mlflow.models.evaluate(**GIVEN | given)
     except MlflowException as error:
-        logged = mlflow.last_active_run().data
-        return f"{error} [{len(logged.metrics)} metrics]"
+        run = mlflow.last_active_run()
+        assert run is not None
+        return f"{error} [{len(run.data.metrics)} metrics]"
     finally:
         mlflow.end_run()
     return "was not refused"

@@ -146,6 +146,8 @@ def test_files_that_may_hold_rows_of_a_window_are_the_same_in_every_zone(kind):
     far = Window(*(at.astimezone(ZoneInfo("Pacific/Pago_Pago")) for at in (WEEK.start, WEEK.end)))
 
     found, expected = (near(window, "scored_at", kind) for window in (far, WEEK))
+    assert found is not None
+    assert expected is not None
 
     instants = [
         [datetime.fromisoformat(at) for at in (each.start, each.end)] for each in (found, expected)

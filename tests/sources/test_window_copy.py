@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -296,7 +297,8 @@ def test_times_without_a_zone_are_shared_to_the_hour_whatever_the_zone_of_the_wi
     found = first.scan(window, TWO, 9, "round 1")
 
     assert first.copied.serves(WEEK, first.state())
-    shift = WEEK.start.astimezone(ZoneInfo(column_zone)).utcoffset().total_seconds()
+    there = WEEK.start.astimezone(ZoneInfo(column_zone)).replace(tzinfo=UTC)
+    shift = (there - WEEK.start).total_seconds()
     in_utc = MAILS.replace("timestamptz", "timestamp").replace("i * 300", f"i * 300 - {shift:.0f}")
     copy_to(tmp_path / "utc.parquet", in_utc)
     other = source_of(tmp_path / "utc.parquet", time_zone="UTC")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -19,6 +20,9 @@ from monitor.tracking.model_tags import write_tags
 from tests.tracking.conftest import handler_for
 from tests.tracking.reports import center, make_effect, make_report
 from tests.tracking.test_mlflow import the_run
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
 
 load_mlflow()  # without its telemetry, before anything else imports it
 
@@ -179,8 +183,11 @@ class Registry:
         self.tags[key] = value
 
     def tell(self, *reports):
+        as_client = cast("MlflowClient", self)
         for report in reports:
-            write_tags(self, self.get_model_version("mail", "1"), report, "http://host/#/rounds")
+            write_tags(
+                as_client, self.get_model_version("mail", "1"), report, "http://host/#/rounds"
+            )
 
 
 def report_of(monitor, status, number=1, **changes):
