@@ -67,14 +67,14 @@ def _where_a_late_round_closes(nursery, event, every_nth, **story):
     return done | {"violations": [*found, *done["violations"]]}
 
 
-def where_a_second_wave_goes_out(nursery, *, every_nth=1):
+def where_a_second_wave_goes_out(nursery):
     """Kill at points of the pass in which a first round draws and hands out its second wave."""
     names, found = names_of_points(nursery, two_waves=True)
     with nursery.world(two_waves=True) as world:
         whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
         stages, tasks = world.noted("point"), len(list((world.path / "labels").glob("*.csv")))
     found += [f"{tasks} files of tasks were written, wanted one a wave"] * (tasks != 2)
-    done = _killed_in_a_stage(nursery, SECOND_WAVE, names, stages, every_nth, two_waves=True)
+    done = _killed_in_a_stage(nursery, SECOND_WAVE, names, stages, two_waves=True)
     return done | {"violations": [*found, *done["violations"]]}
 
 

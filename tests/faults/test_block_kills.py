@@ -14,7 +14,7 @@ from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
 from tests.cli.workplace import Workplace
 from tests.faults.sizes import sized
 
-EVERY = sized(small=25, soak=12)
+EVERY = sized(small=50, soak=12)
 """Of the points at which a pass is killed; those around the shared reading are all tried."""
 
 PROGRAM = """

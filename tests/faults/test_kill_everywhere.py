@@ -57,7 +57,7 @@ def test_a_round_that_ends_an_alert_ends_it_once_wherever_it_is_killed(lives, te
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
 def test_a_second_wave_goes_out_once_and_whole_wherever_it_is_killed(lives, tell_figures, kind):
-    done = lives("where_a_second_wave_goes_out", store=kind, every_nth=sized(small=2, soak=1))
+    done = lives("where_a_second_wave_goes_out", store=kind)
 
     assert done["violations"] == []
     assert done["kills"] > 8
