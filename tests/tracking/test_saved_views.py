@@ -105,6 +105,22 @@ def test_a_description_that_was_lost_comes_back(handler, client, prefix):
     assert set(monitor_views()) <= set(tags)
 
 
+def test_the_list_of_monitors_begins_with_the_gravest(handler, client, prefix):
+    words = ("ok", "attention", "alert", "learning", "stale")  # by the alphabet stale came last
+    for word in words:
+        report = make_report(2, monitor=f"m-{word}", status=word)
+        handler.deliver(make_effect(FLEET, report))
+    [view] = [json.loads(text) for text in fleet_views().values() if '"Monitors"' in text]
+    state = json.loads(view["state"])
+    order = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
+
+    fleet = client.get_experiment_by_name(prefix)
+    runs = client.search_runs([fleet.experiment_id], "", order_by=[order])
+
+    found = [run.data.tags["monitor.status"] for run in runs]
+    assert found == ["alert", "stale", "attention", "learning", "ok"]
+
+
 def test_each_view_is_within_what_the_page_reads():
     views = {**fleet_views(), **monitor_views(), **charts_of("mail")}
 
