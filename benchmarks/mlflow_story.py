@@ -14,7 +14,7 @@ import duckdb
 
 from monitor import wiring
 from monitor.config.load import load_config
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.run import run

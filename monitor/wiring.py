@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from monitor.config.model import Config, MonitorConfig
+    from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
-    from monitor.domain.report import Notice
     from monitor.domain.settings import Labeling, RoundSettings
     from monitor.hooks.links import Link
 

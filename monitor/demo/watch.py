@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.demo.digits import WEEK, Confusion
 from monitor.demo.folder import MONITOR
 from monitor.domain.errors import MonitorError
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 from monitor.domain.sinks import LOG
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.reporting.report import find_row

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.domain.model import Effect
+    from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock
-    from monitor.domain.report import Notice
     from monitor.hooks.context import HookContext
     from monitor.hooks.links import Link
 

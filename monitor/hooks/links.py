@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

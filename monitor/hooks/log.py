@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from monitor.domain.model import Effect
-    from monitor.domain.report import Notice
+    from monitor.domain.notice import Notice
     from monitor.hooks.context import HookContext
     from monitor.hooks.links import Link
 

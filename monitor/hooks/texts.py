@@ -14,7 +14,7 @@ from monitor.domain.visible import LONGEST, clean
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monitor.domain.report import Notice
+    from monitor.domain.notice import Notice
 
 __all__ = ["BREAK", "LONGEST", "body", "clean", "disarmed", "title"]
 

@@ -21,8 +21,8 @@ from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 
 if TYPE_CHECKING:
     from monitor.domain.model import Effect
+    from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock
-    from monitor.domain.report import Notice
     from monitor.hooks.context import HookContext
     from monitor.hooks.links import Link
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.domain.report import AlertRow, Notice, RecoveryRow
+from monitor.domain.notice import Notice
+from monitor.domain.report import AlertRow, RecoveryRow
 from monitor.domain.sinks import LOG
 from monitor.rounds.reporting.notices import notice_id
 from monitor.storage import alert_store, effect_admin, many_rounds

@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention
-    from monitor.domain.report import Notice, RecoveryRow, RestatedRow
+    from monitor.domain.notice import Notice
+    from monitor.domain.report import RecoveryRow, RestatedRow
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.alert_store import Alert
     from monitor.storage.database import Database

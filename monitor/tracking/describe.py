@@ -24,6 +24,7 @@ from monitor.presentation.rows import (
     OWN_LABELS,
     agreement_sentence,
     answers_sentence,
+    next_round_sentences,
     score_range_text,
 )
 from monitor.presentation.sentences import capital
@@ -63,6 +64,7 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
         *_cause(report),
         *_challenger(report),
         _facts(report),
+        *_next_round(report),
         picture,
         *_learning(report),
         _estimates_table(report),
@@ -200,6 +202,12 @@ def _challenger_table(report: RoundReport) -> list[str]:
     if found is None:
         return []
     return [f"Challenger, {found.title}: {ONE_LOOK}.", table_text(found.head, found.rows)]
+
+
+def _next_round(report: RoundReport) -> list[str]:
+    """Say when the next round is due and what it asks for; nothing in older reports."""
+    sentences = next_round_sentences(report.next_round, {})
+    return [f"**Next round:** {escaped(sentence)}." for sentence in sentences]
 
 
 def _learning(report: RoundReport) -> list[str]:

@@ -33,7 +33,7 @@ def keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
         return
     with TemporaryDirectory(prefix="monitor-") as folder:
         try:
-            found = Path(client.download_artifacts(run.info.run_id, REPORT, folder))
+            found = _fetched(client, run.info.run_id, folder)
             version = int(json.loads(found.read_text(encoding="utf-8"))["version"])
             if version < report.version:
                 kept = shutil.copy(found, Path(folder) / f"report-v{version}.json")
@@ -44,3 +44,15 @@ def keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
             log.warning(
                 "earlier report not kept in MLflow", round=report.round, reason=str(error)[:200]
             )
+
+
+def _fetched(client: MlflowClient, run_id: str, folder: str) -> Path:
+    """Fetch the report; a listing tells whether anybody answers.
+
+    MLflow says of every download that fails that there is no such file, in an outage too.
+    """
+    try:
+        return Path(client.download_artifacts(run_id, REPORT, folder))
+    except Exception:  # noqa: BLE001  each artifact store brings errors of its own
+        client.list_artifacts(run_id)
+        return Path(client.download_artifacts(run_id, REPORT, folder))

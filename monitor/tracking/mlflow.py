@@ -231,7 +231,7 @@ class MlflowHandler:
         monitors = view_path(fleet.id, key_of("Monitors", fleet_views()), charts=False)
         charts = view_path(fleet.id, key_of(CHARTS, fleet_views()), charts=True)
         return (
-            f"[Monitors]({monitors}), those with an alert first · [Charts]({charts}) · one "
+            f"[Monitors]({monitors}), the gravest first · [Charts]({charts}) · one "
             f"monitor's charts: menu Views.\n\nA run per monitor, a step per round. The rounds "
             f"themselves are in the experiments `{self._prefix}/<monitor>`."
         )

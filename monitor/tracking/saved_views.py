@@ -24,8 +24,8 @@ _ENDS = ("point", "low", "high")
 _COLUMNS = ("monitor.status", "P", "R", "monitor.alert")
 _SECTIONS_OF_MLFLOW = ("precision", "prevalence", "recall", "round")
 _EVIDENCE = "Evidence of a breach: 1 is an alert"
-_GRAVEST_FIRST = {  # `alert` comes before all others by the alphabet, too
-    "orderByKey": "tags.`monitor.status`",
+_GRAVEST_FIRST = {
+    "orderByKey": "tags.`monitor.grade`",
     "orderByAsc": True,
     "runsHiddenMode": "SHOWALL",
 }

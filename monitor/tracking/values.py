@@ -156,6 +156,7 @@ def tags(report: RoundReport) -> dict[str, str]:
         "monitor.round": str(report.round),
         "monitor.state": report.state,
         "monitor.status": str(report.status),
+        "monitor.grade": str(report.status.grade),  # by it the gravest come first in a list
         "monitor.alert": ", ".join(firing(report)) or "none",
         "monitor.notices": ", ".join(unusual(report)) or "none",
         "monitor.version": str(report.version),

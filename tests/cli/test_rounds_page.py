@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -36,6 +38,15 @@ def test_rounds_shows_skipped_ones_when_asked(paused):
 
     assert numbers(done) == ["1", "2", "3", "4"]
     assert "not shown" not in done.out
+
+
+def test_rounds_before_one_that_a_backfill_counted_down_to_are_listed(paused):
+    with closing(sqlite3.connect(paused.folder / "monitor.db")) as store, store:
+        store.execute("update rounds set number = number - 3")
+
+    done = paused.run("rounds", "--skipped", "--before", "0")
+
+    assert numbers(done) == ["-2", "-1"]
 
 
 def test_rounds_shows_the_last_ones_only_when_asked(filled):

@@ -107,6 +107,11 @@ class RecordedClient:
             row = (run_id, path.rsplit("/", 1)[1], stream.read())
             store.execute("insert or replace into files values (?, ?, ?)", row)
 
+    def list_artifacts(self, run_id):
+        with self._store() as store:
+            query = "select name from files where run = ?"
+            return [SimpleNamespace(path=name) for (name,) in store.execute(query, (run_id,))]
+
     def download_artifacts(self, run_id, path, dst_path):
         with self._store() as store:
             found = store.execute(

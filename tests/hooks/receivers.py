@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from monitor.domain.model import Effect, EffectKind
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 
 TOKEN = "T0KEN-in-the-path"  # noqa: S105  made up
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 from monitor.hooks.command import CommandHandler, CommandSettings
 from tests.hooks.receivers import effect, notice
 

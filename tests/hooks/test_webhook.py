@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 from monitor.hooks.guard import is_public
 from monitor.hooks.log import LogHandler
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings

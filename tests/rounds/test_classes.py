@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from sqlalchemy import insert, select
 
 from monitor.domain import crashpoint
 from monitor.domain.block import Block
@@ -19,6 +20,7 @@ from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.settled_windows import SettledWindows
 from monitor.storage import round_store
+from monitor.storage.tables import rounds
 from tests.rounds.restatements import file_with, restate
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 
@@ -170,6 +172,18 @@ def test_a_corrected_round_gives_the_block_a_new_report(block):
     assert second.state != first.state
     assert second.average("micro", "recall") != first.average("micro", "recall")
     assert block.overview.report == second
+
+
+def test_the_last_report_stands_however_many_rounds_wait_since(block):
+    block.play()
+    database = block["finance"].database
+    with database.write() as connection:
+        for row in connection.execute(select(rounds)).mappings().all():
+            copied = {name: value for name, value in row.items() if name != "id"}
+            later = [copied | {"number": n, "slot": row["slot"] + n * WEEK} for n in range(2, 14)]
+            connection.execute(insert(rounds), later)
+
+    assert block.overview.report == block.reports[0]
 
 
 def test_an_abandoned_round_is_named_and_nothing_is_estimated(block):

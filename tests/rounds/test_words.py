@@ -9,7 +9,8 @@ import pytest
 
 from monitor.cli.views.round_page import say_round
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
-from monitor.domain.report import CauseRow, Notice
+from monitor.domain.notice import Notice
+from monitor.domain.report import CauseRow
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.hooks.texts import body
 from monitor.rounds.reporting.notices import alert_notice

@@ -10,18 +10,24 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from monitor.domain.errors import DeliveryFailed
+from monitor.domain.errors import DeliveryFailed, RegistryUnavailable
 from monitor.domain.model import EffectKind
+from monitor.domain.receipts import why_untagged
 from monitor.domain.state import RoundState
 from monitor.rounds.delivery.deliver import deliver
+from monitor.tracking.aliases import MlflowAliases
+from monitor.tracking.connection import load_mlflow
+from monitor.tracking.mlflow import MlflowSettings
+from monitor.tracking.saved_views import monitor_views
 from tests.mlflow_server import MlflowServer, accounts
 from tests.rounds.scene import LIMITS, Scene, settings
 from tests.servers import cannot_start
 from tests.tracking.conftest import handler_for
 from tests.tracking.reports import make_effect, make_report
+from tests.tracking.test_challenger import challenger, comparison
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-ROUND, FLEET = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
+ROUND, FLEET, TAGS = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT, EffectKind.MODEL_TAGS
 LONG_ENOUGH = timedelta(days=1)  # for the next try
 
 
@@ -45,13 +51,17 @@ class Accounts:
         """Add a user with a permission on each of some experiments, by their numbers."""
         self.ask("2.0/mlflow/users/create", username=name, password=self.password)
         for experiment, permission in permissions.items():
-            self.ask(
-                "3.0/mlflow/users/permissions/grant",
-                username=name,
-                resource_type="experiment",
-                resource_id=experiment.removeprefix("e"),
-                permission=permission,
-            )
+            self.grant(name, "experiment", experiment.removeprefix("e"), permission)
+
+    def grant(self, name, kind, what, permission):
+        """Give a user a permission on an experiment or a model."""
+        self.ask(
+            "3.0/mlflow/users/permissions/grant",
+            username=name,
+            resource_type=kind,
+            resource_id=what,
+            permission=permission,
+        )
 
     def be(self, monkeypatch, name):
         """Let the client of MLflow be a user."""
@@ -127,3 +137,41 @@ def test_a_round_that_the_user_may_not_tell_closes_and_waits(
     deliver(database, handlers, lambda: scene.now)
 
     assert {row["status"] for row in scene.rows(query)} == {"done"}
+
+
+def test_a_user_who_may_not_write_the_model_costs_its_tags_and_nothing_else(
+    server, experiments, monkeypatch, prefix
+):
+    root = client_of(server)
+    root.create_registered_model(prefix)
+    root.create_model_version(prefix, source="s3://models/somewhere")
+    root.set_registered_model_alias(prefix, "champion", "1")
+    server.add(f"{prefix}-user", **dict.fromkeys(experiments, "EDIT"))
+    server.be(monkeypatch, f"{prefix}-user")
+    compared = challenger(alone=comparison(1))
+    report = make_report(2, model=f"models:/{prefix}/1", challenger=compared)
+    handler = handler_for(server.url, prefix)
+    aliases = MlflowAliases(MlflowSettings(tracking_uri=server.url))
+
+    *_, hidden = (handler.deliver(make_effect(kind, report)) for kind in (ROUND, FLEET, TAGS))
+    with pytest.raises(RegistryUnavailable, match="for a user who may READ the model"):
+        aliases.version_of(f"models:/{prefix}@champion")
+    server.grant(f"{prefix}-user", "registered_model", prefix, "READ")
+    refused = handler.deliver(make_effect(TAGS, report))
+
+    said = [why_untagged(receipt) or "" for receipt in (hidden, refused)]
+    assert "permission READ" in said[0]
+    assert "permission EDIT" in said[1]
+    assert aliases.version_of(f"models:/{prefix}@champion") == "1"
+    own = root.get_experiment_by_name(f"{prefix}/mail-travel")
+    assert set(monitor_views()) <= set(own.tags)
+    assert own.tags["mlflow.note.content"].startswith("**OK.**")
+    runs = root.search_runs([own.experiment_id], "tags.`monitor.round` = '2'")
+    assert [run.data.metrics["challenger/recall"] for run in runs] == [0.66]
+
+
+def client_of(server):
+    load_mlflow()
+    from mlflow import MlflowClient  # noqa: PLC0415
+
+    return MlflowClient(server.url)

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.report import RestatedRow
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import describe
 from monitor.tracking.values import run_name
 from tests.drawing import looking
+from tests.tracking.conftest import handler_for
 from tests.tracking.reports import center, make_effect, make_report, timeline
 
 ROUND, FLEET = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
@@ -121,6 +123,23 @@ def test_a_version_that_was_cut_off_keeps_the_report_of_the_one_before(
     kept = {file.path for file in client.list_artifacts(run.info.run_id)}
     reports = {name for name in kept if name.startswith("report")}
     assert reports == {"report-v1.json", "report.json", "report.html"}
+
+
+@pytest.mark.server
+def test_an_outage_while_the_earlier_report_is_fetched_loses_neither(proxy, client, prefix):
+    handler = handler_for(proxy.url, prefix)
+    handler.deliver(make_effect(ROUND, make_report(4)))
+    proxy.fault("unavailable", "artifacts", times=9)
+
+    with pytest.raises(DeliveryFailed):
+        handler.deliver(make_effect(ROUND, restated(4)))
+    run = the_run(client, f"{prefix}/mail-travel")
+    assert run.data.tags["monitor.version"] == "1"
+    proxy.mend()
+    handler.deliver(make_effect(ROUND, restated(4)))
+
+    kept = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert {"report-v1.json", "report.json"} <= kept
 
 
 def the_run(client, name):

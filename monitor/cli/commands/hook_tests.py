@@ -11,7 +11,7 @@ from monitor.cli.views.printing import say
 from monitor.config.load import load_config
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, DeliveryFailed, InputRefused
 from monitor.domain.model import Effect, EffectKind
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 from monitor.presentation.numbers import plural
 from monitor.wiring import build
 

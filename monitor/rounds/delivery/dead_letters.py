@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 from monitor.domain.sinks import LOG
 from monitor.presentation.delivery import (
     dead_sentence,

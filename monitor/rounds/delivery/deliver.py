@@ -19,8 +19,8 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
+from monitor.domain.notice import Notice
 from monitor.domain.ports import AlertKeeper
-from monitor.domain.report import Notice
 from monitor.domain.sinks import MLFLOW
 from monitor.presentation.delivery import (
     INTERRUPTED,

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.alerting import Reading
-    from monitor.domain.report import Notice, RecoveryRow, RestatedRow, RoundReport, TimelinePoint
+    from monitor.domain.notice import Notice
+    from monitor.domain.report import RecoveryRow, RestatedRow, RoundReport, TimelinePoint
     from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import (
     alert_to_do,

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
-from monitor.domain.report import Notice
+from monitor.domain.notice import Notice
 from monitor.presentation.delivery import waiting_sentence
 from monitor.rounds.delivery.dead_letters import mark_orphans_dead, notify_recovered
 from monitor.rounds.delivery.deliver import deliver

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import select
 
 from monitor.domain.model import Answer
-from monitor.domain.report import Notice, NoticeRow, RoundReport
+from monitor.domain.notice import Notice
+from monitor.domain.report import NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_news

@@ -350,25 +350,30 @@ def test_a_store_that_is_away_is_said_in_a_sentence(alarmed, monkeypatch):
         assert "secret-path" not in answer.text
 
 
-def test_a_monitor_lists_its_newest_rounds_and_leads_to_the_older_ones(scene, monkeypatch):
+@pytest.mark.parametrize("first", [1, -1])  # a backfill of earlier slots counts down
+def test_a_monitor_lists_its_newest_rounds_and_leads_to_the_older_ones(scene, monkeypatch, first):
     monkeypatch.setattr("monitor.service.pages.status.addresses.ROUNDS", 1)
     monkeypatch.setattr("monitor.service.pages.status.addresses.OLDER", 1)
     for number in (1, 2, 3):
         scene.play(number)
+    with scene.database.write() as connection:
+        connection.execute(text("update rounds set number = number + :by"), {"by": first - 1})
+    oldest, middle, newest = (str(first + place) for place in range(3))
     ada = visitor(scene)
 
     def listed(path):
         html = ada.get(path).response.text
-        older = re.findall(r'href="(/monitors/mail\?before=\d+)#rounds"', html)
-        rows = re.findall(r'<th scope="row"><a href="/monitors/mail/rounds/(\d+)', html)
+        older = re.findall(r'href="(/monitors/mail\?before=-?\d+)#rounds"', html)
+        rows = re.findall(r'<th scope="row"><a href="/monitors/mail/rounds/(-?\d+)', html)
         return rows, older, "Newest rounds" in html
 
-    assert listed("/monitors/mail") == (["3"], ["/monitors/mail?before=3"], False)
-    assert listed("/monitors/mail?before=3") == (["2"], ["/monitors/mail?before=2"], True)
-    assert listed("/monitors/mail?before=2") == (["1"], [], True)
-    assert listed("/monitors/mail?before=1") == ([], [], True)
-    assert "No rounds before round 1." in ada.page.text
-    assert "What round 3 asked of each stratum" in ada.page.text
+    page = "/monitors/mail?before="
+    assert listed("/monitors/mail") == ([newest], [f"{page}{newest}"], False)
+    assert listed(f"{page}{newest}") == ([middle], [f"{page}{middle}"], True)
+    assert listed(f"{page}{middle}") == ([oldest], [], True)
+    assert listed(f"{page}{oldest}") == ([], [], True)
+    assert f"No rounds before round {oldest}." in ada.page.text
+    assert f"What round {newest} asked of each stratum" in ada.page.text
 
 
 def test_a_list_before_a_round_that_there_is_not_is_refused_with_those_there_are(scene):
