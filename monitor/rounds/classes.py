@@ -191,7 +191,7 @@ def _by_class(
     """
     by_class = _classes_of(rounds)
     if by_class.keys() < set(block.values):
-        every = class_store.rounds_of_block(connection, block.name, slot)
+        every = filter(_is_of_classes, class_store.rounds_of_block(connection, block.name, slot))
         by_class = _classes_of(each for each in every if each.state in ENDED) | by_class
     return {value: by_class[value] for value in block.values if value in by_class}
 

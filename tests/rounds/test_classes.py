@@ -256,6 +256,20 @@ def test_a_class_that_leaves_takes_no_reported_average_with_it(block):
     assert block.overview.report == before[-1]
 
 
+def test_a_round_of_for_each_whose_monitor_left_stands_for_no_class(block):
+    scene = block["news"]
+    scene.settings = settings(
+        block=scene.settings.block.model_copy(update={"kind": "for_each", "value": "news"})
+    )
+    block.play("news")
+    del block["travel"].siblings["news"]
+
+    block.play("travel", "finance")
+
+    [report] = block.reports
+    assert [(row.value, row.monitor) for row in report.missing] == [("news", None)]
+
+
 def test_windows_stay_in_step_while_classes_come_and_go_and_say_who_did(block):
     block.becomes("travel")
     block.play("travel")
