@@ -175,8 +175,8 @@ def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _
         value: rounds[value].monitor if value in rounds else known.get(value)
         for value in block.values
     }
-    lacking = {known[value] for value in classes if value in known} - by_monitor.keys()
-    if _may_come(connection, lacking, slot):
+    lacking = {known[value] for value in classes if value in known and value not in rounds}
+    if _may_come(connection, lacking - by_monitor.keys(), slot):
         return None
     stand = _Stand(store_id(connection), block.name, slot, classes, rounds)
     return stand if stand.closed else None
@@ -190,7 +190,7 @@ def _by_class(
     Also that of a monitor that left the config, if it has ended: nobody goes on with it.
     """
     by_class = _classes_of(rounds)
-    if by_class.keys() < set(block.values):
+    if not by_class.keys() >= set(block.values):
         every = filter(_is_of_classes, class_store.rounds_of_block(connection, block.name, slot))
         by_class = _classes_of(each for each in every if each.state in ENDED) | by_class
     return {value: by_class[value] for value in block.values if value in by_class}

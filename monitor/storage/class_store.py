@@ -10,7 +10,7 @@ from sqlalchemy import and_, case, func, or_, select
 
 from monitor.domain.block import Block
 from monitor.domain.model import EffectKind, Window
-from monitor.domain.state import RoundState
+from monitor.domain.state import ENDED, RoundState
 from monitor.storage.tables import effects, monitors, rounds
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
-
-_ENDED = (RoundState.CLOSED, RoundState.ABANDONED, RoundState.SKIPPED)
 
 
 class Mark(NamedTuple):
@@ -72,7 +70,7 @@ class ClassRound:
         """Whether it has ended, and its estimate is of the labels that it has."""
         if self.state is RoundState.CLOSED:
             return self.label_revision == self.estimated_revision
-        return self.state in _ENDED
+        return self.state in ENDED
 
 
 def rounds_of_slot(
@@ -134,7 +132,7 @@ def _windows(names: Collection[str]) -> Select[Any]:
     is_closed = rounds.c.state == RoundState.CLOSED
     is_over = or_(
         and_(is_closed, rounds.c.label_revision == rounds.c.estimated_revision),
-        and_(~is_closed, rounds.c.state.in_(_ENDED)),
+        and_(~is_closed, rounds.c.state.in_(ENDED)),
     )
     return (
         select(

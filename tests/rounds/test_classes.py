@@ -256,6 +256,22 @@ def test_a_class_that_leaves_takes_no_reported_average_with_it(block):
     assert block.overview.report == before[-1]
 
 
+def test_a_class_whose_monitor_has_another_name_now_keeps_the_round_of_the_old_one(block):
+    block.play()
+    block.becomes(*CLASSES)
+    scene = block["finance"]
+    scene.siblings["news"] = "mail-paper"  # has no round yet
+    wrong = next(iter(scene.labeler.answers))
+    scene.labeler.answers[wrong] = Answer.CANNOT_TELL
+
+    scene.run()
+
+    first, corrected = block.reports
+    assert corrected.version > first.version
+    assert corrected.missing == ()
+    assert [row.monitor for row in corrected.classes] == [row.monitor for row in first.classes]
+
+
 def test_a_round_of_for_each_whose_monitor_left_stands_for_no_class(block):
     scene = block["news"]
     scene.settings = settings(
