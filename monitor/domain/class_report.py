@@ -44,10 +44,11 @@ class AverageRow(Report):
 class ClassReport(Report):
     """Precision and recall over the classes of a block, of one window and one state of its labels.
 
-    ``averages`` is empty where a class is missing. ``round`` is the highest number of the rounds,
-    ``version`` grows with every change of one of them. ``labels`` are those of all rounds,
-    ``items`` the different items among them. ``state`` is a digest of the rounds and labels that
-    it rests on.
+    ``averages`` is empty where a class is missing. ``round`` is the window's place among those of
+    the block, the number of the first classes' rounds, and stays in step when these classes leave;
+    ``version`` grows with every report of the window. ``labels`` are those of all rounds,
+    ``items`` the different items among them. ``new`` and ``gone`` are classes that the window
+    before did not have, or had. ``state`` is a digest of the rounds and labels that it rests on.
     """
 
     store_id: str
@@ -63,6 +64,8 @@ class ClassReport(Report):
     averages: tuple[AverageRow, ...]
     labels: int = 0
     items: int = 0
+    new: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
     @property
     def missing(self) -> tuple[ClassRow, ...]:

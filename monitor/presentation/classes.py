@@ -30,7 +30,7 @@ def ended_text(number: int, state: str, reason: str | None) -> str:
     return f"round {number} was {state}: {reason or 'no reason was kept'}"
 
 
-NO_ROUND = "its monitor has no round for this window"
+NO_ROUND = "no round of this window was opened for it"
 NO_MONITOR = "no monitor of the config has this class"
 
 
@@ -97,8 +97,10 @@ def average_line(row: AverageRow) -> str:
 
 
 def remark_lines(report: ClassReport) -> list[str]:
-    """Say which classes are left out of averages, and of which little is known."""
+    """Say which classes are left out of averages or are others, and of which little is known."""
     lines = [_missing_line(row) for row in report.missing]
+    if report.new or report.gone:
+        lines.append(_changed_line(report.new, report.gone))
     for row in report.averages:
         if row.average != "macro":
             continue  # micro averages take all classes together
@@ -117,6 +119,11 @@ def remark_lines(report: ClassReport) -> list[str]:
 
 def _missing_line(row: ClassRow) -> str:
     return f"not estimated, since {row.value} has no estimate: {row.missing}"
+
+
+def _changed_line(new: Sequence[str], gone: Sequence[str]) -> str:
+    changes = [f"{what} {_names(which)}" for what, which in (("new", new), ("gone", gone)) if which]
+    return f"averages are over other classes than in the window before: {', '.join(changes)}"
 
 
 def waiting_line(slot: datetime, classes: Sequence[str], total: int) -> str:

@@ -58,9 +58,9 @@ def report_beside(connection: Connection, round_: Round) -> ClassReport | None:
 
 def _overview(connection: Connection, block: str, classes: Mapping[str, str]) -> ClassOverview:
     names = list(classes.values())
-    payload = class_store.last_report(connection, names)
-    report = None if payload is None else ClassReport.model_validate(payload)
     slot = max(class_store.newest_slots(connection, names).values(), default=None)
+    payload = None if slot is None else class_store.last_report(connection, block, slot)
+    report = None if payload is None else ClassReport.model_validate(payload)
     waits: tuple[str, ...] = ()
     if slot is not None and (report is None or report.slot < slot):
         rounds = class_store.rounds_of_slot(connection, names, slot)

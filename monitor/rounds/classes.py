@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
 from monitor.domain.model import EffectKind
 from monitor.domain.sinks import MLFLOW
-from monitor.domain.state import RoundState
+from monitor.domain.state import ENDED, RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
+from monitor.rounds.class_windows import place_among
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample
 from monitor.storage import class_store, effect_store, round_store
 from monitor.storage.effect_store import NewEffect
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.block import Block
     from monitor.domain.sample_settings import Sample
+    from monitor.rounds.class_windows import Place
     from monitor.rounds.context import MonitorContext
     from monitor.stats.core.sample import LabeledSample
     from monitor.stats.estimation.class_averages import ClassAverage
@@ -149,12 +151,13 @@ def _publish(context: MonitorContext, slot: datetime) -> bool:
             return True
         rounds = round_store.read_rounds(connection, [each.id for each in stand.closed])
         labels = read_all_labels(connection, rounds)
-    report = _report(stand, {each.id: each.settings.sample for each in rounds}, labels)
+        place = place_among(connection, stand.block, slot, stand.rounds.values())
+    report = _report(stand, place, {each.id: each.settings.sample for each in rounds}, labels)
     with context.database.write() as connection:
         again = _stand(connection, context, slot)
         if again is None or again.state != stand.state:  # a newer one is to come
             return False
-        effect_store.add_effects(connection, [_effect(stand, report)], context.clock())
+        effect_store.add_effects(connection, [_effect(context, stand, report)], context.clock())
     return True
 
 
@@ -167,17 +170,35 @@ def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _
     block = _newest_block(by_monitor.values())
     if block is None or not all(map(_is_of_classes, by_monitor.values())):
         return None
-    classes = {value: known.get(value) for value in block.values}
-    rounds = {
-        value: by_monitor[monitor]
-        for value, monitor in classes.items()
-        if monitor is not None and monitor in by_monitor
+    rounds = _by_class(connection, block, by_monitor.values(), slot)
+    classes = {
+        value: rounds[value].monitor if value in rounds else known.get(value)
+        for value in block.values
     }
-    lacking = {each for each in classes.values() if each is not None} - by_monitor.keys()
-    if _may_come(connection, lacking, slot):
+    lacking = {known[value] for value in classes if value in known and value not in rounds}
+    if _may_come(connection, lacking - by_monitor.keys(), slot):
         return None
     stand = _Stand(store_id(connection), block.name, slot, classes, rounds)
     return stand if stand.closed else None
+
+
+def _by_class(
+    connection: Connection, block: Block, rounds: Iterable[ClassRound], slot: datetime
+) -> dict[str, ClassRound]:
+    """Find the round of each class, which is what it was opened for, whatever the config has now.
+
+    Also that of a monitor that left the config, if it has ended: nobody goes on with it.
+    """
+    by_class = _classes_of(rounds)
+    if not by_class.keys() >= set(block.values):
+        every = filter(_is_of_classes, class_store.rounds_of_block(connection, block.name, slot))
+        by_class = _classes_of(each for each in every if each.state in ENDED) | by_class
+    return {value: by_class[value] for value in block.values if value in by_class}
+
+
+def _classes_of(rounds: Iterable[ClassRound]) -> dict[str, ClassRound]:
+    in_order = sorted(rounds, key=lambda each: (each.opened_at, each.id))
+    return {each.block.value: each for each in in_order if each.block is not None}
 
 
 def _is_of_classes(round_: ClassRound) -> bool:
@@ -200,7 +221,7 @@ def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) 
 
 
 def _report(
-    stand: _Stand, plans: Mapping[int, Sample], labels: Mapping[int, RoundLabels]
+    stand: _Stand, place: Place, plans: Mapping[int, Sample], labels: Mapping[int, RoundLabels]
 ) -> ClassReport:
     samples, rows = {}, []
     for value, monitor in stand.classes.items():
@@ -219,12 +240,14 @@ def _report(
         slot=stand.slot,
         window_start=min(each.start for each in windows),
         window_end=max(each.end for each in windows),
-        round=max(each.number for each in stand.rounds.values()),
-        version=sum(each.version for each in stand.rounds.values()),
+        round=place.round,
+        version=place.version,
         state=stand.state,
         level=LEVEL,
         classes=tuple(rows),
         averages=(),
+        new=place.new(stand.classes),
+        gone=place.gone(stand.classes),
     )
     return report if report.missing else _with_averages(report, stand, samples, labels)
 
@@ -299,9 +322,13 @@ def _average_row(row: ClassAverage) -> AverageRow:
     )
 
 
-def _effect(stand: _Stand, report: ClassReport) -> NewEffect:
-    """Bring a report to MLflow, in the queue of the first class that has an estimate."""
-    first = stand.closed[0]
+def _effect(context: MonitorContext, stand: _Stand, report: ClassReport) -> NewEffect:
+    """Bring a report to MLflow, in the queue of the first class that has an estimate.
+
+    Not of one whose monitor left the config, if there is another.
+    """
+    names = context.class_monitors.values()
+    first = min(stand.closed, key=lambda each: each.monitor not in names)
     return NewEffect(
         key=stand.key,
         monitor_id=first.monitor_id,

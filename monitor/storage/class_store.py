@@ -10,7 +10,7 @@ from sqlalchemy import and_, case, func, or_, select
 
 from monitor.domain.block import Block
 from monitor.domain.model import EffectKind, Window
-from monitor.domain.state import RoundState
+from monitor.domain.state import ENDED, RoundState
 from monitor.storage.tables import effects, monitors, rounds
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
-
-_ENDED = (RoundState.CLOSED, RoundState.ABANDONED, RoundState.SKIPPED)
 
 
 class Mark(NamedTuple):
@@ -72,21 +70,30 @@ class ClassRound:
         """Whether it has ended, and its estimate is of the labels that it has."""
         if self.state is RoundState.CLOSED:
             return self.label_revision == self.estimated_revision
-        return self.state in _ENDED
+        return self.state in ENDED
 
 
 def rounds_of_slot(
     connection: Connection, names: Collection[str], slot: datetime
 ) -> dict[str, ClassRound]:
     """Read the round of each of these monitors that was due at a slot, by monitor."""
+    query = _rounds().where(monitors.c.name.in_(names), rounds.c.slot == slot)
+    return {row.monitor: _class_round(row) for row in connection.execute(query)}
+
+
+def rounds_of_block(connection: Connection, block: str, slot: datetime) -> list[ClassRound]:
+    """Read the rounds of a block that were due at a slot, whoever's they are by now."""
+    name = rounds.c.settings["block"]["name"].as_string()
+    query = _rounds().where(rounds.c.slot == slot, name == block).order_by(rounds.c.id)
+    return [_class_round(row) for row in connection.execute(query)]
+
+
+def _rounds() -> Select[Any]:
     columns: list[ColumnElement[Any]] = [rounds.c[name] for name in _COLUMNS]
     block = rounds.c.settings["block"].label("block")
-    query = (
-        select(monitors.c.name.label("monitor"), block, *columns)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(monitors.c.name.in_(names), rounds.c.slot == slot)
+    return select(monitors.c.name.label("monitor"), block, *columns).join(
+        monitors, monitors.c.id == rounds.c.monitor_id
     )
-    return {row.monitor: _class_round(row) for row in connection.execute(query)}
 
 
 def _class_round(row: Row[Any]) -> ClassRound:
@@ -125,7 +132,7 @@ def _windows(names: Collection[str]) -> Select[Any]:
     is_closed = rounds.c.state == RoundState.CLOSED
     is_over = or_(
         and_(is_closed, rounds.c.label_revision == rounds.c.estimated_revision),
-        and_(~is_closed, rounds.c.state.in_(_ENDED)),
+        and_(~is_closed, rounds.c.state.in_(ENDED)),
     )
     return (
         select(
@@ -177,25 +184,39 @@ def is_written(connection: Connection, key: str) -> bool:
 
 def report_of_block(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
     """Read what was last reported of a window of a block; None where nothing was."""
-    query = (
-        select(effects.c.payload)
-        .join(rounds, rounds.c.id == effects.c.round_id)
-        .where(rounds.c.slot == slot, effects.c.kind == EffectKind.CLASS_AVERAGES)
-        .order_by(effects.c.id.desc())
-    )
-    payloads = (dict(payload) for payload in connection.execute(query).scalars())
-    return next((payload for payload in payloads if payload["block"] == block), None)
+    query = _reports(block).where(rounds.c.slot == slot)
+    return _first(connection, query.order_by(effects.c.id.desc()))
 
 
-def last_report(connection: Connection, names: Collection[str]) -> dict[str, Any] | None:
-    """Read what was last reported of the newest window of a block; None where nothing was."""
-    query = (
+def report_before(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
+    """Read what was last reported of the window before a slot that a block reported of."""
+    query = _reports(block).where(rounds.c.slot < slot)
+    return _first(connection, query.order_by(rounds.c.slot.desc(), effects.c.id.desc()))
+
+
+def report_after(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
+    """Read what was last reported of the window after a slot that a block reported of."""
+    query = _reports(block).where(rounds.c.slot > slot)
+    return _first(connection, query.order_by(rounds.c.slot, effects.c.id.desc()))
+
+
+def last_report(connection: Connection, block: str, upto: datetime) -> dict[str, Any] | None:
+    """Read what was last reported of the newest window of a block, none later than a slot."""
+    query = _reports(block).where(rounds.c.slot <= upto)
+    return _first(connection, query.order_by(rounds.c.slot.desc(), effects.c.id.desc()))
+
+
+def _reports(block: str) -> Select[Any]:
+    return (
         select(effects.c.payload)
         .join(rounds, rounds.c.id == effects.c.round_id)
-        .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(monitors.c.name.in_(names), effects.c.kind == EffectKind.CLASS_AVERAGES)
-        .order_by(rounds.c.slot.desc(), effects.c.id.desc())
-        .limit(1)
+        .where(
+            effects.c.kind == EffectKind.CLASS_AVERAGES,
+            effects.c.payload["block"].as_string() == block,
+        )
     )
-    payload = connection.execute(query).scalar()
+
+
+def _first(connection: Connection, query: Select[Any]) -> dict[str, Any] | None:
+    payload = connection.execute(query.limit(1)).scalar()
     return None if payload is None else dict(payload)

@@ -47,7 +47,8 @@ def metrics(report: ClassReport) -> dict[str, float]:
         for end, ending in _ENDS.items()
     }
     known = {name: round(value, _DECIMALS) for name, value in found.items() if value is not None}
-    return known | ({"round/labels": report.labels, "round/items": report.items} if known else {})
+    counts = {"labels": report.labels, "items": report.items, "classes": len(report.classes)}
+    return known | {f"round/{name}": count for name, count in counts.items() if known}
 
 
 def write_classes(

@@ -237,13 +237,18 @@ def test_rounds_lists_all_when_asked(filled, few):
     assert "not shown" not in done.out
 
 
-def test_rounds_as_json_says_whether_there_are_older_ones(filled, few):
-    some, everything = (
-        json.loads(filled.run("rounds", "--json", *more).out) for more in ([], ["--all"])
+def test_rounds_as_json_says_whether_there_are_older_ones_and_how_to_get_them(filled, few):
+    some, everything, last = (
+        filled.run("rounds", "--json", *more) for more in ([], ["--all"], ["--last", "2"])
     )
 
-    assert (some["has_older"], len(some["rounds"])) == (True, 3)
-    assert (everything["has_older"], len(everything["rounds"])) == (False, 8)
+    lists = [json.loads(done.out) for done in (some, everything, last)]
+    assert [each["has_older"] for each in lists] == [True, False, True]
+    assert [len(each["rounds"]) for each in lists] == [3, 8, 2]
+    assert some.err == (
+        "older rounds not shown; --monitor mail --before 6 lists those before, --all lists all\n"
+    )
+    assert everything.err == last.err == ""
 
 
 def test_rounds_before_one_that_there_is_not_is_refused_with_those_there_are(filled):

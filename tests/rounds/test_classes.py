@@ -15,6 +15,7 @@ from monitor.domain.block import Block
 from monitor.domain.class_report import ClassReport
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
+from monitor.presentation.classes import report_lines
 from monitor.rounds import classes, run
 from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.classes import publish_classes
@@ -60,6 +61,20 @@ class Blocks:
 
     def __getitem__(self, value):
         return self.monitors[value]
+
+    def becomes(self, *values):
+        """Let the config have these classes and no others."""
+        names = {value: self[value].name for value in values}
+        for value, scene in self.monitors.items():
+            scene.siblings.clear()
+            scene.siblings.update(names)
+            of = Block(name="mail", kind="classes", value=value, values=values)
+            scene.settings = settings(block=of)
+
+    def look(self):
+        """Look at all monitors that the config has, with nothing in memory."""
+        for name in {name for scene in self.monitors.values() for name in scene.siblings.values()}:
+            next(scene for scene in self.monitors.values() if scene.name == name).run()
 
     def week(self, number=1, *, count=900, right=0.8):
         """Add the predictions of a week, the same items for each class."""
@@ -231,6 +246,122 @@ def test_a_class_whose_monitor_left_the_config_is_named(block):
     [missing] = report.missing
     assert (missing.value, missing.monitor) == ("news", None)
     assert "config" in missing.missing
+
+
+def test_a_class_that_leaves_takes_no_reported_average_with_it(block):
+    block.week(2)
+    block.play()
+    block.play(number=2)
+    before = block.reports
+    block.becomes("travel", "finance")
+
+    block.look()
+    assert block.reports == before
+
+    scene = block["finance"]
+    wrong = next(iter(scene.labeler.answers))
+    scene.labeler.answers[wrong] = Answer.CANNOT_TELL
+    scene.run()
+
+    [corrected] = block.reports[len(before) :]
+    assert [row.value for row in corrected.classes] == list(CLASSES)
+    assert corrected.missing == ()
+    assert corrected.version > max(report.version for report in before)
+    assert block.overview.report == before[-1]
+
+
+def test_a_class_whose_monitor_has_another_name_now_keeps_the_round_of_the_old_one(block):
+    block.play()
+    block.becomes(*CLASSES)
+    scene = block["finance"]
+    scene.siblings["news"] = "mail-paper"  # has no round yet
+    wrong = next(iter(scene.labeler.answers))
+    scene.labeler.answers[wrong] = Answer.CANNOT_TELL
+
+    scene.run()
+
+    first, corrected = block.reports
+    assert corrected.version > first.version
+    assert corrected.missing == ()
+    assert [row.monitor for row in corrected.classes] == [row.monitor for row in first.classes]
+
+
+def test_a_round_of_for_each_whose_monitor_left_stands_for_no_class(block):
+    scene = block["news"]
+    scene.settings = settings(
+        block=scene.settings.block.model_copy(update={"kind": "for_each", "value": "news"})
+    )
+    block.play("news")
+    del block["travel"].siblings["news"]
+
+    block.play("travel", "finance")
+
+    [report] = block.reports
+    assert [(row.value, row.monitor) for row in report.missing] == [("news", None)]
+
+
+def test_windows_stay_in_step_while_classes_come_and_go_and_say_who_did(block):
+    block.becomes("travel")
+    block.play("travel")
+    block.week(2)
+    block.becomes(*CLASSES)
+    block.play(number=2)
+    block.week(3)
+    block.becomes("finance", "news")
+
+    block.play("finance", "news", number=3)
+
+    assert [scene.round(2).number for scene in (block["finance"], block["news"])] == [2, 2]
+    assert [report.round for report in block.reports] == [1, 2, 3]
+    assert [(report.new, report.gone) for report in block.reports] == [
+        ((), ()),
+        (("finance", "news"), ()),
+        ((), ("travel",)),
+    ]
+    [line] = [line for line in report_lines(block.reports[2]) if "other classes" in line]
+    assert line.endswith("than in the window before: gone travel")
+    assert block.overview.report == block.reports[2]
+
+
+def test_a_window_before_all_others_takes_the_step_before_them(block):
+    block.week(2)
+    block.play(number=2)
+    assert [report.round for report in block.reports] == [1]
+
+    for scene in block.monitors.values():
+        assert len([*run.backfill(scene.context, MONDAY - WEEK, MONDAY)]) == 1
+        scene.answer()
+        scene.run()
+
+    assert {scene.round(0).slot for scene in block.monitors.values()} == {MONDAY}
+    filled = [report for report in block.reports if report.slot == MONDAY]
+    assert filled[-1].missing == ()
+    assert {report.round for report in filled} == {0}
+    versions = [report.version for report in filled]
+    assert versions == sorted({*versions})
+
+
+def test_a_round_counts_for_the_class_that_it_was_opened_for(block):
+    """Also after the config gave its monitor another class of the classifier."""
+    block.play()
+    block.week(2)
+    scene = block["news"]
+    of = scene.settings.block.model_copy(update={"value": "sport"})
+    values = ("travel", "finance", "sport")
+    for each in block.monitors.values():
+        own = of if each is scene else each.settings.block
+        each.settings = settings(block=own.model_copy(update={"values": values}))
+    scene.siblings.pop("news")
+    scene.siblings["sport"] = scene.name
+    wrong = next(iter(scene.labeler.answers))
+    scene.labeler.answers[wrong] = Answer.CANNOT_TELL
+
+    scene.run()
+
+    first, corrected = block.reports
+    assert [row.value for row in corrected.classes] == list(CLASSES)
+    assert corrected.missing == ()
+    assert corrected.version > first.version
 
 
 class Killed(BaseException):

@@ -81,6 +81,7 @@ def test_averages_are_metrics_of_the_blocks_run_in_the_experiment_of_all(handler
         },
         "round/labels": 400,
         "round/items": 250,
+        "round/classes": 2,
     }
     assert run.data.tags["P"] == ".80 .70-.90"
     note = run.data.tags["mlflow.note.content"]

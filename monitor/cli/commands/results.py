@@ -16,7 +16,7 @@ from monitor.cli.common import (
     minute,
     opened,
 )
-from monitor.cli.views.printing import say, say_json, say_table
+from monitor.cli.views.printing import say, say_error, say_json, say_table
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
@@ -91,10 +91,11 @@ def rounds(
 ) -> None:
     """List rounds with their precision and recall.
 
-    The newest 100, unless others are asked for. Each from this round alone (round) and with the
-    earlier rounds of its history (pooled). Says where a new history or another schedule began.
+    The newest 100, unless others are asked for; has_older in JSON says that there are more. Each
+    from this round alone (round) and with the earlier rounds of its history (pooled). Says where a
+    new history or another schedule began.
     """
-    from monitor.cli.views.rounds_page import round_json, say_rounds
+    from monitor.cli.views.rounds_page import older_text, round_json, say_rounds
     from monitor.rounds.listing import listed
     from monitor.rounds.round_page import find_round
     from monitor.storage.listed_rounds import Asked
@@ -118,6 +119,8 @@ def rounds(
     if json:
         rows = [round_json(row) for row in found.rows]
         say_json({"rounds": rows, "hidden": found.hidden, "has_older": found.has_older})
+        if found.has_older and last is None:  # nobody asked for fewer
+            say_error(older_text(found.rows))
     else:
         say_rounds(found, more=last is None)
 

@@ -63,12 +63,12 @@ def say_rounds(listed: Listed, *, more: bool = True) -> None:
             name, number = row.round.monitor, row.round.number
             say(f"{name}: round {number} {change_sentence(change)}", indent="  ")
     if listed.has_older and more:
-        say(_older(listed.rows))
+        say(older_text(listed.rows))
     if listed.hidden:
         say(f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too")
 
 
-def _older(rows: Sequence[Row]) -> str:
+def older_text(rows: Sequence[Row]) -> str:
     """Say how to see the rounds before those listed."""
     names = {row.round.monitor for row in rows}
     number = rows[0].round.number
