@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -179,8 +180,11 @@ class Registry:
         self.tags[key] = value
 
     def tell(self, *reports):
+        client: Any = self
         for report in reports:
-            write_tags(self, self.get_model_version("mail", "1"), report, "http://host/#/rounds")
+            write_tags(
+                client, client.get_model_version("mail", "1"), report, "http://host/#/rounds"
+            )
 
 
 def report_of(monitor, status, number=1, **changes):
