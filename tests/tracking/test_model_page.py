@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import Any
 
 import pytest
 
@@ -20,9 +20,6 @@ from monitor.tracking.model_tags import write_tags
 from tests.tracking.conftest import handler_for
 from tests.tracking.reports import center, make_effect, make_report
 from tests.tracking.test_mlflow import the_run
-
-if TYPE_CHECKING:
-    from mlflow import MlflowClient
 
 load_mlflow()  # without its telemetry, before anything else imports it
 
@@ -183,10 +180,10 @@ class Registry:
         self.tags[key] = value
 
     def tell(self, *reports):
-        as_client = cast("MlflowClient", self)
+        client: Any = self
         for report in reports:
             write_tags(
-                as_client, self.get_model_version("mail", "1"), report, "http://host/#/rounds"
+                client, client.get_model_version("mail", "1"), report, "http://host/#/rounds"
             )
 
 
