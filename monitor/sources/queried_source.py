@@ -77,7 +77,7 @@ class QueriedSource:
         """Count every stratum and return its first items by md5(seed, id), of one state."""
 
         def read(reading: Reading, query: Query) -> Frame:
-            groups = groups_of(reading, query, window, strata, at_most, seed)
+            groups = self.groups_of(reading, query, window, strata, at_most, seed)
             check_groups(self.place, self.settings.columns, groups, len(strata))
             return frames.assemble(
                 window,
@@ -90,6 +90,18 @@ class QueriedSource:
             )
 
         return self._read(read)
+
+    def groups_of(
+        self,
+        reading: Reading,
+        query: Query,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        seed: str,
+    ) -> list[frames.Group]:
+        """Count the buckets of a window and take the first candidates of each stratum by md5."""
+        return groups_of(reading, query, window, strata, at_most, seed)
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad."""
