@@ -95,6 +95,8 @@ kind: files => kind: file
     15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page, mlflow, label_studio)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
     15, monitors[mail-travel].labeling.gold: there is no such setting here; kind: page has it; leave it out, or change the kind
+threshold: 0.5 => time_unit: seconds
+    12, monitors[mail-travel].source.time_unit: there is no such setting here; kind: spark and sql have it; leave it out, or change the kind
 late_labels: 90d => repeats: 0.1
     15, monitors[mail-travel].labeling.repeats: there is no such setting here; kind: page has it; leave it out, or change the kind
 pooling: {hazard => carry: {hazard

@@ -9,11 +9,11 @@ import difflib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from monitor.config.adapters import LABELERS
+from monitor.config.adapters import LABELERS, SOURCES, Kinds
 from monitor.config.blocks import written_out
 from monitor.config.model import HOOKS, Config
 from monitor.config.secrets import Filling
@@ -47,6 +47,7 @@ _PLAIN = (  # what pydantic says, one a line, without reasons and words of Pytho
     (r"\btimedelta\b", "duration such as 6h"),
     (r"\nit should be", " or"),
 )
+_KINDS: dict[object, Kinds[Any, Any]] = {"labeling": LABELERS, "source": SOURCES}
 _MAY_HIDE = ("string_", "model_", "dict_")  # a secret may stand where text or a section is wanted
 
 
@@ -171,10 +172,12 @@ def _missing_setting(key: str, known: list[str]) -> str:
 def _unknown_setting(way: Way, known: list[str]) -> str:
     key = str(way[-1])
     now = _RENAMED.get(key)
-    kinds = LABELERS.with_setting(key) if way[-2:-1] == ("labeling",) else []
+    section = way[-2] if len(way) > 1 else None
+    kinds = _KINDS[section].with_setting(key) if section in _KINDS else []
     hint = f"it is called {now} now" if now in known else _closest(key, known)
     if kinds:
-        hint = f"kind: {' and '.join(kinds)} has it; leave it out, or change the kind"
+        has = "has" if len(kinds) == 1 else "have"
+        hint = f"kind: {' and '.join(kinds)} {has} it; leave it out, or change the kind"
     removed = _REMOVED.get(".".join(str(part) for part in way[-2:]))
     return f"there is no such setting here; {removed or hint}"
 

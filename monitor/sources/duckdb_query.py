@@ -238,7 +238,8 @@ class Query:
         values: dict[str, Any] = {}
         rows = self._source_rows(values, near=False)
         naive = "min(case when naive then time_text end)" if self.time_zone is None else "null"
-        sql = f"select epoch_us(min(t)), epoch_us(max(t)), {naive} from ({rows})"  # noqa: S608
+        ends = ", ".join(f"epoch_us({end}(t) filter (where isfinite(t)))" for end in ("min", "max"))
+        sql = f"select {ends}, {naive} from ({rows})"  # noqa: S608
         return sql, values
 
     def show(self, ids: Sequence[str], window: Window) -> Bound:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from sqlalchemy import types
 
 from monitor.domain.time_limit import T, within
 from monitor.sources import frames
-from monitor.sources.refusals import check_groups, naive_time
+from monitor.sources.refusals import check_groups, known_instant, naive_time
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query
@@ -21,6 +20,7 @@ from monitor.sources.sql_times import local_times
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from sqlalchemy.types import TypeEngine
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from monitor.sources.sql_table import Found
     from monitor.sources.sql_times import Times
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_UNKNOWN = 20  # values
 _MOST_IDS = 1_000  # of one statement
 _MOST_INTEGERS = 2**63  # from which on a database takes none
@@ -78,7 +77,7 @@ class QueriedSource:
         """Count every stratum and return its first items by md5(seed, id), of one state."""
 
         def read(reading: Reading, query: Query) -> Frame:
-            groups = groups_of(reading, query, window, strata, at_most, seed)
+            groups = self.groups_of(reading, query, window, strata, at_most, seed)
             check_groups(self.place, self.settings.columns, groups, len(strata))
             return frames.assemble(
                 window,
@@ -91,6 +90,18 @@ class QueriedSource:
             )
 
         return self._read(read)
+
+    def groups_of(
+        self,
+        reading: Reading,
+        query: Query,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        seed: str,
+    ) -> list[frames.Group]:
+        """Count the buckets of a window and take the first candidates of each stratum by md5."""
+        return groups_of(reading, query, window, strata, at_most, seed)
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad."""
@@ -111,8 +122,9 @@ class QueriedSource:
             [(earliest, latest)] = reading.connection.execute(query.span())
             if earliest is None:
                 return None
-            first, last = (query.times.instant(value) for value in (earliest, latest))
-            return _instant(first), _instant(last)
+            ends = (query.times.instant(value) for value in (earliest, latest))
+            first, last = (known_instant(self.place, self.settings.columns, end) for end in ends)
+            return first, last
 
         return self._read(read)
 
@@ -211,7 +223,3 @@ def _unknown(
         return {}
     rows = reading.connection.execute(query.unknown(window, _MOST_UNKNOWN))
     return {text: int(count) for text, count in rows}
-
-
-def _instant(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)

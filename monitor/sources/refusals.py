@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     from monitor.sources.table_settings import Columns
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 def naive_time(place: object, columns: Columns, example: str) -> SourceRefused:
     """Say that times lack a zone and the config names none."""
@@ -21,6 +24,25 @@ def naive_time(place: object, columns: Columns, example: str) -> SourceRefused:
         "times with an offset"
     )
     return SourceRefused(message)
+
+
+def known_instant(place: object, columns: Columns, microseconds: int) -> datetime:
+    """Make a time of microseconds since 1970.
+
+    Raises
+    ------
+    SourceRefused
+        If no calendar has it, as where seconds stand in a column of milliseconds.
+    """
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        message = (
+            f"{place}: column {columns.time!r} (columns.time) holds a time that is not of the "
+            f"years 1 to 9999 ({microseconds:,} microseconds since 1970); correct that row, or "
+            "source.time_unit where it has one"
+        )
+        raise SourceRefused(message) from None
 
 
 def check_groups(

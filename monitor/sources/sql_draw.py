@@ -31,7 +31,7 @@ _AT_ONCE = 10_000  # rows that are held besides those that are kept
 _STREAMED = {"stream_results": True, "yield_per": _AT_ONCE}
 """How rows come where they may be many, as of an id that fills a stratum: PostgreSQL then takes
 one process for them and not several."""
-_TRIES = 3  # at a table whose rows change while they are read
+TRIES = 3  # at a table whose rows change while they are read
 
 
 def groups_of(
@@ -49,14 +49,14 @@ def groups_of(
     SourceUnavailable
         If rows keep changing and the database cannot show one state of them.
     """
-    for _ in range(_TRIES):
-        counted = _tallied(reading, query, window, strata)
+    for _ in range(TRIES):
+        counted = tallied(reading, query, window, strata)
         drawn = drawn_from(reading, query, window, strata, at_most, seed, counted)
-        if query.table.sees_one_state or _tallied(reading, query, window, strata) == counted:
-            return [*drawn, *_untimed(reading, query)]
+        if query.table.sees_one_state or tallied(reading, query, window, strata) == counted:
+            return [*drawn, *untimed(reading, query)]
     message = (
         f"{query.table.place}: rows of {window} changed while they were counted and drawn, "
-        f"{_TRIES} times; it is tried again"
+        f"{TRIES} times; it is tried again"
     )
     raise SourceUnavailable(message)
 
@@ -88,11 +88,11 @@ def drawn_from(
             if bound != ALL and len(found[bucket]) < min(wanted, sizes[bucket])
         }
         for bucket in bounds.keys() - short:
-            _check_md5(found[bucket], seed, query)
-            candidates[bucket] = tuple(_candidates(found[bucket]))
+            check_md5(found[bucket], seed, query)
+            candidates[bucket] = tuple(candidates_of(found[bucket]))
         bounds = {bucket: raised(bounds[bucket]) for bucket in short}
         options = _STREAMED
-    values = _values(reading, query, window, strata, version) if current else {}
+    values = values_of(reading, query, window, strata, version) if current else {}
     return [
         replace(group, candidates=candidates[group.bucket], segments=values.get(group.bucket, ()))
         if group in current
@@ -115,9 +115,10 @@ def _hex(share: float) -> str:
     return ALL if share >= 1 / 2 else f"{int(share * 16**_DIGITS):0{_DIGITS}x}"
 
 
-def _tallied(
+def tallied(
     reading: Reading, query: Query, window: Window, strata: Sequence[Stratum]
 ) -> list[frames.Group]:
+    """Count the buckets of a window."""
     rows = reading.connection.execute(query.tally(window, strata))
     instant = query.times.instant
     groups = [
@@ -127,7 +128,8 @@ def _tallied(
     return sorted(groups, key=lambda group: (group.bucket, group.version or ""))
 
 
-def _untimed(reading: Reading, query: Query) -> list[frames.Group]:
+def untimed(reading: Reading, query: Query) -> list[frames.Group]:
+    """Count the rows of the whole table that have no usable time."""
     statement = query.untimed()
     if statement is None:
         return []
@@ -142,19 +144,19 @@ def _first(rows: Iterable[Any], wanted: int) -> Mapping[int, list[tuple[Any, ...
         of_stratum = kept[row[0]]
         of_stratum.append(tuple(row))
         if len(of_stratum) >= 2 * wanted + _AT_ONCE:
-            of_stratum[:] = sorted(of_stratum, key=_order)[:wanted]
+            of_stratum[:] = sorted(of_stratum, key=in_order)[:wanted]
     for of_stratum in kept.values():
-        of_stratum[:] = sorted(of_stratum, key=_order)[:wanted]
+        of_stratum[:] = sorted(of_stratum, key=in_order)[:wanted]
     return kept
 
 
-def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def in_order(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Sort by md5 and id; of rows with one id the scored one first, with the lowest score."""
     _, drawn, item_id, score, *segments = row
     return (drawn, item_id, score is None, score or 0.0, segments)
 
 
-def _check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
+def check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
     """Refuse a database whose md5 is another one, since no other would draw the same sample."""
     for _, drawn, item_id, *_ in rows:
         ours = hashlib.md5(f"{seed}|{item_id}".encode(), usedforsecurity=False).hexdigest()
@@ -167,12 +169,13 @@ def _check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None
             raise SourceRefused(message)
 
 
-def _candidates(rows: Iterable[tuple[Any, ...]]) -> Iterable[Candidate]:
+def candidates_of(rows: Iterable[tuple[Any, ...]]) -> Iterable[Candidate]:
+    """Make candidates of rows that were drawn."""
     for _, _, item_id, score, *segments in rows:
         yield Candidate(item_id, score, tuple(segments))
 
 
-def _values(
+def values_of(
     reading: Reading,
     query: Query,
     window: Window,

@@ -264,5 +264,7 @@ def _code_of(error: DBAPIError) -> str | int | None:
 
 
 def _is_outage(error: DBAPIError) -> bool:
+    if str(error.orig).startswith("Could not decode"):  # SQLite: of a row, which stays as it is
+        return False
     outages = (OperationalError, InterfaceError, InternalError)
     return isinstance(error, outages) or error.connection_invalidated

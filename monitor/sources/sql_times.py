@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from monitor.domain.model import Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LARGEST = 2**63
 _MICROSECOND = timedelta(microseconds=1)
 _UNITS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
 _TIME = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.](\d+))?)?"
     r"(?: ?(Z|UTC|[+-]\d{2}(?::?\d{2})?))?)?"
 )
+
+
+FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+"""The microseconds since 1970 that a calendar has: years 1 to 9999."""
 
 
 def _as_it_is(value: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -125,22 +129,25 @@ def _since_1970(at: datetime) -> int:
 def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
     """Read a time where columns have no types; None where it is none, or lacks a zone.
 
+    No calendar has an infinite one, nor one after the year 9999.
+
     >>> instant_of("1970-01-01T01:00:00+01:00", None, None), instant_of(2, None, "seconds")
     (0, 2000000)
     """
     if isinstance(value, int | float):
-        return None if unit is None else _microseconds(value * _UNITS[unit])
-    if not isinstance(value, str):
-        return None
+        found: float | None = None if unit is None else value * _UNITS[unit]
+    elif isinstance(value, str):
+        found = _of_text(value, zone)
+    else:
+        found = None
+    return int(found) if found is not None and FIRST <= found <= LAST else None
+
+
+def _of_text(value: str, zone: str | None) -> int | None:
     known = _usual(value)
     if known is not None and known.tzinfo is not None:
         return _since_1970(known)
     return _by_parts(value, zone)
-
-
-def _microseconds(value: float) -> int | None:
-    """Make a whole number of what SQLite can hold; None of what is no time."""
-    return int(value) if -_LARGEST <= value < _LARGEST else None
 
 
 def _by_parts(value: str, zone: str | None) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +12,20 @@ from monitor.sources import frames
 from monitor.sources.challenger_columns import ChallengerColumns
 from monitor.sources.duckdb_draw import draw, draw_again, unknown_values
 from monitor.sources.duckdb_query import Query
-from monitor.sources.refusals import check_groups, naive_time
+from monitor.sources.refusals import check_groups, known_instant, naive_time
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.window_copy import copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.domain.shown import Shown
     from monitor.files.relations import OpenTable
     from monitor.sources.challenged_settings import ChallengedSettings
     from monitor.sources.window_copy import WindowCopy
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class TableSource:
@@ -230,7 +228,11 @@ class TableSource:
             earliest, latest, naive = table.rows(sql, parameters)[0]
         if naive is not None:
             raise naive_time(self.place, self._settings.columns, naive)
-        return None if earliest is None else (_instant(earliest), _instant(latest))
+        if earliest is None:
+            return None
+        columns = self._settings.columns
+        first, last = (known_instant(self.place, columns, end) for end in (earliest, latest))
+        return first, last
 
     def _columns(self) -> Mapping[str, str]:
         with self.opened() as table:
@@ -270,7 +272,3 @@ class TableSource:
         if copy is not None:
             copy.timed_rows = rows
         return rows
-
-
-def _instant(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)

@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 
 from monitor.config.load import load_config
 from monitor.domain.errors import EXIT_INPUT
+from monitor.sources.spark.settings import SparkSettings
 from tests.deploy.manifests import parsed
 from tests.deploy.program import DEPLOY, ROOT, installed
 from tests.servers import cannot_start
@@ -36,7 +37,6 @@ WITHOUT_PREDICTIONS = """\
     labeling: {kind: files}
 """
 
-SQL = "kind: sql\n      url: sqlite:///scores.db"
 KEPT = """\
 import json, sys
 from databricks.bundles.jobs import Job
@@ -156,13 +156,11 @@ def test_the_cluster_has_each_secret_that_the_config_names():
     assert all("{{secrets/" in one for one in cluster["new_cluster"]["spark_env_vars"].values())
 
 
-def test_the_jobs_config_loads_but_for_its_source(tmp_path, monkeypatch):
-    text = (BUNDLE.parent / "config.yaml").read_text()
-    path = tmp_path / "config.yaml"
-    path.write_text(text.replace("kind: spark", SQL))
-    monkeypatch.setenv("DB_PASSWORD", "canary")
+def test_the_jobs_config_loads_as_it_stands():
+    config = load_config(BUNDLE.parent / "config.yaml", {"DB_PASSWORD": "canary"})
 
-    [monitor] = load_config(path).monitors
-
-    assert "kind: spark" in text
+    [monitor] = config.monitors
+    source = monitor.source
+    assert isinstance(source, SparkSettings)
+    assert (source.table, source.master, source.remote) == ("main.scores.mails", None, None)
     assert monitor.labeling.own()["kind"] == "column"

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Window
 from monitor.sources.duckdb import DuckdbSource
 from tests.sources.prediction_files import (
@@ -131,6 +132,23 @@ def test_local_times_around_a_change_of_clocks_become_utc(tmp_path, local, utc, 
 
     assert source.span() == (wanted, wanted)
     assert source.scan(Window(wanted, wanted + timedelta(seconds=1)), TWO, 5, "s").size == 1
+
+
+@pytest.mark.parametrize("kind", ["timestamptz", "timestamp"])
+def test_infinite_times_lie_in_no_window_and_far_ones_are_refused_by_their_number(tmp_path, kind):
+    rows = f"""
+        select 'm' || i as mail_id, 0.9 as score, '' as text, case i when 1 then {kind} 'infinity'
+            when 2 then '-infinity' else {kind} '2026-03-03 06:00:00' end as scored_at
+        from range(10) t(i)
+    """
+    known = datetime(2026, 3, 3, 6, tzinfo=UTC)
+
+    source = parquet_source(tmp_path, rows, time_zone="UTC")
+    assert (source.scan(WEEK, TWO, 5, "s").size, source.span()) == (8, (known, known))
+
+    far = parquet_source(tmp_path, rows.replace("'infinity'", "'29000-01-01'"), time_zone="UTC")
+    with pytest.raises(SourceRefused, match=r"'scored_at' \(columns\.time\) .* years 1 to 9999"):
+        far.span()
 
 
 def test_a_date_is_midnight_of_the_configured_zone(tmp_path):

@@ -105,6 +105,41 @@ def test_a_lake_and_a_source_in_memory_draw_the_same(lake):
     assert frame.strata == memory.scan(WEEK, TWO, 40, "round 1").strata
 
 
+@pytest.mark.parametrize("by", ["score", "predicted"])
+def test_a_challenger_in_a_lake_is_compared_as_in_a_file(lake, tmp_path, by):
+    rows = pa.table(
+        {
+            "mail_id": [f"m{n}" for n in range(200)],
+            "scored_at": pa.array(
+                [datetime(2026, 3, 3, tzinfo=UTC)] * 200, pa.timestamp("us", "UTC")
+            ),
+            "score": [n % 100 / 100 for n in range(200)],
+            "predicted": [("yes", "no", None)[n % 3] for n in range(200)],
+            "v8": [n % 7 / 7 for n in range(200)],
+        }
+    )
+    lake.write_arrow(rows)
+    pq.write_table(rows, tmp_path / "p.parquet")
+    kind = {
+        "score": {"challenger": {"score": "v8", "threshold": 0.4}},
+        "predicted": {
+            "challenger": {"predicted": "predicted"},
+            "positive": "yes",
+            "negative": "no",
+        },
+    }[by]
+    changes = {"columns": {"id": "mail_id", "time": "scored_at", "score": "score"}, **kind}
+
+    frame = lake.source(**changes).scan(WEEK, TWO, 20, "s")
+
+    expected = DuckdbSource(settings_with(path="p.parquet", **changes), tmp_path)
+    assert frame.strata == expected.scan(WEEK, TWO, 20, "s").strata
+    assert (frame.challenged.flagged > 0, frame.challenger_fault) == (True, None)
+    challenger = {**kind["challenger"], by: "v9"}
+    faulty = lake.source(**{**changes, "challenger": challenger}).scan(WEEK, TWO, 20, "s")
+    assert f"has no column 'v9' (challenger.{by})" in faulty.challenger_fault
+
+
 def test_rows_without_a_time_are_counted_with_those_of_the_window(lake):
     untimed = [{**row, "time": None} for row in mails(4, first=50)]
     lake.write([*mails(20), *mails(20, first=100, day=20), *untimed])

@@ -150,6 +150,22 @@ def there(copy):
     return found[0][0]
 
 
+@pytest.mark.parametrize("column", ["score", "predicted"])
+def test_a_challenger_that_cannot_be_read_is_told_by_its_monitor_and_costs_the_others_nothing(
+    path, column
+):
+    challenger = {column: "v8"} | ({"threshold": 0.4} if column == "score" else {})
+    classes = {"positive": "yes", "negative": "no"} if column == "predicted" else {}
+    kinds: list[Any] = [{"challenger": challenger, **classes}, {"score": "finance"}]
+    broken, good = shared(*(source_of(path, **kind) for kind in kinds))
+
+    found = [source.scan(WEEK, TWO, 40, "round 1") for source in (broken, good)]
+
+    assert (broken.copied, good.copied.readers) == (None, {id(good)})
+    assert f"has no column 'v8' (challenger.{column})" in found[0].challenger_fault
+    assert found == [source_of(path, **kind).scan(WEEK, TWO, 40, "round 1") for kind in kinds]
+
+
 def test_the_rows_go_with_their_last_reader(tmp_path):
     path = tmp_path / "p.parquet"
     copy_to(path, MAILS)

@@ -7,8 +7,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import func, literal_column, select, types
+from sqlalchemy import Integer, String, case, func, literal, literal_column, null, select, types
 
+from monitor.sources import frames
 from monitor.sources.spark.dialect import Written, instant_text
 from monitor.sources.sql_query import Query
 from monitor.sources.sql_table import Found
@@ -18,7 +19,7 @@ from monitor.sources.sql_words import written
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy import ColumnElement, Select, Subquery
 
     from monitor.domain.model import Stratum, Window
     from monitor.sources.queried_settings import QueriedSettings
@@ -104,7 +105,55 @@ class SparkQuery(Query):
         parts = ("h", "id", "score", *self.segments)
         return select(rows.c.bucket, *(literal_column(f"item.{name}") for name in parts))
 
+    def count_and_draw(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        seed: str,
+        bounds: Mapping[int, str],
+        version: str | None,
+    ) -> Select[Any]:
+        """Count each bucket and model version, those rows apart whose md5 is below their bound.
+
+        One group by for both: numbers are kept for each group, of which a row below its bound is
+        one of its own, so that Spark puts nothing in order. An id that stands twice is counted.
+        """
+        rows = self._rows(window)
+        hashed = written(self.table.words.md5, literal(f"{seed}|", String()) + rows.c.id)
+        bucket = self._placed(rows, strata, lambda code: literal_column(str(int(code)), Integer()))
+        classed = select(*rows.c, bucket.label("bucket"), hashed.label("h")).subquery()
+        c = classed.c
+        is_drawn = c.h < func.get(_texts(bounds), c.bucket)
+        if version is not None:
+            is_drawn = is_drawn & (c.version == version)
+        own = [
+            case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *self.segments)
+        ]
+        score = null() if self.settings.columns.score is None else func.min(c.score)
+        newest = self._newest(c.t)
+        return select(
+            c.bucket, c.version, func.count(), newest, own[0], own[1], score.label("s"), *own[2:]
+        ).group_by(c.bucket, c.version, *own)
+
+    def without_ids(self) -> SparkQuery:
+        """Build statements that take every row for one with an id, and so need not read them."""
+        return _WithoutIds(self.table, self.settings, self.times, self.shown)
+
     def _text(self, name: str) -> ColumnElement[Any]:
         if isinstance(self.table.types[name], types.TIMESTAMP):
             return instant_text(self.table.column(name))
         return Query._text(self, name)
+
+
+class _WithoutIds(SparkQuery):
+    """Of a number that need not be right, as a bound is only made of it: ids cost most to read."""
+
+    def _reasons(self, rows: Subquery) -> list[tuple[ColumnElement[bool], int]]:
+        reasons = SparkQuery._reasons(self, rows)
+        return [reason for reason in reasons if reason[1] != frames.ID_MISSING]
+
+
+def _texts(bounds: Mapping[int, str]) -> ColumnElement[Any]:
+    """Write the bound of each bucket into the statement: hex digits of ours, by its place."""
+    listed = (bounds.get(place, "") for place in range(max(bounds, default=0) + 1))
+    return literal_column(f"array({', '.join(repr(bound) for bound in listed)})")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from monitor.sources.queried_source import QueriedSource
 from monitor.sources.spark.dialect import SPARK
+from monitor.sources.spark.draw import groups_of
 from monitor.sources.spark.query import SparkQuery
 from monitor.sources.spark.reading import fields, found, opened
 from monitor.sources.spark.refusals import as_ours
@@ -17,7 +18,10 @@ from monitor.sources.sql_reading import Reading
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from monitor.domain.model import Stratum, Window
+    from monitor.sources.frames import Group
     from monitor.sources.spark.settings import SparkSettings
+    from monitor.sources.sql_query import Query
     from monitor.sources.sql_table import Found
     from monitor.sources.sql_times import Times
 
@@ -67,6 +71,19 @@ class SparkSource(QueriedSource):
                 field.name: field.dataType.simpleString() for field in fields(reading.connection)
             }
         )
+
+    def groups_of(
+        self,
+        reading: Reading,
+        query: Query,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        seed: str,
+    ) -> list[Group]:
+        """Count and draw in one read, where that brings all that is wanted."""
+        ours = cast("SparkQuery", query)  # which `query_of` made
+        return groups_of(reading, ours, window, strata, at_most, seed)
 
     def query_of(self, table: Found, times: Times, shown: Sequence[tuple[str, bool]]) -> SparkQuery:
         """Make what builds the statements."""

@@ -10,9 +10,12 @@ import pyarrow as pa
 import pytest
 
 from monitor.domain.model import BadRow, BandEdges
+from monitor.sources import sql_draw
+from monitor.sources.spark import draw as spark_draw
 from monitor.testing.memory import draw_order
 from tests.sources.spark.places import (
     AT,
+    BY_COUNTRY,
     COLUMNS,
     TWO,
     WEEK,
@@ -25,6 +28,7 @@ from tests.sources.spark.places import (
 )
 
 pytestmark = pytest.mark.usefixtures("spark")
+BANDS = BandEdges((0.7,), (0.2,)).strata()
 ALIKE = ["a", "A", "a ", " a", "á", "a\u0301", "ß", "ss", "a\t", "İ", "🔑", 'q"', "b\\", "%"]
 IDS: dict[str, tuple[Any, list[Any]]] = {
     "int64": (pa.int64(), [7, -3, 9223372036854775807]),
@@ -187,6 +191,39 @@ def test_a_missing_column_is_named_with_the_one_that_comes_closest(tmp_path):
 
     assert "has no column 'scores' (columns.score)" in said
     assert "did you mean 'score'?" in said
+
+
+ONE_READ = {
+    "segments": ({"columns": BY_COUNTRY}, True),
+    "versions": ({"columns": {**COLUMNS, "model_version": "version"}}, True),
+    "few rows": ({"where": {"country": "SK"}}, True),
+    "nothing": ({"where": {"country": "XX"}}, True),
+    "an id that stands twice": ({"columns": {**COLUMNS, "id": "twice"}}, False),
+}
+
+
+@pytest.mark.parametrize("changes", ONE_READ)
+def test_one_read_draws_what_counting_before_and_after_does(tmp_path, monkeypatch, changes):
+    rows = rows_with(score=[n % 100 / 100 for n in range(2000)])
+    for n, row in enumerate(rows):
+        row |= {"country": "SK" if n % 90 == 0 else "CZ", "version": f"v{n // 1500}"}
+        row["twice"] = f"i{n // 2}"
+    write(tmp_path, rows, version=pa.string(), twice=pa.string())
+    given, is_one_read = ONE_READ[changes]
+    as_databases = []
+    groups_of = sql_draw.groups_of
+
+    def noted(*arguments):
+        as_databases.append(arguments)
+        return groups_of(*arguments)
+
+    monkeypatch.setattr(sql_draw, "groups_of", noted)
+    frame = source_of(tmp_path, **given).scan(WEEK, BANDS, 7, "s")
+    assert (as_databases == []) == is_one_read
+
+    monkeypatch.setattr(spark_draw, "MOST_AT_ONCE", 0)
+    assert frame == source_of(tmp_path, **given).scan(WEEK, BANDS, 7, "s")
+    assert len(as_databases) == 2 - is_one_read
 
 
 def test_the_first_of_many_by_md5_are_found_wherever_the_bound_was_put(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.sources import sql_draw
+from monitor.sources.spark.query import SparkQuery
 from monitor.sources.spark.session import session_for
 from tests.sources.spark.places import (
     COLUMNS,
@@ -106,13 +106,13 @@ def test_files_that_may_not_be_read_are_refused(spark, tmp_path):
 
 def test_files_that_go_while_they_are_read_are_tried_again(spark, tmp_path, monkeypatch):
     write(tmp_path, rows_with(id=["a"]))
-    drawn_from = sql_draw.drawn_from
+    count_and_draw = SparkQuery.count_and_draw
 
     def after_a_change(*arguments):
         (tmp_path / "scored.parquet").unlink()
-        return drawn_from(*arguments)
+        return count_and_draw(*arguments)
 
-    monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
+    monkeypatch.setattr(SparkQuery, "count_and_draw", after_a_change)
 
     with pytest.raises(SourceUnavailable, match="files of it went while they were read"):
         source_of(tmp_path).scan(WEEK, TWO, 9, "s")
@@ -121,13 +121,13 @@ def test_files_that_go_while_they_are_read_are_tried_again(spark, tmp_path, monk
 def test_files_that_are_added_while_they_are_read_are_not_read(spark, tmp_path, monkeypatch):
     (tmp_path / "days").mkdir()
     write(tmp_path / "days", rows_with(id=["a"]), name="1.parquet")
-    drawn_from = sql_draw.drawn_from
+    count_and_draw = SparkQuery.count_and_draw
 
     def after_a_change(*arguments):
         write(tmp_path / "days", rows_with(id=["b"]), name="2.parquet")
-        return drawn_from(*arguments)
+        return count_and_draw(*arguments)
 
-    monkeypatch.setattr(sql_draw, "drawn_from", after_a_change)
+    monkeypatch.setattr(SparkQuery, "count_and_draw", after_a_change)
 
     frame = source_of(tmp_path, path="days").scan(WEEK, TWO, 9, "s")
 

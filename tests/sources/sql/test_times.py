@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.domain.model import Window
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import BadRow, Window
 from monitor.sources.sql_times import first_local, local_times
 from tests.sources.sql.databases import (
     TWO,
@@ -119,6 +120,45 @@ def test_numbers_without_a_unit_are_refused(place):
     else:
         assert "column 'at' (columns.time) is BIGINT" in said
         assert "source.time_unit" in said
+
+
+ODD = {
+    "real": [float("inf"), float("-inf"), 1e300],
+    "bigint": [2**62, -(2**63), 253_402_300_800],
+    "text": ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+14:00", "infinity"],
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_times_that_no_calendar_has_are_counted_as_unreadable_by_sqlite(sqlite_place, kind):
+    at = datetime(2026, 3, 3, 6, tzinfo=UTC)
+    numbers = {} if kind == "text" else {"time_unit": "seconds"}
+    good = at.isoformat() if kind == "text" else int(at.timestamp())
+    with_times(sqlite_place, kind, *ODD[kind], good)
+    source = source_of(sqlite_place, **numbers)
+
+    frame = source.scan(WEEK, TWO, 5, "s")
+
+    assert (frame.size, frame.bad_rows) == (1, {BadRow.TIME_UNPARSABLE: 3})
+    assert source.span() == (at, at)
+    with_times(sqlite_place, kind, *ODD[kind])
+    assert "no value of column 'at' (columns.time) is a time" in refused(source)
+
+
+def test_bytes_that_are_no_text_are_refused_by_sqlite_and_not_tried_again(sqlite_place):
+    with_times(sqlite_place, "blob", b"\xff\x00")
+
+    assert "cannot be read: Could not decode to UTF-8" in refused(source_of(sqlite_place))
+
+
+def test_a_number_that_is_no_time_of_a_calendar_is_refused_where_all_times_are_asked_for(place):
+    with_times(place, "bigint", 2**62)
+
+    if place.name == "sqlite":  # which reads it as no time at all
+        assert source_of(place, time_unit="microseconds").span() is None
+        return
+    with pytest.raises(SourceRefused, match=r"years 1 to 9999 .*correct .*source\.time_unit"):
+        source_of(place, time_unit="microseconds").span()
 
 
 def test_a_date_is_midnight_of_the_configured_zone(place):
