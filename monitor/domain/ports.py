@@ -130,7 +130,11 @@ class TruthTable(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is, by which one that does not answer is known again."""
+        """Where it is, for people; by it, one that does not answer is known again."""
+
+    @property
+    def whole_place(self) -> str:
+        """Where it is, told from any other place; never shown, as it may hold secrets."""
 
     @property
     def reading(self) -> str:

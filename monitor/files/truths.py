@@ -148,6 +148,11 @@ class FileTruths(TableTruths):
         return f"{self.files.folder}: {self.files}"
 
     @property
+    def whole_place(self) -> str:
+        """The same: a path from the root names no other."""
+        return self.place
+
+    @property
     def reading(self) -> str:
         """What is read: truths that have it in common are the same."""
         asked = self._asked

@@ -258,12 +258,14 @@ class ColumnLabeler:
     @property
     def place(self) -> str:
         """Where the truth is."""
-        return self.truths.place
+        return self.truths.whole_place
 
     def state(self) -> str:
         """Text that differs between states of the table, found cheaply; empty if that cannot be."""
         now = self._clock()
-        state = within(_TO_LOOK, self.place, lambda: self.truths.state(now), self.truths.advice)
+        state = within(
+            _TO_LOOK, self.truths.place, lambda: self.truths.state(now), self.truths.advice
+        )
         return "" if state is None else self._mark({}, state)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
@@ -297,7 +299,7 @@ class ColumnLabeler:
         return Truth(len(known), positive, tuple(examples))
 
     def _within(self, read: Callable[[], T]) -> T:
-        return within(self.truths.timeout, self.place, read, self.truths.advice)
+        return within(self.truths.timeout, self.truths.place, read, self.truths.advice)
 
     def _means_something(self, text: str) -> bool:
         try:

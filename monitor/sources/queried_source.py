@@ -60,6 +60,11 @@ class QueriedSource:
         """Where the rows are, for people."""
         raise NotImplementedError
 
+    @property
+    def whole_place(self) -> str:
+        """The same told from any other place; never shown, as it may hold secrets."""
+        return self.place
+
     def opened(self) -> AbstractContextManager[Reading]:
         """Begin to read; errors of the engine become ours."""
         raise NotImplementedError

@@ -48,10 +48,16 @@ class QueriedTruths:
         return self._source.place
 
     @property
+    def whole_place(self) -> str:
+        """The table, told from those of other servers."""
+        return self._source.whole_place
+
+    @property
     def reading(self) -> str:
         """What is read: truths that have it in common are the same."""
         settings = self._source.settings
-        return repr((self.place, self._asked, settings.where, settings.time_zone))
+        times = (settings.time_zone, settings.time_unit)
+        return repr((self.whole_place, self._asked, settings.where, times))
 
     def state(self, now: datetime) -> str | None:  # noqa: ARG002  Spark goes by it
         """Return what differs once the rows may; None where nothing cheap tells."""

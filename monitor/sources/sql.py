@@ -41,6 +41,11 @@ class SqlSource(QueriedSource):
         """The database without its password, and the table."""
         return str(self.database)
 
+    @property
+    def whole_place(self) -> str:
+        """The same with the options of the address, which may name another server."""
+        return f"{self.place} {self.database.address}"
+
     def opened(self) -> AbstractContextManager[Reading]:
         """Open a transaction that sees one state and writes nothing."""
         return self.database.reading()

@@ -126,6 +126,11 @@ class SqlDatabase:
         return self._engine
 
     @property
+    def address(self) -> str:
+        """The whole address but for the password; its options may hold one too."""
+        return self._url.render_as_string(hide_password=True)
+
+    @property
     def _seconds(self) -> float:
         return self._settings.timeout.total_seconds()
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.config.load import load_config
+from monitor.labeling.column import ColumnSettings
 from monitor.sources.sql_settings import SqlSettings
 
 DATABASE = ("path: predictions.parquet", "kind: sql\n      url: {url}\n      table: scored")
@@ -78,7 +79,8 @@ def test_init_takes_the_truth_from_a_column_of_the_table(stored):
     stored.run("init", "sqlite:///p.sqlite", *words)
 
     labeling = load_config(stored.folder / "config.yaml").monitors[0].labeling
-    assert (labeling.kind, labeling.path, labeling.table) == ("column", None, None)
+    assert isinstance(labeling, ColumnSettings)
+    assert (labeling.value, labeling.path, labeling.table) == ("verdict", None, None)
 
 
 @pytest.mark.parametrize(

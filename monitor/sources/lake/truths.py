@@ -44,9 +44,16 @@ class LakeTruths(TableTruths):
         return self._source.place
 
     @property
+    def whole_place(self) -> str:
+        """The table, told from those of other stores of objects and catalogs."""
+        settings = self._source.settings
+        named = settings.delta or settings.iceberg
+        return repr((self.place, named, sorted({**settings.storage, **settings.catalog}.items())))
+
+    @property
     def reading(self) -> str:
         """What is read: truths that have it in common are the same."""
-        return repr((self.place, self._asked, self._where))
+        return repr((self.whole_place, self._asked, self._where))
 
     def opened(self) -> AbstractContextManager[OpenTable]:
         """Open the newest snapshot."""

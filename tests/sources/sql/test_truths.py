@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from monitor.domain.errors import LabelsRefused, SourceUnavailable
@@ -44,6 +46,36 @@ class TestTruths(TruthContract):
 
         assert found(cz, ["a"]) == ({"a": Answer.POSITIVE}, {})
         assert "contradict" in found(everywhere, ["a", "b"])[1]["a"]
+
+
+def test_labelers_of_one_table_read_it_once_in_a_pass_and_another_server_is_another_table(
+    sqlite_place,
+):
+    make_table(sqlite_place, [])
+    sqlite_place.run(
+        "create table outcomes (item text, outcome int)",
+        "insert into outcomes values ('a', 1), ('b', 0)",
+    )
+    asked = ColumnSettings.model_validate({"table": "outcomes", **ASKED})
+    now = MONDAY
+    first, second = (
+        ColumnLabeler(asked, source=source_of(sqlite_place), clock=lambda: now) for _ in range(2)
+    )
+    first.expect(["a", "b"], 3)
+
+    before = found(first, ["a"])
+    sqlite_place.run("update outcomes set outcome = 1")
+    shared = found(second, ["b"])
+    now = MONDAY + timedelta(minutes=1)
+    later = found(second, ["b"])
+
+    assert (before, shared) == (({"a": Answer.POSITIVE}, {}), ({"b": Answer.NEGATIVE}, {}))
+    assert later == ({"b": Answer.POSITIVE}, {})
+    places = {
+        ColumnLabeler(asked, source=source_of(sqlite_place, url=url)).reading
+        for url in ("postgresql:///d?host=one", "postgresql:///d?host=two")
+    }
+    assert len(places) == 2
 
 
 def test_a_database_that_is_away_keeps_the_round_waiting(sqlite_place):
