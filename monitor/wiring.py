@@ -165,12 +165,13 @@ def _context(
     aliases: MlflowAliases,
     settled: Mapping[str, SettledWindows],
 ) -> MonitorContext:
-    make = partial(_made_labeler, config, monitor.name, clock, database)
+    source = _source(config, monitor)
+    make = partial(_made_labeler, config, monitor.name, clock, database, source)
     labeler = _labeler(monitor.labeling, make)
     return MonitorContext(
         settings=config.settings_of(monitor),
         database=database,
-        source=_source(config, monitor),
+        source=source,
         labeler=labeler,
         clock=clock,
         reference=_reference(config, monitor),
@@ -230,12 +231,18 @@ def _labeler(labeling: Labeling, make: MakeLabeler) -> Labeler:
 
 
 def _made_labeler(
-    config: Config, name: str, clock: Clock, database: Database, labeling: Labeling
+    config: Config,
+    name: str,
+    clock: Clock,
+    database: Database,
+    source: Source,
+    labeling: Labeling,
 ) -> Labeler:
     adapter = LABELERS.adapter(labeling.own()["kind"])
     experiment = f"{config.mlflow.experiment_prefix}/{name}/labels"
     more: list[object] = [database] if adapter.wants_store else []
     more += [MlflowPlace(config.mlflow.tracking_uri, experiment)] if adapter.wants_mlflow else []
+    more += [source] if adapter.wants_source else []
     labeler: Labeler = LABELERS.make(labeling, config.folder, clock, *more)
     return labeler
 
@@ -293,7 +300,7 @@ def check_labels(context: MonitorContext) -> str:
     labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):
         labeler.columns()
-        return f"column {labeler.settings.value} of {labeler.files}"
+        return f"column {labeler.settings.value} of {labeler.truths}"
     if isinstance(labeler, PageLabeler):
         labeler.guideline()
         labeler.gold()

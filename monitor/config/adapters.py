@@ -260,7 +260,10 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
         ),
         "column": LabelerAdapter(
             ColumnSettings,
-            lambda settings, folder, clock: ColumnLabeler(settings, folder, clock=clock),
+            lambda settings, folder, clock, source: ColumnLabeler(
+                settings, folder, clock=clock, source=source
+            ),
+            wants_source=True,
         ),
         "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True),
         "mlflow": LabelerAdapter(

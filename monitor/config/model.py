@@ -53,6 +53,7 @@ from monitor.hooks.apprise import AppriseSettings
 from monitor.hooks.command import CommandSettings
 from monitor.hooks.log import LogSettings
 from monitor.hooks.webhook import WebhookSettings
+from monitor.labeling.column import NO_TRUTHS, ColumnSettings
 from monitor.tracking.mlflow import MlflowSettings
 
 if TYPE_CHECKING:
@@ -188,6 +189,13 @@ class MonitorConfig(Settings):
         why = why_no_stop(self) if self.sample.stop is not None else None
         if why is not None:
             raise SettingRefused(setting="sample.stop", why=why)
+        return self
+
+    @model_validator(mode="after")
+    def _the_truth_is_somewhere(self) -> MonitorConfig:
+        labeling = self.labeling
+        if isinstance(labeling, ColumnSettings) and not (labeling.paths or self.source.has_truths):
+            raise SettingRefused(setting="labeling.path", why=NO_TRUTHS)
         return self
 
     @model_validator(mode="after")

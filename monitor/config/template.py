@@ -106,12 +106,6 @@ def write_config(
         the flags to give.
     """
     found = _complete(dict(columns), chosen or Chosen())
-    if _is_address(predictions) and found.label is not None:
-        message = (
-            "--label is for files: labels by column are read from Parquet, CSV or DuckDB files; "
-            "leave it out and see docs/labeling.md"
-        )
-        raise InputRefused(message)
     types = dict(columns)
     lines = [
         "# Written by `pr-monitor init` from the names and types of the columns: please read it.",
@@ -324,8 +318,9 @@ def _labeling(predictions: str, chosen: Chosen) -> list[str]:
     return [
         "    labeling:",
         "      kind: column                       # labels come with time, nobody is asked",
-        f"      path: {_text(predictions)}",
-        *_table(chosen),
+        # Of a database the table is that of the source, unless another one is named.
+        *([] if _is_address(predictions) else [f"      path: {_text(predictions)}"]),
+        *([] if _is_address(predictions) else _table(chosen)),
         f"      id: {_text(chosen.id or '')}",
         f"      value: {_text(chosen.label)}",
         "      matures: 60d                       # a guess: when is the truth known for all?",

@@ -66,6 +66,11 @@ class SourceSettings(Settings):
         return None
 
     @property
+    def has_truths(self) -> bool:
+        """Whether labels by column can be read where the predictions are (`HasTruths`)."""
+        return False
+
+    @property
     def item_format(self) -> ItemFormat:
         """How a reference, or another classifier's decisions, are read with this source."""
         return ItemFormat()
@@ -90,11 +95,12 @@ class MlflowPlace(NamedTuple):
 class LabelerAdapter:
     """A kind of labeler: its settings, and how one is made of them, the folder and the clock.
 
-    One that ``wants_store`` is made of the store as well, and one that ``wants_mlflow`` of a
-    `MlflowPlace` after that.
+    One that ``wants_store`` is made of the store as well, one that ``wants_mlflow`` of a
+    `MlflowPlace` after that, and one that ``wants_source`` of the monitor's source at last.
     """
 
     settings: type[Labeling]
     make: Callable[..., Labeler]
     wants_store: bool = False
     wants_mlflow: bool = False
+    wants_source: bool = False

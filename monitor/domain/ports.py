@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Window,
     )
     from monitor.domain.shown import Shown
+    from monitor.domain.truth import TruthColumns, Truths
 
 Clock = Callable[[], datetime]
 """Gives the present time, aware, in UTC."""
@@ -115,6 +116,58 @@ def as_counted(source: Source, snapshot: str | None) -> Source:
     if snapshot is None or not isinstance(source, Snapshots):
         return source
     return source.at(snapshot)
+
+
+class TruthTable(Protocol):
+    """Where the truth about items stands, in columns of a table; as a text, its name for people.
+
+    ``timeout`` is how long one reading may take, for whoever waits for it, and ``advice`` what
+    somebody can do where it takes longer.
+    """
+
+    timeout: timedelta
+    advice: str
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people; by it, one that does not answer is known again."""
+
+    @property
+    def whole_place(self) -> str:
+        """Where it is, told from any other place; never shown, as it may hold secrets."""
+
+    @property
+    def reading(self) -> str:
+        """What is read: truths that have it in common are the same."""
+
+    def state(self, now: datetime) -> str | None:
+        """Return what differs once the rows may, found cheaply; None where nothing cheap tells."""
+
+    def columns(self) -> Mapping[str, str]:
+        """Return every column with its type.
+
+        Raises
+        ------
+        InputRefused
+            If there is no such table, or a column that is asked for is missing or cannot serve.
+        """
+
+    def values(self) -> Mapping[str, int]:
+        """Count the rows of each value, the most frequent first."""
+
+    def examples(self, at_most: int) -> Sequence[str]:
+        """Return the first ids."""
+
+    def of(self, ids: Collection[str]) -> Truths:
+        """Read what is known of some items: values as trimmed text, without empty ones."""
+
+
+@runtime_checkable
+class HasTruths(Protocol):
+    """A source beside whose predictions the truth may stand, to be read as they are."""
+
+    def truths(self, asked: TruthColumns) -> TruthTable:
+        """Return the truth that some columns have."""
 
 
 class Aliases(Protocol):

@@ -1,4 +1,4 @@
-"""Labels that arrive by themselves: the truth as a column of a file, known some time later."""
+"""Labels that arrive by themselves: the truth as a column of a table, known some time later."""
 
 from __future__ import annotations
 
@@ -8,43 +8,41 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
+from monitor.domain.ports import HasTruths
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
-from monitor.domain.time_limit import LIMIT, within
+from monitor.domain.time_limit import within
+from monitor.domain.truth import TruthColumns
 from monitor.domain.values import listed
-from monitor.files.relations import (
-    TEXTS,
-    TIMES,
-    DataFiles,
-    all_texts,
-    check_table,
-    kind_of,
-    opened,
-    quoted,
-)
-from monitor.files.stamps import stamps_of
-from monitor.labeling.shared_truths import FoundTruth, shared_by
+from monitor.files.relations import all_texts, check_table, kind_of
+from monitor.files.truths import FileTruths
+from monitor.labeling.shared_truths import shared_by
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from monitor.domain.model import Task
-    from monitor.domain.ports import Clock
-    from monitor.files.relations import OpenTable
+    from monitor.domain.ports import Clock, Source, TruthTable
+    from monitor.domain.time_limit import T
+    from monitor.domain.truth import FoundTruth
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
 
 _TO_LOOK = timedelta(seconds=30)
-"""To see whether files changed; without an answer they are read, for which there is a limit."""
+"""To see whether rows changed; without an answer they are read, for which there is a limit."""
 
+NO_TRUTHS = (
+    "this setting is missing: this kind of source reads no labels, so name the files that hold "
+    "them (with kind sql, lake or spark the path may be left out, and table be named)"
+)
 _YES: Values = (1, True)
 _NO: Values = (0, False)
 _EXAMPLES = 3  # ids that show how they are written
@@ -52,6 +50,10 @@ _EXAMPLES = 3  # ids that show how they are written
 
 class ColumnSettings(Labeling):
     """Where the truth is, and what it means that there is none.
+
+    It is in the files of ``path``. Without one it is where ``source`` reads, by the same access:
+    ``table`` names it as a source of that kind names its own table, and without that it is the
+    table of the predictions.
 
     A row for an item answers it: 1 where ``value`` is one of ``positive``, else 0. Where
     ``positive`` is 1, true or both only 0/false means 0, and other values are refused; with an
@@ -66,8 +68,8 @@ class ColumnSettings(Labeling):
     """
 
     kind: Literal["column"] = "column"
-    path: str | tuple[str, ...]
-    table: str | None = None
+    path: str | tuple[str, ...] | None = None
+    table: Annotated[str, Field(min_length=1)] | None = None
     id: str
     value: str
     positive: Values = _YES
@@ -85,7 +87,8 @@ class ColumnSettings(Labeling):
 
     @model_validator(mode="after")
     def _possible(self) -> ColumnSettings:
-        check_table(kind_of(self.paths), self.table)
+        if self.path is not None:
+            check_table(kind_of(self.paths), self.table)
         if self.deadline < self.matures:
             message = (
                 f"{self.deadline} is before labels mature ({self.matures}); the answers "
@@ -108,8 +111,13 @@ class ColumnSettings(Labeling):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths, also where one was given."""
-        return (self.path,) if isinstance(self.path, str) else self.path
+        """All paths, also where one was given; none where the source reads."""
+        return (self.path,) if isinstance(self.path, str) else self.path or ()
+
+    @property
+    def columns(self) -> TruthColumns:
+        """Which columns have the truth."""
+        return TruthColumns(self.table, self.id, self.value, self.time)
 
     @property
     def negatives(self) -> frozenset[str] | None:
@@ -136,7 +144,7 @@ def _now() -> datetime:
 class ColumnLabeler:
     """A `Labeler` that reads the truth for the items asked for, in one scan.
 
-    Labelers of the same columns of the same files share it where they are told ahead (`expect`).
+    Labelers of the same columns of the same table share it where they are told ahead (`expect`).
 
     Each reading returns all that is true now: an item without an answer is withdrawn, which the
     store ignores unless there was one before.
@@ -149,18 +157,28 @@ class ColumnLabeler:
         Where relative paths start: the folder of the config file.
     clock
         Decides whether an item has matured.
+    source
+        Where the truth is read if the settings name no files.
+
+    Raises
+    ------
+    SettingRefused
+        If they name none, and the source has no truth either.
     """
 
     name = "column"
     asks_people = False
 
     def __init__(
-        self, settings: ColumnSettings, base_folder: Path | str = ".", *, clock: Clock = _now
+        self,
+        settings: ColumnSettings,
+        base_folder: Path | str = ".",
+        *,
+        clock: Clock = _now,
+        source: Source | None = None,
     ) -> None:
         self.settings = settings
-        self.files = DataFiles(
-            settings.paths, Path(base_folder), settings.table, refused=LabelsRefused
-        )
+        self.truths = _truths_of(settings, Path(base_folder), source)
         self._clock = clock
         self._positives = frozenset(all_texts(settings.positive))
         self._shared = shared_by(self.reading)
@@ -169,7 +187,7 @@ class ColumnLabeler:
         """Do nothing: nobody is asked."""
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Return the answer of every task, unless neither files nor maturity changed.
+        """Return the answer of every task, unless neither rows nor maturity changed.
 
         Raises
         ------
@@ -179,27 +197,32 @@ class ColumnLabeler:
         if not tasks:
             return Collected(cursor=cursor, anew=False)
         try:
-            return within(LIMIT, self.place, lambda: self._collect(tasks, cursor))
+            return self._within(lambda: self._collect(tasks, cursor))
         finally:
             self._shared.asked()
 
     @property
     def reading(self) -> str:
         """What is read: labelers that have it in common find the same."""
-        settings = self.settings
-        read = [self.place, self.files.table, settings.id, settings.value, settings.time]
-        return json.dumps(read)
+        return self.truths.reading
 
     def expect(self, items: Collection[str], askers: int) -> None:
         """Read these items too when one of so many labelers of this reading asks next."""
         self._shared.expect(items, askers)
 
     def _collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        now = self._state(tasks)
-        if now == cursor:
+        clock = self._clock()
+        state = self.truths.state(clock)
+        now = self._mark(tasks, state)
+        if state is not None and now == cursor:
             return Collected(cursor=cursor, anew=False)
         items = {task.item_id for task in tasks.values()}
-        truths = self._shared.of(items, stamps_of(self.files.found()), self._truths)
+        shared = f"{clock:%Y-%m-%d %H:%M}" if state is None else state
+        truths = self._shared.of(items, shared, self.truths.of)
+        if state is None:  # then only what was found tells whether anything changed
+            now = self._mark(tasks, sorted(truths.items()))
+            if now == cursor:
+                return Collected(cursor=cursor, anew=False)
         answers, refused = self._answers(tasks, truths)
         # No answer at all: then the column or its values may be named wrongly, not a row be wrong.
         if refused and not any(answers.values()):
@@ -217,7 +240,7 @@ class ColumnLabeler:
             try:
                 answers[key] = self._answer(task, truths.get(task.item_id, []))
             except ValueError as problem:
-                refused.append(Refusal(f"{self.files}, id {task.item_id}", str(problem)))
+                refused.append(Refusal(f"{self.truths}, id {task.item_id}", str(problem)))
         return answers, refused
 
     def _event(self, key: str, answer: Answer | None) -> LabelEvent:
@@ -234,12 +257,16 @@ class ColumnLabeler:
 
     @property
     def place(self) -> str:
-        """The files with the truth."""
-        return f"{self.files.folder}: {self.files}"
+        """Where the truth is."""
+        return self.truths.whole_place
 
     def state(self) -> str:
-        """Text that differs between states of the files, found without reading them."""
-        return within(_TO_LOOK, self.place, lambda: self._state({}))
+        """Text that differs between states of the table, found cheaply; empty if that cannot be."""
+        now = self._clock()
+        state = within(
+            _TO_LOOK, self.truths.place, lambda: self.truths.state(now), self.truths.advice
+        )
+        return "" if state is None else self._mark({}, state)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Find nothing: nothing was shown."""
@@ -247,45 +274,32 @@ class ColumnLabeler:
 
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that the config names is missing."""
-        return within(LIMIT, self.place, self._columns)
-
-    def _columns(self) -> Mapping[str, str]:
-        with opened(self.files) as table:
-            self._need(table)
-            return dict(table.types)
+        return self._within(self.truths.columns)
 
     def unknown_values(self) -> tuple[dict[str, int], int]:
         """Count the rows of each value that means nothing, and all rows that have a value."""
-        with opened(self.files) as table:
-            self._need(table)
-            value = _value_text(self.settings.value)
-            rows = table.rows(
-                f"select {value}, count(*) from {table.relation} "  # noqa: S608
-                f"where {value} is not null group by 1 order by 2 desc, 1"
-            )
-        unknown = {text: int(count) for text, count in rows if not self._means_something(text)}
-        return unknown, sum(int(count) for _, count in rows)
+        rows = self._within(self.truths.values)
+        unknown = {text: count for text, count in rows.items() if not self._means_something(text)}
+        return unknown, sum(rows.values())
 
     def unknown_sentence(self, values: Mapping[str, int]) -> str:
         """Name the values that mean nothing, and where to list them."""
         return (
-            f"{self.files}: column {self.settings.value!r} (labeling.value) holds "
+            f"{self.truths}: column {self.settings.value!r} (labeling.value) holds "
             f"{listed(values)}, which the config does not name; list each value under "
             "labeling.positive or labeling.negative"
         )
 
     def truth_of(self, ids: Sequence[str]) -> Truth:
         """Summarise what is known of some items, with examples of ids."""
-        known = self._truths(ids)
+        known = self._within(lambda: self.truths.of(ids))
         values = [truth.value for truths in known.values() for truth in truths[:1]]
-        with opened(self.files) as table:
-            item_id = table.id_text(self.settings.id, "labeling.id")
-            rows = table.rows(
-                f"select distinct {item_id} from {table.relation} "  # noqa: S608
-                f"where {item_id} is not null order by 1 limit {_EXAMPLES}"
-            )
+        examples = self._within(lambda: self.truths.examples(_EXAMPLES))
         positive = sum(value in self._positives for value in values)
-        return Truth(len(known), positive, tuple(row[0] for row in rows))
+        return Truth(len(known), positive, tuple(examples))
+
+    def _within(self, read: Callable[[], T]) -> T:
+        return within(self.truths.timeout, self.truths.place, read, self.truths.advice)
 
     def _means_something(self, text: str) -> bool:
         try:
@@ -293,36 +307,6 @@ class ColumnLabeler:
         except ValueError:
             return False
         return True
-
-    def _need(self, table: OpenTable) -> None:
-        table.need(self.settings.value, "labeling.value")
-        table.id_text(self.settings.id, "labeling.id")
-        time = self.settings.time
-        if time is not None:
-            kind = table.need(time, "labeling.time")
-            if not (TEXTS.fullmatch(kind) or TIMES.fullmatch(kind)):
-                raise table.refuse_type(time, "labeling.time", "times")
-
-    def _truths(self, ids: Iterable[str]) -> dict[str, list[FoundTruth]]:
-        settings, wanted = self.settings, sorted(ids)
-        with opened(self.files) as table:
-            self._need(table)
-            item_id = table.id_text(settings.id, "labeling.id")
-            value = _value_text(settings.value)
-            known = "null" if settings.time is None else quoted(settings.time)
-            known = f"epoch_us(try_cast({known} as timestamptz))"
-            rows = table.rows(
-                f"select id, value, max(known) from (select {item_id} as id, "  # noqa: S608
-                f"{value} as value, {known} as known from {table.relation} "
-                f"where {table.may_be(settings.id, wanted)}) "
-                "where value is not null and id in (select unnest($ids::varchar[])) "
-                "group by id, value order by id, value",
-                {"ids": wanted},
-            )
-        truths: dict[str, list[FoundTruth]] = {}
-        for item, text, at in rows:
-            truths.setdefault(item, []).append(FoundTruth(text, at or 0))
-        return truths
 
     def _answer(self, task: Task, truths: Sequence[FoundTruth]) -> Answer | None:
         """Return what the rows of one item mean; a ValueError has the reason if nothing."""
@@ -363,16 +347,19 @@ class ColumnLabeler:
             return False
         return self._clock() >= task.predicted_before + self.settings.matures
 
-    def _state(self, tasks: Mapping[str, Task]) -> str:
-        """Text that differs between states of the files, tasks and maturity; no row is read.
+    def _mark(self, tasks: Mapping[str, Task], state: object) -> str:
+        """Text that differs between states of the table, tasks and maturity.
 
         The settings count too: one that is corrected gives the same rows another meaning.
         """
-        files = stamps_of(self.files.found())
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
         settings = self.settings.model_dump_json()
-        return hashlib.sha256(json.dumps([files, matured, settings]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([state, matured, settings]).encode()).hexdigest()
 
 
-def _value_text(column: str) -> str:
-    return f"nullif(trim(cast({quoted(column)} as varchar)), '')"
+def _truths_of(settings: ColumnSettings, folder: Path, source: object) -> TruthTable:
+    if settings.path is not None:
+        return FileTruths(settings.paths, folder, settings.columns)
+    if not isinstance(source, HasTruths):
+        raise SettingRefused(setting="path", why=NO_TRUTHS)
+    return source.truths(settings.columns)

@@ -1,8 +1,8 @@
-"""One reading of a file with the truth for all monitors that ask about it in one pass.
+"""One reading of a table with the truth for all monitors that ask about it in one pass.
 
 Whoever runs a pass says ahead which items will be asked about. The first labeler to ask reads the
-file for all of them, and the others take theirs from what it found, as long as the file is the
-same. What was found is dropped once all have asked.
+table for all of them, and the others take theirs from what it found, as long as it is in the same
+state. What was found is dropped once all have asked.
 """
 
 from __future__ import annotations
@@ -15,35 +15,26 @@ from weakref import WeakValueDictionary
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from monitor.domain.truth import Truths
+
 _PATIENCE = 60.0
 """Seconds to wait for another's reading; one that hangs keeps nobody from reading alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTruth:
-    """A value found for an item, and when it became known (microseconds; 0: unknown)."""
-
-    value: str
-    known: int
-
-
-Truths = dict[str, list[FoundTruth]]
-
-
-@dataclass(frozen=True, slots=True)
 class _Kept:
-    """Items that will be asked about, and what one state of the files says of them."""
+    """Items that will be asked about, and what one state of the table says of them."""
 
     items: frozenset[str] = frozenset()
-    files: object = None
+    state: object = None
     found: Truths = field(default_factory=dict)
 
 
 @dataclass(slots=True, weakref_slot=True)
 class SharedTruths:
-    """What the labelers of one file and its columns share.
+    """What the labelers of one table and its columns share.
 
-    It never answers of an item that was not read, nor of files that have changed since.
+    It never answers of an item that was not read, nor of a table that has changed since.
     """
 
     _kept: _Kept = field(default_factory=_Kept)
@@ -64,26 +55,26 @@ class SharedTruths:
                 self._kept = _Kept()
 
     def of(
-        self, items: Collection[str], files: object, read: Callable[[Collection[str]], Truths]
+        self, items: Collection[str], state: object, read: Callable[[Collection[str]], Truths]
     ) -> Truths:
-        """Give the truths of some items as they stand in this state of the files."""
+        """Give the truths of some items as they stand in this state of the table."""
         mine = self._kept.items.issuperset(items) and self._reading.acquire(timeout=_PATIENCE)
         if not mine:
             return read(items)
         try:
-            kept = self._read_once(items, files, read)
+            kept = self._read_once(items, state, read)
         finally:
             self._reading.release()
         return {item: kept.found[item] for item in items if item in kept.found}
 
     def _read_once(
-        self, items: Collection[str], files: object, read: Callable[[Collection[str]], Truths]
+        self, items: Collection[str], state: object, read: Callable[[Collection[str]], Truths]
     ) -> _Kept:
         kept = self._kept
-        if kept.files == files and kept.items.issuperset(items):
+        if kept.state == state and kept.items.issuperset(items):
             return kept
         wanted = kept.items.union(items)
-        now = _Kept(wanted, files, read(wanted))
+        now = _Kept(wanted, state, read(wanted))
         with self._counting:
             if self._kept is kept:
                 self._kept = now

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
-
-from sqlalchemy import types
 
 from monitor.domain.time_limit import T, within
 from monitor.sources import frames
+from monitor.sources.queried_truths import QueriedTruths
 from monitor.sources.refusals import check_groups, known_instant, naive_time
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query
 from monitor.sources.sql_times import local_times
+from monitor.sources.stored_ids import as_stored
+from monitor.sources.table_settings import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
-    from sqlalchemy.types import TypeEngine
-
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.domain.shown import Shown
+    from monitor.domain.truth import TruthColumns
     from monitor.sources.queried_settings import QueriedSettings
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_table import Found
     from monitor.sources.sql_times import Times
 
 _MOST_UNKNOWN = 20  # values
-_MOST_IDS = 1_000  # of one statement
-_MOST_INTEGERS = 2**63  # from which on a database takes none
 
 
 class QueriedSource:
@@ -50,14 +46,23 @@ class QueriedSource:
     advice: str
     """What somebody can do where a reading does not end."""
 
+    most_ids = 1_000
+    """Of one statement."""
+
     def __init__(self, settings: QueriedSettings, base_folder: Path | str = ".") -> None:
         self.settings = settings
+        self.base_folder = base_folder
         self._shown = ShownRows(settings.columns.show, Path(base_folder))
 
     @property
     def place(self) -> str:
         """Where the rows are, for people."""
         raise NotImplementedError
+
+    @property
+    def whole_place(self) -> str:
+        """The same told from any other place; never shown, as it may hold secrets."""
+        return self.place
 
     def opened(self) -> AbstractContextManager[Reading]:
         """Begin to read; errors of the engine become ours."""
@@ -134,6 +139,14 @@ class QueriedSource:
             lambda _, query: {name: str(kind) for name, kind in query.table.types.items()}
         )
 
+    def truths(self, asked: TruthColumns) -> QueriedTruths:
+        """Return the truth that some columns have, read as the predictions are."""
+        return QueriedTruths(self.truth_source(asked), asked)
+
+    def truth_source(self, asked: TruthColumns) -> QueriedSource:
+        """Return the source of the table with the truth."""
+        raise NotImplementedError
+
     def _read(self, read: Callable[[Reading, Query], T]) -> T:
         def opened() -> T:
             with self.opened() as reading:
@@ -164,8 +177,8 @@ class QueriedSource:
     ) -> dict[str, Shown]:
         kind = query.table.types[self.settings.columns.id]
         rows: list[tuple[Any, ...]] = []
-        for start in range(0, len(ids), _MOST_IDS):
-            wanted = set(ids[start : start + _MOST_IDS])
+        for start in range(0, len(ids), self.most_ids):
+            wanted = set(ids[start : start + self.most_ids])
             stored = list(as_stored(wanted, kind if query.table.words.has_types else None))
             if stored:
                 found = reading.connection.execute(query.show(stored, window))
@@ -177,35 +190,19 @@ class QueriedSource:
         return {key: self._shown.of(values) for key, values in first.items()}
 
 
-def as_stored(ids: set[str], kind: TypeEngine[Any] | None) -> Iterator[object]:
-    """Give ids as a column of a type holds them, without those that it cannot hold."""
-    for each in sorted(ids):
-        if isinstance(kind, types.Integer):
-            yield from (number for number in _as_number(each) if abs(number) < _MOST_INTEGERS)
-        elif isinstance(kind, types.Numeric):
-            yield from map(Decimal, _as_number(each))
-        elif isinstance(kind, types.Uuid):
-            yield from _as_uuid(each)
-        else:
-            yield each
+def truth_settings(
+    settings: QueriedSettings, asked: TruthColumns, **place: object
+) -> dict[str, Any]:
+    """Return what is set otherwise for reading a truth, whose table is at this place if it has one.
 
-
-def _as_number(text: str) -> Iterator[int]:
-    try:
-        number = int(text)
-    except ValueError:
-        return
-    if str(number) == text:
-        yield number
-
-
-def _as_uuid(text: str) -> Iterator[UUID]:
-    try:
-        known = UUID(text)
-    except ValueError:
-        return
-    if str(known) == text:
-        yield known
+    Times without a zone are in UTC where the config names none, as in files: only their order
+    counts.
+    """
+    changes: dict[str, Any] = {
+        "columns": Columns(id=asked.id, time=asked.time or asked.id),
+        "time_zone": settings.time_zone or "UTC",
+    }
+    return changes if asked.table is None else {**changes, **place, "where": {}}
 
 
 def _timed_rows(reading: Reading, query: Query, groups: Sequence[frames.Group]) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.sources.queried_source import QueriedSource
-from monitor.sources.sql_reading import SLOW, SqlDatabase
+from monitor.sources.queried_source import QueriedSource, truth_settings
+from monitor.sources.sql_reading import SqlDatabase, slow
 from monitor.sources.sql_table import find_table
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from monitor.domain.truth import TruthColumns
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_settings import SqlSettings
     from monitor.sources.sql_table import Found
@@ -28,17 +29,22 @@ class SqlSource(QueriedSource):
         Where relative paths start: the folder of the config file.
     """
 
-    advice = SLOW
+    advice = slow("time")
 
     def __init__(self, settings: SqlSettings, base_folder: Path | str = ".") -> None:
         super().__init__(settings, base_folder)
+        self._sql = settings
         self.database = SqlDatabase(settings, Path(base_folder))
-        self._table = settings.table
 
     @property
     def place(self) -> str:
         """The database without its password, and the table."""
         return str(self.database)
+
+    @property
+    def whole_place(self) -> str:
+        """The same with the options of the address, which may name another server."""
+        return f"{self.place} {self.database.address}"
 
     def opened(self) -> AbstractContextManager[Reading]:
         """Open a transaction that sees one state and writes nothing."""
@@ -46,4 +52,17 @@ class SqlSource(QueriedSource):
 
     def found(self, reading: Reading) -> Found:
         """Find the table or view by reflection."""
-        return find_table(reading, self.place, self._table)
+        return find_table(reading, self.place, self._sql.table)
+
+    def truth_source(self, asked: TruthColumns) -> SqlSource:
+        """Return the source of the table with the truth, in this database."""
+        changes = truth_settings(self._sql, asked, table=asked.table)
+        source = SqlSource(self._sql.model_copy(update=changes), self.base_folder)
+        source.advice = slow("id")
+        source.database = SqlDatabase(
+            source._sql,
+            Path(self.base_folder),
+            setting="table" if asked.table is None else "labeling.table",
+            advice=source.advice,
+        )
+        return source

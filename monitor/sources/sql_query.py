@@ -159,6 +159,27 @@ class Query:
         shown = [self._seen(name, is_picture=is_picture) for name, is_picture in self.shown]
         return self._from(self._id, *shown).where(self._in(window), self._may_be(ids))
 
+    def truths(self, value: str, ids: Collection[Any], *, timed: bool) -> Select[Any]:
+        """Find the values of the rows that may have one of these ids, with the newest time."""
+        parts = {"id": self._id, "value": self._trimmed(value), **({"t": self._t} if timed else {})}
+        labeled = (part.label(name) for name, part in parts.items())
+        rows = self._from(*labeled).where(self._may_be(ids)).subquery()
+        newest = self._newest(rows.c.t) if timed else null()
+        found = select(rows.c.id, rows.c.value, newest).where(rows.c.value.is_not(None))
+        return found.group_by(rows.c.id, rows.c.value)
+
+    def values(self, name: str) -> Select[Any]:
+        """Count the rows of each value of a column."""
+        rows = self._from(self._trimmed(name).label("value")).subquery()
+        found = select(rows.c.value, func.count()).where(rows.c.value.is_not(None))
+        return found.group_by(rows.c.value)
+
+    def ids(self, at_most: int) -> Select[Any]:
+        """List the first ids."""
+        rows = self._from(self._id.label("id")).subquery()
+        some = select(rows.c.id).where(func.coalesce(rows.c.id, "") != "").distinct()
+        return some.order_by(rows.c.id).limit(at_most)
+
     def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
         column = self.table.column(self.settings.columns.id)
         if self.table.words.has_one_charset:
@@ -211,8 +232,7 @@ class Query:
         if not self.table.words.has_types:
             parts["score_text"] = null() if score is None else self._text(score)
         for name, column in zip(self.segments, columns.segments, strict=True):
-            value = func.nullif(func.trim(self._text(column)), "")
-            start = written(self.table.words.start, value)
+            start = written(self.table.words.start, self._trimmed(column))
             parts[name] = func.coalesce(start, literal(NO_VALUE, String()))
         labeled = (part.label(name) for name, part in parts.items())
         return self._from(*labeled).where(self._in(window)).subquery()
@@ -239,7 +259,10 @@ class Query:
         return written(template or words.text, self.table.column(name))
 
     def _class_text(self, name: str) -> ColumnElement[Any]:
-        return func.nullif(func.nullif(func.trim(self._text(name)), ""), "nan")
+        return func.nullif(self._trimmed(name), "nan")
+
+    def _trimmed(self, name: str) -> ColumnElement[Any]:
+        return func.nullif(func.trim(self._text(name)), "")
 
     def _number(self, name: str) -> ColumnElement[Any]:
         return written(self.table.words.double, self.table.column(name), Double())

@@ -69,10 +69,23 @@ class SqlDatabase:
         What the config says.
     folder
         Where the path of a SQLite file starts.
+    setting
+        What the config names the table by.
+    advice
+        What somebody can do where the database takes too long.
     """
 
-    def __init__(self, settings: SqlSettings, folder: Path) -> None:
+    def __init__(
+        self,
+        settings: SqlSettings,
+        folder: Path,
+        *,
+        setting: str = "table",
+        advice: str | None = None,
+    ) -> None:
         self._settings = settings
+        self._setting = setting
+        self._advice = advice or slow("time")
         self._folder = folder
         self._url = _parsed(settings.url)
         self._engine: Engine | None = None
@@ -80,7 +93,7 @@ class SqlDatabase:
         self.shown = self._shown()
 
     def __str__(self) -> str:
-        return f"{self.shown} (table {self._settings.table})"
+        return f"{self.shown} ({self._setting} {self._settings.table})"
 
     @contextmanager
     def reading(self) -> Iterator[Reading]:
@@ -111,6 +124,11 @@ class SqlDatabase:
         if self._engine is None:
             self._engine = self._made()
         return self._engine
+
+    @property
+    def address(self) -> str:
+        """The whole address but for the password; its options may hold one too."""
+        return self._url.render_as_string(hide_password=True)
 
     @property
     def _seconds(self) -> float:
@@ -188,7 +206,7 @@ class SqlDatabase:
             )
         if code in _TOO_SLOW or said == "interrupted":
             return SourceUnavailable(
-                f"{self} did not answer within {self._seconds:g} s: {said}. {SLOW}"
+                f"{self} did not answer within {self._seconds:g} s: {said}. {self._advice}"
             )
         if code in _GONE or code in _CLOSED:
             return SourceRefused(f"{self} cannot be read: {said}; check source.url and its table")
@@ -208,11 +226,12 @@ class SqlDatabase:
         return masked(line, [str(one) for one in (self._url.password, *query) if one])
 
 
-SLOW = (
-    "It is tried again; an index on the time column helps, and source.timeout may be raised if a "
-    "reading needs longer"
-)
-"""What somebody can do where a database takes too long."""
+def slow(column: str) -> str:
+    """Say what somebody can do where a database takes too long to find rows by a column."""
+    return (
+        f"It is tried again; an index on the {column} column helps, and source.timeout may be "
+        "raised if a reading needs longer"
+    )
 
 
 def _parsed(address: str) -> URL:

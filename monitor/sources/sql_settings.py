@@ -44,3 +44,8 @@ class SqlSettings(QueriedSettings):
     kind: Literal["sql"] = "sql"
     url: Annotated[str, AfterValidator(_address), Field(repr=False)]  # may hold a password
     table: Annotated[str, Field(min_length=1)]
+
+    @property
+    def has_truths(self) -> bool:
+        """Whether labels by column can be read where the predictions are."""
+        return True

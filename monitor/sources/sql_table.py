@@ -10,7 +10,7 @@ from sqlalchemy import column, inspect, types
 from sqlalchemy import table as table_of
 from sqlalchemy.exc import NoSuchTableError
 
-from monitor.domain.errors import SourceRefused
+from monitor.domain.errors import InputRefused, SourceRefused
 from monitor.files.relations import there_are
 from monitor.sources.sql_times import (
     Times,
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 _MOST_TABLES = 20  # that an error names
 _ANY_TYPE = ("predicted", "model_version")
-_CASTED = "make a view that casts it, and name that in source.table"
+_CASTED = "make a view that casts it, and name that as the table"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """A table or view: what is selected from, and the type of each column, by reflection.
 
-    ``place`` names it in errors.
+    ``place`` names it in errors, which are of the type ``refused``.
     """
 
     place: str
@@ -49,6 +49,7 @@ class Found:
     nullable: frozenset[str]
     words: Words
     sees_one_state: bool = True
+    refused: type[InputRefused] = SourceRefused
 
     def column(self, name: str) -> ColumnElement[Any]:
         """Return a column, by its name as it was found."""
@@ -59,7 +60,7 @@ class Found:
         if name in self.types:
             return self.types[name]
         message = f"{self.place} has no column {name!r} ({setting}); {there_are(self.types, name)}"
-        raise SourceRefused(message)
+        raise self.refused(message)
 
     def check(self, settings: QueriedSettings, shown: list[str]) -> None:
         """Refuse a missing column or one of a type that cannot serve."""
@@ -74,15 +75,16 @@ class Found:
             for name in names:
                 if name is not None:
                     self.need(name, setting)
-        self._check_id(columns.id)
+        self.check_id(columns.id, "columns.id")
         if columns.score is not None:
             self._check_score(columns.score)
 
-    def _check_id(self, name: str) -> None:
-        kind = self.need(name, "columns.id")
+    def check_id(self, name: str, setting: str) -> None:
+        """Refuse a column whose values have no one text form."""
+        kind = self.need(name, setting)
         if self.words.has_types and not is_id(kind):
             wanted = f"text, whole numbers or UUIDs; {_CASTED}"
-            raise self._refuse_type(name, "columns.id", wanted)
+            raise self._refuse_type(name, setting, wanted)
 
     def _check_score(self, name: str) -> None:
         kind = self.need(name, "columns.score")
@@ -90,14 +92,14 @@ class Found:
         if self.words.has_types and not numbers:
             raise self._refuse_type(name, "columns.score", f"numbers; {_CASTED}")
 
-    def _refuse_type(self, name: str, setting: str, wanted: str) -> SourceRefused:
+    def _refuse_type(self, name: str, setting: str, wanted: str) -> InputRefused:
         message = (
             f"{self.place}: column {name!r} ({setting}) is {type_name(self.types[name])}; "
             f"wanted {wanted}"
         )
-        return SourceRefused(message)
+        return self.refused(message)
 
-    def times(self, settings: QueriedSettings) -> Times | None:
+    def times(self, settings: QueriedSettings, setting: str = "columns.time") -> Times | None:
         """Choose how times are read; None where they lack a zone and the config names none.
 
         Raises
@@ -106,16 +108,16 @@ class Found:
             If the column cannot hold times.
         """
         name = settings.columns.time
-        kind = self.need(name, "columns.time")
+        kind = self.need(name, setting)
         if not self.words.has_types:
             return read_times()
         if isinstance(kind, types.Numeric | types.Float | types.Integer):
             if settings.time_unit is None:
                 wanted = "times; if it counts since 1970, say in which source.time_unit"
-                raise self._refuse_type(name, "columns.time", wanted)
+                raise self._refuse_type(name, setting, wanted)
             return numbered_times(settings.time_unit)
         if not isinstance(kind, types.DateTime | types.Date):
-            raise self._refuse_type(name, "columns.time", f"times; {_CASTED}")
+            raise self._refuse_type(name, setting, f"times; {_CASTED}")
         if getattr(kind, "timezone", False) or type(kind).__name__ in self.words.aware:
             return aware_times()
         if type(kind).__name__ in self.words.naive_utc:

@@ -12,6 +12,8 @@ from pyiceberg.catalog import load_catalog
 
 from tests.cli.workplace import COLUMN
 
+BESIDE = COLUMN.replace("path: predictions.parquet, ", "")
+"""The truth in the table of the predictions."""
 FILES = "path: predictions.parquet\n      columns"
 
 
@@ -21,14 +23,14 @@ def lake(request, bare):
     bare.predictions()
     if request.param == "delta":
         source = "kind: lake\n      delta: lake/predictions\n      columns"
-        bare.config(COLUMN, source=(FILES, source))
+        bare.config(BESIDE, source=(FILES, source))
         return bare, lambda: write_deltalake(
             bare.folder / "lake/predictions", rows(bare), mode="append"
         )
     bare.write("lake.db", "")
     catalog = f"{{name: mail, type: sql, uri: 'sqlite:///{bare.folder}/lake.db', warehouse: 'file://{bare.folder}'}}"
     source = f"kind: lake\n      iceberg: mail.predictions\n      catalog: {catalog}\n      columns"
-    bare.config(COLUMN, source=(FILES, source))
+    bare.config(BESIDE, source=(FILES, source))
     return bare, lambda: add_to_iceberg(bare)
 
 

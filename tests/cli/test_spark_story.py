@@ -12,6 +12,7 @@ from tests.cli.workplace import COLUMN
 from tests.sources.spark.places import CONFIG, MASTER
 from tests.spark import need_spark
 
+BESIDE = COLUMN.replace("path: predictions.parquet, ", "")
 FILES = "path: predictions.parquet\n      columns"
 SPARK = (
     f"kind: spark\n      master: {MASTER}\n      config: {json.dumps(CONFIG)}\n      "
@@ -27,7 +28,7 @@ def spark():
 @pytest.fixture
 def place(bare, spark):
     bare.predictions()
-    bare.config(COLUMN, source=(FILES, SPARK))
+    bare.config(BESIDE, source=(FILES, SPARK))
     return bare
 
 

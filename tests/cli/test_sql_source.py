@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import sqlite3
 from datetime import timedelta
 
 import pytest
 
 from monitor.config.load import load_config
+from monitor.labeling.column import ColumnSettings
 from monitor.sources.sql_settings import SqlSettings
 
 DATABASE = ("path: predictions.parquet", "kind: sql\n      url: {url}\n      table: scored")
@@ -45,8 +48,8 @@ def source_of(place):
     return source
 
 
-def config_of(place, url, **changes):
-    place.config("{kind: files}", database=(DATABASE[0], DATABASE[1].format(url=url)), **changes)
+def config_of(place, url, labeling="{kind: files}"):
+    place.config(labeling, database=(DATABASE[0], DATABASE[1].format(url=url)))
 
 
 def test_init_writes_a_config_for_a_table_that_can_be_used_at_once(stored):
@@ -70,6 +73,16 @@ def test_init_names_the_values_of_the_other_class_of_a_table_too(stored):
     assert (source.positive, source.negative) == ("spam", ("ham",))
 
 
+def test_init_takes_the_truth_from_a_column_of_the_table(stored):
+    words = ("--table", "scored", "--label", "verdict")
+
+    stored.run("init", "sqlite:///p.sqlite", *words)
+
+    labeling = load_config(stored.folder / "config.yaml").monitors[0].labeling
+    assert isinstance(labeling, ColumnSettings)
+    assert (labeling.value, labeling.path, labeling.table) == ("verdict", None, None)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -78,7 +91,6 @@ def test_init_names_the_values_of_the_other_class_of_a_table_too(stored):
         (["sqlite:///gone.sqlite", "--table", "scored"], 65, "there is no file"),
         (["postgresql://u:canary@h/d", "--table", "t"], 65, "a password may not stand in the"),
         (["postgresql://u:${NO_SUCH}@h/d", "--table", "t"], 65, "has no variable NO_SUCH"),
-        (["sqlite:///p.sqlite", "--table", "scored", "--label", "verdict"], 65, "is for files"),
         (["oracle://h/d", "--table", "t"], 65, "oracle is not known here"),
     ],
 )
@@ -108,6 +120,48 @@ def test_a_round_is_drawn_and_shown_from_a_table(stored):
     assert "mail: round 1" in ran.out
     [tasks] = stored.folder.glob("labels/*.csv")
     assert "subject" in tasks.read_text()
+
+
+OUTCOMES = "{{kind: column, {}, id: item, value: outcome, time: known, matures: 1d, deadline: 2d}}"
+
+
+def test_truth_that_arrives_in_another_table_closes_a_round_as_the_same_in_a_file_would(stored):
+    config_of(stored, "sqlite:///p.sqlite", OUTCOMES.format("table: outcomes"))
+    rows = [(f"m{i:04}", int(i % 7 == 0), stored.now.isoformat()) for i in range(800)]
+    rows += [(f"m{i:04}", 1, (stored.now - timedelta(days=9)).isoformat()) for i in range(50)]
+
+    early = stored.run("run-once")
+    with sqlite3.connect(stored.folder / "p.sqlite") as connection:
+        connection.execute("create table outcomes (item text, outcome, known text)")
+        connection.executemany("insert into outcomes values (?, ?, ?)", rows)
+    connection.close()
+    checked = stored.run("check")
+    stored.run_at(stored.now + timedelta(minutes=2), "run-once")
+    by_table = json.loads(stored.run("show", "1", "--json").out)
+    with (stored.folder / "truth.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([("item", "outcome", "known"), *rows])
+    config_of(stored, "sqlite:///p.sqlite", OUTCOMES.format("path: truth.csv"))
+    stored.run_at(stored.now + timedelta(minutes=4), "run-once")
+    by_file = json.loads(stored.run("show", "1", "--json").out)
+
+    assert early.code == 65
+    assert "(labeling.table outcomes): there is no such table" in early.err
+    assert "items from" in next(line for line in checked.lines if "labels of mail" in line)
+    assert by_table["state"] == "closed"
+    assert by_table["version"] == by_file["version"] == 1
+    assert by_table["estimates"] == by_file["estimates"]
+
+
+def test_a_file_source_without_a_path_of_labels_is_refused_with_a_sentence(stored):
+    stored.predictions()
+    stored.config("{kind: column, id: mail_id, value: is_travel, matures: 1s}")
+
+    checked = stored.run("check")
+
+    assert checked.code == 78
+    assert "labeling.path: this setting is missing: this kind of source reads no labels" in (
+        " ".join(checked.err.split())
+    )
 
 
 def test_a_password_in_the_address_is_told_nobody(stored, monkeypatch):

@@ -11,9 +11,10 @@ import pytest
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
+from monitor.domain.truth import FoundTruth
 from monitor.labeling import shared_truths
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
-from monitor.labeling.shared_truths import FoundTruth, SharedTruths
+from monitor.labeling.shared_truths import SharedTruths
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 FIRST = {"k1": Task("k1", "001"), "k2": Task("k2", "002")}

@@ -10,8 +10,7 @@ from typing import Any, cast
 import duckdb
 import pytest
 
-from monitor.files import relations
-from monitor.labeling import column
+from monitor.files import relations, truths
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.rounds import claims
 from monitor.service import reading_ahead
@@ -98,7 +97,7 @@ def reads(monkeypatch):
         seen.append(str(files))
         return run(files)
 
-    monkeypatch.setattr(column, "opened", noted)
+    monkeypatch.setattr(truths, "opened", noted)
     return seen
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import traceback
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -120,7 +121,7 @@ def test_a_challenger_in_a_lake_is_compared_as_in_a_file(lake, tmp_path, by):
     )
     lake.write_arrow(rows)
     pq.write_table(rows, tmp_path / "p.parquet")
-    kind = {
+    kind: dict[str, Any] = {
         "score": {"challenger": {"score": "v8", "threshold": 0.4}},
         "predicted": {
             "challenger": {"predicted": "predicted"},

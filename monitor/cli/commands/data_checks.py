@@ -148,7 +148,7 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
     settings = labeler.settings
     labeler.columns()  # refuses a missing column before rows are read
     looks = _unknown_truth(context, labeler)
-    text = f"column {settings.value} of {labeler.files}"
+    text = f"column {settings.value} of {labeler.truths}"
     window = _joined_window(context, settings.matures)
     if window is None:
         return Found(text, looks)

@@ -34,8 +34,13 @@ _LONGEST = 300  # characters of another program's message
 
 
 @contextmanager
-def as_ours(place: str, settings: LakeSettings) -> Iterator[None]:
+def as_ours(place: str, settings: LakeSettings, setting: str | None = None) -> Iterator[None]:
     """Raise errors of the block as ours.
+
+    Parameters
+    ----------
+    setting
+        What the config names the table by, where that is none of the source's own settings.
 
     Raises
     ------
@@ -58,16 +63,22 @@ def as_ours(place: str, settings: LakeSettings) -> Iterator[None]:
         )
         raise SourceRefused(message, is_public=True) from error
     except Exception as error:  # noqa: BLE001  stores, catalogs, formats, DuckDB: no common base
-        raise _ours(place, settings, error) from None  # its text may hold keys of the config
+        raise _ours(
+            place, settings, setting, error
+        ) from None  # its text may hold keys of the config
 
 
-def _ours(place: str, settings: LakeSettings, error: Exception) -> MonitorError:
+def _ours(
+    place: str, settings: LakeSettings, setting: str | None, error: Exception
+) -> MonitorError:
     table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
     line = _cleaned(str(error), settings)
     said = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
     whole = f"{type(error).__name__} {line}"
     if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(whole):
-        message = f"{place} is not there ({said}); correct source.{table}, or make the table"
+        message = (
+            f"{place} is not there ({said}); correct {setting or f'source.{table}'}, or make it"
+        )
         return SourceRefused(message, is_public=True)
     if _UNUSABLE.search(whole):
         return SourceRefused(f"{place} cannot be reached by source.{access}: {said}; correct it")

@@ -66,13 +66,23 @@ class LakeSettings(ChallengedSettings):
     def _named_in_a_catalog(self) -> LakeSettings:
         if self.iceberg is None:
             return self
-        if not all(self.iceberg.split(".")) or "." not in self.iceberg:
-            message = (
-                f"{self.iceberg!r} is no table of a catalog; write its namespace and its name, "
-                "such as mail.predictions"
-            )
-            raise SettingRefused(setting="iceberg", why=message)
+        check_named(self.iceberg, "iceberg")
         if not self.catalog:
             message = "iceberg needs catalog: its type, its uri, and what else pyiceberg is to know"
             raise SettingRefused(setting="catalog", why=message)
         return self
+
+    @property
+    def has_truths(self) -> bool:
+        """Whether labels by column can be read where the predictions are."""
+        return True
+
+
+def check_named(table: str, setting: str) -> None:
+    """Refuse what no catalog can have as a table."""
+    if not all(table.split(".")) or "." not in table:
+        message = (
+            f"{table!r} is no table of a catalog; write its namespace and its name, "
+            "such as mail.predictions"
+        )
+        raise SettingRefused(setting=setting, why=message)

@@ -7,17 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.domain.errors import SourceRefused
 from monitor.domain.masking import masked
 from monitor.sources.lake.delta import DeltaLake
 from monitor.sources.lake.iceberg import IcebergLake
 from monitor.sources.lake.refusals import as_ours
+from monitor.sources.lake.settings import check_named
 from monitor.sources.lake.tables import opened
+from monitor.sources.lake.truths import LakeTruths
 from monitor.sources.table_source import TableSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from monitor.domain.errors import InputRefused
     from monitor.domain.model import Frame, Stratum, Window
+    from monitor.domain.truth import TruthColumns
     from monitor.sources.lake.settings import LakeSettings
     from monitor.sources.lake.tables import LakeTable
 
@@ -33,6 +38,8 @@ class LakeSource(TableSource):
         Where relative paths start: the folder of the config file.
     snapshot
         Which; None takes the newest with each reading.
+    setting
+        What the config names the table by, where that is none of the source's own settings.
     """
 
     advice = (
@@ -46,11 +53,13 @@ class LakeSource(TableSource):
         base_folder: Path | str = ".",
         *,
         snapshot: str | None = None,
+        setting: str | None = None,
     ) -> None:
         super().__init__(settings, base_folder)
         self.settings = settings
         self._base_folder = base_folder
         self._snapshot = snapshot
+        self._setting = setting
         self._last: LakeSource | None = None
         if settings.delta is not None:
             address = _address(settings.delta, Path(base_folder))
@@ -61,7 +70,27 @@ class LakeSource(TableSource):
     @property
     def place(self) -> str:
         """The table, as the config says it, but for secrets of its address."""
-        return masked(f"the table {self.settings.delta or self.settings.iceberg}")
+        named = "" if self._setting is None else f" ({self._setting})"
+        return masked(f"the table {self.settings.delta or self.settings.iceberg}{named}")
+
+    def truths(self, asked: TruthColumns) -> LakeTruths:
+        """Return the truth that some columns of this table have, or of another one beside it.
+
+        Raises
+        ------
+        SettingRefused
+            If that is no table of the catalog.
+        """
+        if asked.table is None:
+            return LakeTruths(LakeSource(self.settings, self._base_folder), asked)
+        if self.settings.iceberg is None:
+            changes: dict[str, object] = {"delta": asked.table}
+        else:
+            check_named(asked.table, "table")
+            changes = {"iceberg": asked.table}
+        settings = self.settings.model_copy(update={**changes, "where": {}})
+        source = LakeSource(settings, self._base_folder, setting="labeling.table")
+        return LakeTruths(source, asked)
 
     def at(self, snapshot: str) -> LakeSource:
         """Return the source of one snapshot."""
@@ -73,7 +102,7 @@ class LakeSource(TableSource):
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Count every stratum and return its first items by md5(seed, id), one read."""
         if self._snapshot is None:
-            newest = self.within(self._newest)
+            newest = self.within(self.newest)
             return self.at(newest).scan(window, strata, at_most, seed)
         frame = super().scan(window, strata, at_most, seed)
         return replace(frame, snapshot=self._snapshot)
@@ -88,11 +117,14 @@ class LakeSource(TableSource):
         return replace(frame, snapshot=self._snapshot)
 
     @contextmanager
-    def opened(self, window: Window | None = None) -> Iterator[LakeTable]:
+    def opened(
+        self, window: Window | None = None, *, refused: type[InputRefused] = SourceRefused
+    ) -> Iterator[LakeTable]:
         """Open a snapshot, of which files without a row near the window are skipped."""
-        with as_ours(self.place, self.settings):
+        with as_ours(self.place, self.settings, self._setting):
             snapshot = self._lake.at(self._snapshot or self._lake.newest())
-            with opened(self.place, snapshot, window, self.settings.columns.time) as table:
+            near_time = self.settings.columns.time
+            with opened(self.place, snapshot, window, near_time, refused) as table:
                 yield table
 
     def state(self) -> str | None:
@@ -101,10 +133,11 @@ class LakeSource(TableSource):
 
     def pinned(self) -> LakeSource:
         """Return the source of the newest snapshot."""
-        return self if self._snapshot is not None else self.at(self._newest())
+        return self if self._snapshot is not None else self.at(self.newest())
 
-    def _newest(self) -> str:
-        with as_ours(self.place, self.settings):
+    def newest(self) -> str:
+        """Return the id of the newest snapshot."""
+        with as_ours(self.place, self.settings, self._setting):
             return self._lake.newest()
 
 

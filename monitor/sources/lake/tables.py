@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from monitor.domain.errors import InputRefused
     from monitor.domain.model import Window
 
 _ROWS = "lake_rows"
@@ -105,7 +106,11 @@ class LakeTable(OpenTable):
 
 @contextmanager
 def opened(
-    place: str, snapshot: Snapshot, window: Window | None, time_column: str
+    place: str,
+    snapshot: Snapshot,
+    window: Window | None,
+    time_column: str,
+    refused: type[InputRefused],
 ) -> Iterator[LakeTable]:
     """Open a snapshot for queries on a window, or on all of it."""
     with session(alone=True) as connection:
@@ -118,6 +123,7 @@ def opened(
             connection,
             _ROWS,
             types,
+            refused=refused,
             snapshot=snapshot,
             near=near(window, time_column, types[time_column]) if window and known else None,
         )

@@ -31,10 +31,10 @@ _MOST_FIRST = 100_000  # that min_by takes
 class SparkFound(Found):
     """A table as Spark finds it."""
 
-    def times(self, settings: QueriedSettings) -> Times | None:
+    def times(self, settings: QueriedSettings, setting: str = "columns.time") -> Times | None:
         """Choose how times are read, by nothing that the session's time zone decides."""
         # Named, since a dataclass with slots is made anew and zero-argument super() knows the old.
-        times = Found.times(self, settings)
+        times = Found.times(self, settings, setting)
         kind = self.types[settings.columns.time]
         if times is None or not isinstance(kind, types.DateTime | types.Date):
             return times

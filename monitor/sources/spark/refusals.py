@@ -34,8 +34,13 @@ _LONGEST = 300  # characters of Spark's message
 
 
 @contextmanager
-def as_ours(place: str, settings: SparkSettings) -> Iterator[None]:
+def as_ours(place: str, settings: SparkSettings, setting: str | None = None) -> Iterator[None]:
     """Raise errors of the block as ours.
+
+    Parameters
+    ----------
+    setting
+        What the config names the rows by, where that is none of the source's own settings.
 
     Raises
     ------
@@ -52,10 +57,14 @@ def as_ours(place: str, settings: SparkSettings) -> Iterator[None]:
         message = f"{place} needs the extra spark: pip install 'mlflow-pr-monitor[spark]' ({error})"
         raise SourceRefused(message, is_public=True) from error
     except Exception as error:  # noqa: BLE001  Spark's, py4j's, grpc's: there is no common base
-        raise _ours(place, settings, error) from None  # its text may hold keys of the config
+        raise _ours(
+            place, settings, setting, error
+        ) from None  # its text may hold keys of the config
 
 
-def _ours(place: str, settings: SparkSettings, error: Exception) -> MonitorError:
+def _ours(
+    place: str, settings: SparkSettings, setting: str | None, error: Exception
+) -> MonitorError:
     whole = f"{type(error).__name__} {error}"
     said = _said(error, settings)
     if _NO_JAVA.search(whole):
@@ -65,8 +74,8 @@ def _ours(place: str, settings: SparkSettings, error: Exception) -> MonitorError
         message = f"{place}: this user may not read it: {said}; it is tried again"
         return SourceRefused(message)
     if _NOT_THERE.search(whole):
-        setting = "path" if settings.table is None else "table"
-        message = f"{place} is not there ({said}); correct source.{setting}, or write to it"
+        setting = setting or f"source.{'path' if settings.table is None else 'table'}"
+        message = f"{place} is not there ({said}); correct {setting}, or write to it"
         return SourceRefused(message, is_public=True)
     if _REFUSED.search(whole):
         return SourceRefused(f"{place} cannot be read: {said}")

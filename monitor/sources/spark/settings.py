@@ -83,6 +83,11 @@ class SparkSettings(QueriedSettings):
         return self
 
     @property
+    def has_truths(self) -> bool:
+        """Whether labels by column can be read where the predictions are."""
+        return True
+
+    @property
     def paths(self) -> tuple[str, ...]:
         """All paths, also where one was given; none for a table."""
         return (self.path,) if isinstance(self.path, str) else self.path or ()

@@ -6,19 +6,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from monitor.sources.queried_source import QueriedSource
+from monitor.sources.queried_source import QueriedSource, truth_settings
 from monitor.sources.spark.dialect import SPARK
 from monitor.sources.spark.draw import groups_of
 from monitor.sources.spark.query import SparkQuery
 from monitor.sources.spark.reading import fields, found, opened
 from monitor.sources.spark.refusals import as_ours
 from monitor.sources.spark.session import session_for
+from monitor.sources.spark.truths import SparkTruths
 from monitor.sources.sql_reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from monitor.domain.model import Stratum, Window
+    from monitor.domain.truth import TruthColumns
     from monitor.sources.frames import Group
     from monitor.sources.spark.settings import SparkSettings
     from monitor.sources.sql_query import Query
@@ -46,16 +48,18 @@ class SparkSource(QueriedSource):
         super().__init__(settings, base_folder)
         self._spark = settings
         self._folder = Path(base_folder)
+        self._setting: str | None = None
 
     @property
     def place(self) -> str:
         """The table or the paths, as the config says them."""
-        return f"Spark's {self._spark.table or ', '.join(self._spark.paths)}"
+        named = "" if self._setting is None else f" ({self._setting})"
+        return f"Spark's {self._spark.table or ', '.join(self._spark.paths)}{named}"
 
     @contextmanager
     def opened(self) -> Iterator[Reading]:
         """Give the rows a name in the session."""
-        with as_ours(self.place, self._spark):
+        with as_ours(self.place, self._spark, self._setting):
             session = session_for(self._spark)
             with opened(session, self._spark, self._folder) as statements:
                 yield Reading(statements, SPARK)
@@ -84,6 +88,18 @@ class SparkSource(QueriedSource):
         """Count and draw in one read, where that brings all that is wanted."""
         ours = cast("SparkQuery", query)  # which `query_of` made
         return groups_of(reading, ours, window, strata, at_most, seed)
+
+    def truths(self, asked: TruthColumns) -> SparkTruths:
+        """Return the truth that some columns have, read as the predictions are."""
+        return SparkTruths(self.truth_source(asked), asked)
+
+    def truth_source(self, asked: TruthColumns) -> SparkSource:
+        """Return the source of the rows with the truth, in the same session."""
+        place = "path" if self._spark.table is None else "table"
+        changes = truth_settings(self._spark, asked, **{place: asked.table})
+        source = SparkSource(self._spark.model_copy(update=changes), self._folder)
+        source._setting = None if asked.table is None else "labeling.table"
+        return source
 
     def query_of(self, table: Found, times: Times, shown: Sequence[tuple[str, bool]]) -> SparkQuery:
         """Make what builds the statements."""

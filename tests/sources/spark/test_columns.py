@@ -193,7 +193,7 @@ def test_a_missing_column_is_named_with_the_one_that_comes_closest(tmp_path):
     assert "did you mean 'score'?" in said
 
 
-ONE_READ = {
+ONE_READ: dict[str, tuple[dict[str, Any], bool]] = {
     "segments": ({"columns": BY_COUNTRY}, True),
     "versions": ({"columns": {**COLUMNS, "model_version": "version"}}, True),
     "few rows": ({"where": {"country": "SK"}}, True),

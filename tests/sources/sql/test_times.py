@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -122,7 +123,7 @@ def test_numbers_without_a_unit_are_refused(place):
         assert "source.time_unit" in said
 
 
-ODD = {
+ODD: dict[str, list[Any]] = {
     "real": [float("inf"), float("-inf"), 1e300],
     "bigint": [2**62, -(2**63), 253_402_300_800],
     "text": ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+14:00", "infinity"],

@@ -60,3 +60,24 @@ WHERE cast(cast(mails.scored.tenant as nvarchar(4000)) collate Latin1_General_10
 SELECT cast(cast(mails.scored.[mail id] as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000)) AS anon_1, cast(cast(mails.scored.text as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000)) AS anon_2, substring(mails.scored.face, :substring_2, :substring_3) AS substring_1
 FROM mails.scored
 WHERE cast(cast(mails.scored.tenant as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000)) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at >= :param_2 AND mails.scored.scored_at < :param_3 AND mails.scored.[mail id] IN (:mail_id_1_1, :mail_id_1_2);
+
+-- truth of some ids
+SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1
+FROM (SELECT cast(cast(mails.scored.[mail id] as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000)) AS id, nullif(trim(cast(cast(mails.scored.[order] as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000))), :nullif_1) AS value, mails.scored.scored_at AS t
+FROM mails.scored
+WHERE cast(cast(mails.scored.tenant as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000)) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.[mail id] IN (:mail_id_1_1, :mail_id_1_2)) AS anon_1
+WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
+
+-- values of the truth
+SELECT anon_1.value, count(*) AS count_1
+FROM (SELECT nullif(trim(cast(cast(mails.scored.[order] as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000))), :nullif_1) AS value
+FROM mails.scored
+WHERE cast(cast(mails.scored.tenant as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000)) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4)) AS anon_1
+WHERE anon_1.value IS NOT NULL GROUP BY anon_1.value;
+
+-- first ids
+SELECT DISTINCT TOP 3 anon_1.id
+FROM (SELECT cast(cast(mails.scored.[mail id] as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000)) AS id
+FROM mails.scored
+WHERE cast(cast(mails.scored.tenant as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 as varchar(8000)) IN (:param_2_1, :param_2_2, :param_2_3, :param_2_4)) AS anon_1
+WHERE coalesce(anon_1.id, :coalesce_1) != :coalesce_2 ORDER BY anon_1.id;

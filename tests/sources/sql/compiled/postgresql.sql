@@ -66,3 +66,25 @@ WHERE cast(mails.scored.tenant as text) collate "C" IN (%(param_1_1)s::VARCHAR, 
 SELECT cast(mails.scored."mail id" as text) collate "C" AS anon_1, cast(mails.scored.text as text) collate "C" AS anon_2, SUBSTRING(mails.scored.face FROM %(substring_2)s::INTEGER FOR %(substring_3)s::INTEGER) AS substring_1
 FROM mails.scored
 WHERE cast(mails.scored.tenant as text) collate "C" IN (%(param_1_1)s::VARCHAR, %(param_1_2)s::VARCHAR, %(param_1_3)s::VARCHAR, %(param_1_4)s::VARCHAR) AND mails.scored.scored_at >= %(param_2)s::TIMESTAMP WITH TIME ZONE AND mails.scored.scored_at < %(param_3)s::TIMESTAMP WITH TIME ZONE AND mails.scored."mail id" IN (%(mail_id_1_1)s::VARCHAR, %(mail_id_1_2)s::VARCHAR);
+
+-- truth of some ids
+SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1
+FROM (SELECT cast(mails.scored."mail id" as text) collate "C" AS id, nullif(trim(cast(mails.scored."order" as text) collate "C"), %(nullif_1)s::VARCHAR) AS value, mails.scored.scored_at AS t
+FROM mails.scored
+WHERE cast(mails.scored.tenant as text) collate "C" IN (%(param_1_1)s::VARCHAR, %(param_1_2)s::VARCHAR, %(param_1_3)s::VARCHAR, %(param_1_4)s::VARCHAR) AND mails.scored."mail id" IN (%(mail_id_1_1)s::VARCHAR, %(mail_id_1_2)s::VARCHAR)) AS anon_1
+WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
+
+-- values of the truth
+SELECT anon_1.value, count(*) AS count_1
+FROM (SELECT nullif(trim(cast(mails.scored."order" as text) collate "C"), %(nullif_1)s::VARCHAR) AS value
+FROM mails.scored
+WHERE cast(mails.scored.tenant as text) collate "C" IN (%(param_1_1)s::VARCHAR, %(param_1_2)s::VARCHAR, %(param_1_3)s::VARCHAR, %(param_1_4)s::VARCHAR)) AS anon_1
+WHERE anon_1.value IS NOT NULL GROUP BY anon_1.value;
+
+-- first ids
+SELECT DISTINCT anon_1.id
+FROM (SELECT cast(mails.scored."mail id" as text) collate "C" AS id
+FROM mails.scored
+WHERE cast(mails.scored.tenant as text) collate "C" IN (%(param_1_1)s::VARCHAR, %(param_1_2)s::VARCHAR, %(param_1_3)s::VARCHAR, %(param_1_4)s::VARCHAR)) AS anon_1
+WHERE coalesce(anon_1.id, %(coalesce_1)s::VARCHAR) != %(coalesce_2)s::VARCHAR ORDER BY anon_1.id
+ LIMIT %(param_2)s::INTEGER;

@@ -64,3 +64,25 @@ WHERE cast(mails.scored.tenant as text) collate binary IN (?, ?, ?, ?);
 SELECT case when instr(cast(mails.scored."mail id" as text) collate binary, char(0)) > 0 then monitor_visible(cast(mails.scored."mail id" as text) collate binary) else cast(mails.scored."mail id" as text) collate binary end AS anon_1, cast(mails.scored.text as text) collate binary AS anon_2, substr(mails.scored.face, ?, ?) AS substr_1
 FROM mails.scored
 WHERE cast(mails.scored.tenant as text) collate binary IN (?, ?, ?, ?) AND monitor_time(mails.scored.scored_at) BETWEEN ? AND ? AND mails.scored."mail id" IN (?, ?);
+
+-- truth of some ids
+SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1
+FROM (SELECT case when instr(cast(mails.scored."mail id" as text) collate binary, char(0)) > 0 then monitor_visible(cast(mails.scored."mail id" as text) collate binary) else cast(mails.scored."mail id" as text) collate binary end AS id, nullif(trim(cast(mails.scored."order" as text) collate binary), ?) AS value, monitor_time(mails.scored.scored_at) AS t
+FROM mails.scored
+WHERE cast(mails.scored.tenant as text) collate binary IN (?, ?, ?, ?) AND mails.scored."mail id" IN (?, ?)) AS anon_1
+WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
+
+-- values of the truth
+SELECT anon_1.value, count(*) AS count_1
+FROM (SELECT nullif(trim(cast(mails.scored."order" as text) collate binary), ?) AS value
+FROM mails.scored
+WHERE cast(mails.scored.tenant as text) collate binary IN (?, ?, ?, ?)) AS anon_1
+WHERE anon_1.value IS NOT NULL GROUP BY anon_1.value;
+
+-- first ids
+SELECT DISTINCT anon_1.id
+FROM (SELECT case when instr(cast(mails.scored."mail id" as text) collate binary, char(0)) > 0 then monitor_visible(cast(mails.scored."mail id" as text) collate binary) else cast(mails.scored."mail id" as text) collate binary end AS id
+FROM mails.scored
+WHERE cast(mails.scored.tenant as text) collate binary IN (?, ?, ?, ?)) AS anon_1
+WHERE coalesce(anon_1.id, ?) != ? ORDER BY anon_1.id
+ LIMIT ? OFFSET ?;

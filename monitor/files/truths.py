@@ -1,0 +1,167 @@
+"""The truth about items in a table that DuckDB's engine reads: in files, or in a lake."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import LabelsRefused
+from monitor.domain.time_limit import LIMIT, OF_FILES
+from monitor.domain.truth import FoundTruth
+from monitor.files.relations import TEXTS, TIMES, DataFiles, opened, quoted
+from monitor.files.stamps import stamps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+    from pathlib import Path
+
+    from monitor.domain.truth import TruthColumns, Truths
+    from monitor.files.relations import OpenTable
+
+
+class TableTruths:
+    """What such truths have in common; one derives, and says where its rows are.
+
+    Parameters
+    ----------
+    asked
+        Which columns.
+    where
+        Rows that count: texts that a column may have, by its name.
+    """
+
+    def __init__(
+        self, asked: TruthColumns, where: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        self._asked = asked
+        self._where = dict(where or {})
+
+    def opened(self) -> AbstractContextManager[OpenTable]:
+        """Open the table."""
+        raise NotImplementedError
+
+    def columns(self) -> Mapping[str, str]:
+        """Return every column with its type; refuse when one that is named cannot serve."""
+        with self.opened() as table:
+            self._need(table)
+            return dict(table.types)
+
+    def values(self) -> Mapping[str, int]:
+        """Count the rows of each value, the most frequent first."""
+        with self.opened() as table:
+            self._need(table)
+            rows = table.rows(
+                f"select {self._value}, count(*) from {table.relation} "  # noqa: S608
+                f"where {self._value} is not null and {self._counts} group by 1 order by 2 desc, 1",
+                self._bound,
+            )
+        return {text: int(count) for text, count in rows}
+
+    def examples(self, at_most: int) -> tuple[str, ...]:
+        """Return the first ids."""
+        with self.opened() as table:
+            item_id = table.id_text(self._asked.id, "labeling.id")
+            rows = table.rows(
+                f"select distinct {item_id} from {table.relation} "  # noqa: S608
+                f"where {item_id} is not null and {self._counts} order by 1 limit {at_most}",
+                self._bound,
+            )
+        return tuple(row[0] for row in rows)
+
+    def of(self, ids: Collection[str]) -> Truths:
+        """Read what is known of some items, in one scan."""
+        asked, wanted = self._asked, sorted(ids)
+        with self.opened() as table:
+            self._need(table)
+            item_id = table.id_text(asked.id, "labeling.id")
+            known = "null" if asked.time is None else quoted(asked.time)
+            known = f"epoch_us(try_cast({known} as timestamptz))"
+            rows = table.rows(
+                f"select id, value, max(known) from (select {item_id} as id, "  # noqa: S608
+                f"{self._value} as value, {known} as known from {table.relation} "
+                f"where {self._counts} and {table.may_be(asked.id, wanted)}) "
+                "where value is not null and id in (select unnest($ids::varchar[])) "
+                "group by id, value order by id, value",
+                {"ids": wanted, **self._bound},
+            )
+        truths: Truths = {}
+        for item, text, at in rows:
+            truths.setdefault(item, []).append(FoundTruth(text, at or 0))
+        return truths
+
+    @property
+    def _value(self) -> str:
+        return f"nullif(trim(cast({quoted(self._asked.value)} as varchar)), '')"
+
+    @property
+    def _counts(self) -> str:
+        texts = (
+            f"cast({quoted(column)} as varchar) in (select unnest($where_{place}::varchar[]))"
+            for place, column in enumerate(self._where)
+        )
+        return " and ".join(["true", *texts])
+
+    @property
+    def _bound(self) -> dict[str, list[str]]:
+        return {f"where_{place}": [*texts] for place, texts in enumerate(self._where.values())}
+
+    def _need(self, table: OpenTable) -> None:
+        table.need(self._asked.value, "labeling.value")
+        table.id_text(self._asked.id, "labeling.id")
+        for column in self._where:
+            table.need(column, "source.where")
+        time = self._asked.time
+        if time is not None:
+            kind = table.need(time, "labeling.time")
+            if not (TEXTS.fullmatch(kind) or TIMES.fullmatch(kind)):
+                raise table.refuse_type(time, "labeling.time", "times")
+
+
+class FileTruths(TableTruths):
+    """The truth in Parquet, CSV or DuckDB files.
+
+    Parameters
+    ----------
+    paths
+        Files or globs of one kind.
+    folder
+        Where relative paths start.
+    asked
+        Which columns, and the table of a DuckDB file.
+    """
+
+    timeout = LIMIT
+    advice = OF_FILES
+
+    def __init__(self, paths: tuple[str, ...], folder: Path, asked: TruthColumns) -> None:
+        super().__init__(asked)
+        self.files = DataFiles(paths, folder, asked.table, refused=LabelsRefused)
+
+    def __str__(self) -> str:
+        return str(self.files)
+
+    @property
+    def place(self) -> str:
+        """The files, from the root of the disk."""
+        return f"{self.files.folder}: {self.files}"
+
+    @property
+    def whole_place(self) -> str:
+        """The same: a path from the root names no other."""
+        return self.place
+
+    @property
+    def reading(self) -> str:
+        """What is read: truths that have it in common are the same."""
+        asked = self._asked
+        return json.dumps([self.place, asked.table, asked.id, asked.value, asked.time])
+
+    def opened(self) -> AbstractContextManager[OpenTable]:
+        """Open the files."""
+        return opened(self.files)
+
+    def state(self, now: datetime) -> str:  # noqa: ARG002  files change whenever they do
+        """Return what differs between states of the files, found without reading them."""
+        return json.dumps(stamps_of(self.files.found()))

@@ -1,0 +1,120 @@
+"""The truth about items in a table that an engine reads by statements, where the rows are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import LabelsRefused
+from monitor.domain.truth import FoundTruth
+from monitor.sources.sql_times import local_times
+from monitor.sources.stored_ids import as_stored
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from datetime import datetime
+
+    from monitor.domain.truth import TruthColumns, Truths
+    from monitor.sources.queried_source import QueriedSource
+    from monitor.sources.sql_query import Query
+    from monitor.sources.sql_reading import Reading
+
+
+class QueriedTruths:
+    """The truth in some columns.
+
+    Parameters
+    ----------
+    source
+        Reads the table of the truth, whose ``columns.time`` is the truth's if it has one.
+    asked
+        Which columns.
+    """
+
+    def __init__(self, source: QueriedSource, asked: TruthColumns) -> None:
+        self._source = source
+        self._asked = asked
+        self.timeout = source.settings.timeout
+        self.advice = source.advice
+
+    def __str__(self) -> str:
+        return self.place
+
+    @property
+    def place(self) -> str:
+        """The table, and where that is."""
+        return self._source.place
+
+    @property
+    def whole_place(self) -> str:
+        """The table, told from those of other servers."""
+        return self._source.whole_place
+
+    @property
+    def reading(self) -> str:
+        """What is read: truths that have it in common are the same."""
+        settings = self._source.settings
+        times = (settings.time_zone, settings.time_unit)
+        return repr((self.whole_place, self._asked, settings.where, times))
+
+    def state(self, now: datetime) -> str | None:  # noqa: ARG002  Spark goes by it
+        """Return what differs once the rows may; None where nothing cheap tells."""
+        return None
+
+    def columns(self) -> Mapping[str, str]:
+        """Return every column with its type; refuse when one that is named cannot serve."""
+        with self._opened() as (_, query):
+            return {name: str(kind) for name, kind in query.table.types.items()}
+
+    def values(self) -> Mapping[str, int]:
+        """Count the rows of each value, the most frequent first."""
+        with self._opened() as (reading, query):
+            rows = reading.connection.execute(query.values(self._asked.value))
+            counts = {text: int(count) for text, count in sorted(tuple(row) for row in rows)}
+        return dict(Counter(counts).most_common())
+
+    def examples(self, at_most: int) -> tuple[str, ...]:
+        """Return the first ids."""
+        with self._opened() as (reading, query):
+            rows = reading.connection.execute(query.ids(at_most))
+            return tuple(row[0] for row in rows)
+
+    def of(self, ids: Collection[str]) -> Truths:
+        """Read what is known of some items, by as many statements as their ids need."""
+        wanted = sorted(ids)
+        rows: list[tuple[Any, ...]] = []
+        with self._opened() as (reading, query):
+            for start in range(0, len(wanted), self._source.most_ids):
+                part = set(wanted[start : start + self._source.most_ids])
+                rows += self._found(reading, query, part)
+            truths: Truths = {}
+            for item, text, at in sorted(rows, key=lambda row: row[:2]):
+                known = 0 if at is None else query.times.instant(at)
+                truths.setdefault(item, []).append(FoundTruth(text, known))
+        return truths
+
+    def _found(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
+        kind = query.table.types[self._asked.id] if query.table.words.has_types else None
+        stored = list(as_stored(ids, kind))
+        if not stored:
+            return []
+        timed = self._asked.time is not None
+        found = reading.connection.execute(query.truths(self._asked.value, stored, timed=timed))
+        return [tuple(row) for row in found if row[0] in ids]
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Reading, Query]]:
+        """Begin to read; a column that is missing or cannot serve is refused."""
+        source, asked = self._source, self._asked
+        with source.opened() as reading:
+            table = replace(source.found(reading), refused=LabelsRefused)
+            table.need(asked.value, "labeling.value")
+            table.check_id(asked.id, "labeling.id")
+            for column in source.settings.where:
+                table.need(column, "source.where")
+            times = None
+            if asked.time is not None:
+                times = table.times(source.settings, "labeling.time")
+            yield reading, source.query_of(table, times or local_times("UTC"), ())

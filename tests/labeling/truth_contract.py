@@ -1,0 +1,170 @@
+"""What labels by column say, whatever reads them: the same as of the same rows in a file."""
+
+from __future__ import annotations
+
+import csv
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from monitor.domain.errors import MonitorError
+from monitor.domain.model import Answer, Task
+from monitor.labeling.column import ColumnLabeler, ColumnSettings
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+TEXTS = {"item": "text", "outcome": "text", "known_at": "aware"}
+ASKED = {"id": "item", "value": "outcome", "matures": "60d"}
+
+ROWS = [
+    ("plain", "1", 0),
+    ("zero", "0", 0),
+    ("padded", "  1 ", 0),
+    ("empty", "  ", 0),
+    ("none", None, 0),
+    ("word", "TRUE", 0),
+    ("number", "1.0", 0),
+    ("unsure", "cannot tell", 0),
+    ("odd", "maybe", 0),
+    ("newer", "0", 0),
+    ("newer", "1", 5),
+    ("newer", "0", 3),
+    ("same", "0", 2),
+    ("same", "1", 2),
+    ("twice", "1", 2),
+    ("twice", "1", 4),
+    ("untimed", "0", None),
+    ("untimed", "1", 1),
+    ("žluť", "1", 0),
+    ("Case", "1", 0),
+    ("case", "0", 0),
+    ('it\'s "quoted"; --', "1", 0),
+    ("other", "1", 0),
+]
+NAMES = sorted({name for name, _, _ in ROWS} - {"other"} | {"missing", "CASE"})
+
+
+def rows_of(listed):
+    """Rows by their columns; the last value is hours."""
+    return [
+        {
+            "item": item,
+            "outcome": value,
+            "known_at": None if hours is None else MONDAY + timedelta(hours=hours),
+        }
+        for item, value, hours in listed
+    ]
+
+
+def tasks_of(names):
+    return {f"k{n}": Task(f"k{n}", name, predicted_before=MONDAY) for n, name in enumerate(names)}
+
+
+def found(labeler, names):
+    """Answers by item, and why others have none."""
+    tasks = tasks_of(names)
+    collected = labeler.collect(tasks, None)
+    answers = {tasks[event.task_key].item_id: event.answer for event in collected.events}
+    reasons = {
+        refusal.where.rpartition(", id ")[2]: refusal.reason for refusal in collected.refused
+    }
+    return answers, reasons
+
+
+class TruthContract:
+    """A source gives the same answers as a CSV file; one derives, and makes tables."""
+
+    BOOLEANS = (True, False)
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def write(self, rows, kinds):
+        """Make the table of the truth, or write it again."""
+        raise NotImplementedError
+
+    def source(self, **changes):
+        """Return a source that has that table as another than its own."""
+        raise NotImplementedError
+
+    table: str
+    """What the source names the table of the truth by."""
+
+    def labeler(self, *, source=None, **changes):
+        asked = {"table": self.table, **ASKED, **changes}
+        settings = ColumnSettings.model_validate(
+            {name: value for name, value in asked.items() if value is not None}
+        )
+        return ColumnLabeler(
+            settings, self.folder, clock=lambda: MONDAY, source=source or self.source()
+        )
+
+    def by_file(self, rows, **changes):
+        with (self.folder / "truth.csv").open("w", newline="") as stream:
+            of_file = csv.DictWriter(stream, ["item", "outcome", "known_at"])
+            of_file.writeheader()
+            of_file.writerows(rows)
+        settings = ColumnSettings.model_validate({"path": "truth.csv", **ASKED, **changes})
+        return ColumnLabeler(settings, self.folder, clock=lambda: MONDAY)
+
+    def test_texts_mean_what_they_do_in_a_file(self):
+        rows = rows_of(ROWS)
+        self.write(rows, TEXTS)
+
+        for changes in ({"time": "known_at"}, {}):
+            here, file = self.labeler(**changes), self.by_file(rows, **changes)
+
+            assert found(here, NAMES) == found(file, NAMES)
+        assert here.unknown_values() == file.unknown_values()
+        assert here.truth_of(["plain", "zero", "CASE"]) == file.truth_of(["plain", "zero", "CASE"])
+        assert set(here.columns()) == set(TEXTS)
+
+    @pytest.mark.parametrize("kind", ["integer", "double", "boolean"])
+    def test_numbers_and_truths_of_whole_number_ids_are_answers(self, kind):
+        yes, no = self.BOOLEANS if kind == "boolean" else (1, 0)
+        rows = rows_of([(7, yes, 0), (8, no, 0), (9, None, 0)])
+        self.write(rows, {"item": "integer", "outcome": kind, "known_at": "aware"})
+
+        answers, reasons = found(self.labeler(time="known_at"), ["7", "8", "9", "07", "x"])
+
+        assert reasons == {}
+        assert answers == {
+            "7": Answer.POSITIVE,
+            "8": Answer.NEGATIVE,
+            **dict.fromkeys(["9", "07", "x"]),
+        }
+
+    def test_what_is_missing_or_cannot_serve_is_told_with_its_setting(self):
+        self.write(rows_of([("a", "1", 0)]), TEXTS)
+        wrong = {
+            "labeling.value": {"value": "outcom"},
+            "labeling.id": {"id": "itm"},
+            "labeling.time": {"time": "known"},
+            "labeling.table": {"table": f"{self.table}_gone"},
+        }
+
+        for setting, changes in wrong.items():
+            with pytest.raises(MonitorError) as caught:
+                self.labeler(**changes).collect(tasks_of(["a"]), None)
+
+            assert setting in str(caught.value)
+        assert "did you mean 'outcome'" in self.told(value="outcom")
+
+    def told(self, **changes):
+        with pytest.raises(MonitorError) as caught:
+            self.labeler(**changes).columns()
+        return str(caught.value)
+
+    def test_rows_that_come_later_are_found_and_nothing_new_is_not_told_again(self):
+        self.write(rows_of([("a", "1", 0)]), TEXTS)
+        first = self.labeler().collect(tasks_of(["a", "b"]), None)
+        same = self.labeler().collect(tasks_of(["a", "b"]), first.cursor)
+        self.write(rows_of([("a", "1", 0), ("b", "0", 1)]), TEXTS)
+        later = self.labeler()
+        later._clock = lambda: MONDAY + timedelta(hours=1)
+
+        after = later.collect(tasks_of(["a", "b"]), same.cursor)
+
+        assert (same.anew, same.events) == (False, ())
+        assert [event.answer for event in first.events] == [Answer.POSITIVE, None]
+        assert [event.answer for event in after.events] == [Answer.POSITIVE, Answer.NEGATIVE]

@@ -1,0 +1,109 @@
+"""Labels by column from a table of the database that the predictions are in."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from monitor.domain.errors import LabelsRefused, SourceUnavailable
+from monitor.domain.model import Answer
+from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from tests.labeling.truth_contract import ASKED, MONDAY, TruthContract, found, tasks_of
+from tests.sources.sql.databases import make_table, source_of
+
+KINDS = {"integer": "bigint", "boolean": "boolean"}
+
+
+class TestTruths(TruthContract):
+    table = "outcomes"
+
+    @pytest.fixture(autouse=True)
+    def _place(self, place):
+        self.place = place
+        make_table(place, [])
+
+    def write(self, rows, kinds):
+        place = self.place
+        spelled = {**place.kinds, **KINDS}
+        columns = ", ".join(f"{name} {spelled[kind]}" for name, kind in kinds.items())
+        place.run("drop table if exists outcomes", f"create table outcomes ({columns})")
+        place.add("outcomes", [{**row, "known_at": place.moment(row["known_at"])} for row in rows])
+
+    def source(self, **changes):
+        return source_of(self.place, **changes)
+
+    def test_of_the_table_of_the_predictions_only_rows_that_count_are_read(self):
+        rows = [
+            {"id": "a", "time": MONDAY, "country": country, "text": value}
+            for country, value in (("CZ", "1"), ("DE", "0"))
+        ]
+        make_table(self.place, [*rows, {**rows[0], "id": "b"}])
+        asked = {"table": None, "id": "id", "value": "text"}
+
+        cz = self.labeler(source=self.source(where={"country": "CZ"}), **asked)
+        everywhere = self.labeler(source=self.source(), **asked)
+
+        assert found(cz, ["a"]) == ({"a": Answer.POSITIVE}, {})
+        assert "contradict" in found(everywhere, ["a", "b"])[1]["a"]
+
+
+def test_labelers_of_one_table_read_it_once_in_a_pass_and_another_server_is_another_table(
+    sqlite_place,
+):
+    make_table(sqlite_place, [])
+    sqlite_place.run(
+        "create table outcomes (item text, outcome int)",
+        "insert into outcomes values ('a', 1), ('b', 0)",
+    )
+    asked = ColumnSettings.model_validate({"table": "outcomes", **ASKED})
+    now = MONDAY
+    first, second = (
+        ColumnLabeler(asked, source=source_of(sqlite_place), clock=lambda: now) for _ in range(2)
+    )
+    first.expect(["a", "b"], 3)
+
+    before = found(first, ["a"])
+    sqlite_place.run("update outcomes set outcome = 1")
+    shared = found(second, ["b"])
+    now = MONDAY + timedelta(minutes=1)
+    later = found(second, ["b"])
+
+    assert (before, shared) == (({"a": Answer.POSITIVE}, {}), ({"b": Answer.NEGATIVE}, {}))
+    assert later == ({"b": Answer.POSITIVE}, {})
+    places = {
+        ColumnLabeler(asked, source=source_of(sqlite_place, url=url)).reading
+        for url in ("postgresql:///d?host=one", "postgresql:///d?host=two")
+    }
+    assert len(places) == 2
+
+
+def test_a_database_that_is_away_keeps_the_round_waiting(sqlite_place):
+    make_table(sqlite_place, [])
+    source = source_of(sqlite_place, url="postgresql://u:canary@127.0.0.1:9/d")
+    labeler = ColumnLabeler(
+        ColumnSettings.model_validate({"table": "outcomes", **ASKED}), source=source
+    )
+
+    with pytest.raises(
+        SourceUnavailable, match=r"labeling.table outcomes\).*tried again"
+    ) as caught:
+        labeler.collect(tasks_of(["a"]), None)
+
+    assert "canary" not in str(caught.value)
+
+
+def test_a_time_that_counts_needs_its_unit_and_then_tells_the_newest(postgres_place):
+    postgres_place.run(
+        "create table outcomes (item text, outcome int, known_at bigint)",
+        "insert into outcomes values ('a', 0, 20), ('a', 1, 10)",
+    )
+    make_table(postgres_place, [])
+    asked = ColumnSettings.model_validate({"table": "outcomes", "time": "known_at", **ASKED})
+
+    counted = ColumnLabeler(asked, source=source_of(postgres_place, time_unit="seconds"))
+    unknown = ColumnLabeler(asked, source=source_of(postgres_place))
+
+    assert found(counted, ["a"]) == ({"a": Answer.NEGATIVE}, {})
+    with pytest.raises(LabelsRefused, match=r"'known_at' \(labeling.time\) .*source.time_unit"):
+        unknown.collect(tasks_of(["a"]), None)
