@@ -121,14 +121,15 @@ def test_a_challenger_in_a_lake_is_compared_as_in_a_file(lake, tmp_path, by):
     )
     lake.write_arrow(rows)
     pq.write_table(rows, tmp_path / "p.parquet")
-    kind: dict[str, Any] = {
+    kinds: dict[str, dict[str, Any]] = {
         "score": {"challenger": {"score": "v8", "threshold": 0.4}},
         "predicted": {
             "challenger": {"predicted": "predicted"},
             "positive": "yes",
             "negative": "no",
         },
-    }[by]
+    }
+    kind = kinds[by]
     changes = {"columns": {"id": "mail_id", "time": "scored_at", "score": "score"}, **kind}
 
     frame = lake.source(**changes).scan(WEEK, TWO, 20, "s")
