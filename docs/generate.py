@@ -183,8 +183,10 @@ NOTES = {
     "LoginSettings.kind": "`users` of the store, or accounts of `mlflow`",
     "TlsSettings.certificate": "relative to the config",
     "TlsSettings.key": "relative to the config",
-    "ColumnSettings.path": "file, pattern or list of them, relative to the config",
-    "ColumnSettings.table": "table or view of a DuckDB file; for no other kind",
+    "ColumnSettings.path": "file, pattern or list of them, relative to the config; left out, the "
+    "truth is read where `source` reads, unless that is of kind `duckdb`",
+    "ColumnSettings.table": "of `path`, the table or view of a DuckDB file; without it, the table "
+    "as `source` names its own, which is the one taken if nothing is named",
     "ColumnSettings.id": "column that holds the id of the prediction",
     "ColumnSettings.deadline": "`matures` unless given; counts from the slot of the round",
     "Labeling.deadline": "counts from the draw of the round",
