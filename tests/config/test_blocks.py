@@ -10,6 +10,7 @@ from monitor.config.diff import changes, written
 from monitor.config.load import load_config
 from monitor.domain.block import Block
 from monitor.domain.settings import RoundSettings
+from monitor.wiring import build
 from tests.config_texts import read, refusals
 
 EACH = """\
@@ -58,6 +59,16 @@ def test_each_value_gives_a_monitor_with_the_value_wherever_its_placeholder_stan
     assert finance.block == Block(
         name="mail", kind="for_each", value="finance", values=("travel", "finance")
     )
+
+
+def test_classes_share_a_truth_that_stands_where_the_predictions_are(load):
+    text = CLASSES.replace("path: p.parquet", "kind: sql, url: 'sqlite:///p.db', table: p")
+
+    config = load(text.replace("path: t.parquet, ", ""))
+
+    labelers = [context.labeler for context in build(config).monitors]
+    assert [labeler.settings.positive for labeler in labelers] == ["travel", "finance", "other"]
+    assert len({labeler.reading for labeler in labelers}) == 1
 
 
 def test_the_block_is_kept_with_each_round(load):

@@ -24,14 +24,29 @@ def obstacles(scene):
     return [note.obstacle for note in notes if note.obstacle]
 
 
-def test_what_keeps_the_rounds_of_an_absent_kind_is_shown_until_the_kind_is_back(scene, tmp_path):
+@pytest.mark.parametrize(
+    ("kept", "why"),
+    [
+        ({"kind": "gone"}, "is not known"),
+        # its truth was read where a source of another kind read then
+        ({"kind": "column", "id": "i", "value": "v", "matures": "5d"}, "source reads no labels"),
+    ],
+)
+def test_what_keeps_the_rounds_of_an_absent_kind_is_shown_until_the_kind_is_back(
+    scene, tmp_path, kept, why
+):
     scene.week(1)
     scene.run(1)
-    present, kind = scene.labeler, {"kind": scene.labeler.name}
+    present = scene.labeler
     make = partial(
-        wiring._made_labeler, configure(tmp_path), scene.name, lambda: scene.now, scene.database
+        wiring._made_labeler,
+        configure(tmp_path),
+        scene.name,
+        lambda: scene.now,
+        scene.database,
+        scene.source,
     )
-    scene.labeler = wiring._kept_labeler(kind, make)
+    scene.labeler = wiring._kept_labeler(kept, make)
 
     with pytest.raises(ConfigRefused):
         scene.run()
@@ -40,6 +55,6 @@ def test_what_keeps_the_rounds_of_an_absent_kind_is_shown_until_the_kind_is_back
     scene.run()
 
     assert len(while_absent) == 1
-    assert "is not known" in while_absent[0]
+    assert why in while_absent[0]
     assert scene.round(1).state == "labeling"
     assert obstacles(scene) == []
