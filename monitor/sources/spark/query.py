@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import func, literal_column, select, types
+from sqlalchemy import func, literal, literal_column, select, types
 
 from monitor.sources.spark.dialect import Written, instant_text
 from monitor.sources.sql_query import Query
@@ -16,7 +17,7 @@ from monitor.sources.sql_times import Times, first_local, local_times
 from monitor.sources.sql_words import written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Select
 
@@ -103,6 +104,12 @@ class SparkQuery(Query):
         rows = select(few.c.bucket, first).group_by(few.c.bucket).subquery()
         parts = ("h", "id", "score", *self.segments)
         return select(rows.c.bucket, *(literal_column(f"item.{name}") for name in parts))
+
+    def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        """Compare with all ids in one bound value, as to bind each of them is slow here."""
+        listed = literal(json.dumps([str(each) for each in ids]), types.String())
+        texts = func.from_json(listed, literal_column("'array<string>'"))
+        return self._id.in_(select(func.explode(texts)))
 
     def _text(self, name: str) -> ColumnElement[Any]:
         if isinstance(self.table.types[name], types.TIMESTAMP):
