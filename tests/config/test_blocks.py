@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_classes_share_a_truth_that_stands_where_the_predictions_are(load):
 
     config = load(text.replace("path: t.parquet, ", ""))
 
-    labelers = [context.labeler for context in build(config).monitors]
+    labelers: list[Any] = [context.labeler for context in build(config).monitors]
     assert [labeler.settings.positive for labeler in labelers] == ["travel", "finance", "other"]
     assert len({labeler.reading for labeler in labelers}) == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from monitor.sources.sql_times import Times, first_local, local_times
 from monitor.sources.sql_words import written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Select, Subquery
 
@@ -138,6 +139,12 @@ class SparkQuery(Query):
     def without_ids(self) -> SparkQuery:
         """Build statements that take every row for one with an id, and so need not read them."""
         return _WithoutIds(self.table, self.settings, self.times, self.shown)
+
+    def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        """Compare with all ids in one bound value, as to bind each of them is slow here."""
+        listed = literal(json.dumps([str(each) for each in ids]), types.String())
+        texts = func.from_json(listed, literal_column("'array<string>'"))
+        return self._id.in_(select(func.explode(texts)))
 
     def _text(self, name: str) -> ColumnElement[Any]:
         if isinstance(self.table.types[name], types.TIMESTAMP):

@@ -44,6 +44,8 @@ class SparkSource(QueriedSource):
         "again; if a scan needs longer, raise source.timeout"
     )
 
+    most_ids = 20_000  # since each statement is a scan
+
     def __init__(self, settings: SparkSettings, base_folder: Path | str = ".") -> None:
         super().__init__(settings, base_folder)
         self._spark = settings

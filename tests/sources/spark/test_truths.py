@@ -6,8 +6,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from monitor.domain.model import Answer
+from monitor.sources.spark.reading import Statements
 from monitor.sources.spark.truths import EVERY
-from tests.labeling.truth_contract import MONDAY, TEXTS, TruthContract, rows_of, tasks_of
+from tests.labeling.truth_contract import (
+    MONDAY,
+    TEXTS,
+    TruthContract,
+    found,
+    rows_of,
+    tasks_of,
+)
 from tests.sources.spark.places import source_of
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -50,3 +59,20 @@ class TestTruths(TruthContract):
         labeler.collect(tasks_of(["a"]), cursor)
 
         assert asked == [["a"], ["a", "b"], ["a"]]
+
+    def test_thousands_of_ids_are_one_job(self, monkeypatch):
+        self.write(
+            rows_of([(f"m{n}", n % 2, 0) for n in range(3_000)]), TEXTS | {"outcome": "integer"}
+        )
+        jobs, run = [], Statements.execute
+
+        def noted(statements, statement, **options):
+            jobs.append(statement)
+            return run(statements, statement, **options)
+
+        monkeypatch.setattr(Statements, "execute", noted)
+
+        answers, _ = found(self.labeler(), [f"m{n}" for n in range(3_000)])
+
+        assert sum(answer is Answer.POSITIVE for answer in answers.values()) == 1_500
+        assert len(jobs) == 1
