@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -11,6 +10,7 @@ from monitor.config.diff import changes, written
 from monitor.config.load import load_config
 from monitor.domain.block import Block
 from monitor.domain.settings import RoundSettings
+from monitor.labeling.column import ColumnLabeler
 from monitor.wiring import build
 from tests.config_texts import read, refusals
 
@@ -67,7 +67,8 @@ def test_classes_share_a_truth_that_stands_where_the_predictions_are(load):
 
     config = load(text.replace("path: t.parquet, ", ""))
 
-    labelers: list[Any] = [context.labeler for context in build(config).monitors]
+    found = (context.labeler for context in build(config).monitors)
+    labelers = [labeler for labeler in found if isinstance(labeler, ColumnLabeler)]
     assert [labeler.settings.positive for labeler in labelers] == ["travel", "finance", "other"]
     assert len({labeler.reading for labeler in labelers}) == 1
 
