@@ -217,7 +217,7 @@ class ColumnLabeler:
         if state is not None and now == cursor:
             return Collected(cursor=cursor, anew=False)
         items = {task.item_id for task in tasks.values()}
-        shared = f"{clock:%Y-%m-%d %H:%M}" if state is None else state
+        shared = str(clock.replace(second=0, microsecond=0)) if state is None else state
         truths = self._shared.of(items, shared, self.truths.of)
         if state is None:  # then only what was found tells whether anything changed
             now = self._mark(tasks, sorted(truths.items()))
