@@ -113,6 +113,26 @@ def test_a_backfill_fills_a_recorded_skip(scene):
     assert scene.round(3).version == 2  # it pools round 2 now
 
 
+def test_a_backfill_waits_for_labels_that_have_not_matured(scene):
+    scene.week(1)
+    scene.labeler.answers |= scene.truth
+    scene.week(2)
+    positive = {each for each, answer in scene.truth.items() if answer is Answer.POSITIVE}
+    scene.labeler.answers |= dict.fromkeys(positive, Answer.POSITIVE)  # they come early
+    scene.labeler.asks_people = False
+    scene.now = MONDAY + WEEK + timedelta(hours=1)
+
+    list(run.backfill(scene.context, MONDAY - WEEK))
+
+    new = scene.round(2)
+    assert scene.round(1).state is RoundState.CLOSED
+    assert (new.state, new.deadline) == (RoundState.LABELING, new.slot + new.settings.deadline)
+    scene.labeler.answers |= scene.truth
+    scene.now = new.deadline
+    scene.run()
+    assert scene.round(2).state is RoundState.CLOSED
+
+
 def test_a_backfill_numbers_rounds_before_the_first_one_downwards(scene):
     scene.week(5)
     scene.run(5)

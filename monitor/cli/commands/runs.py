@@ -106,9 +106,9 @@ def backfill(
 ) -> None:
     """Run past windows, oldest first: a timeline on day one.
 
-    For labels that are there already; where people are asked, rounds open and wait for them.
-    Slots that have a round are left as they are. Alerts go to the log and to MLflow, not to hooks:
-    nobody is woken for the past.
+    For labels that are there already; where people are asked, rounds open and wait for them, as
+    they do for labels that have not matured. Slots that have a round are left as they are. Alerts
+    go to the log and to MLflow, not to hooks: nobody is woken for the past.
     """
     from monitor.cli.views.passes import pass_json, say_failures
     from monitor.domain.errors import MonitorError

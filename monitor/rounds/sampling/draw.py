@@ -296,13 +296,13 @@ def _history_of(
 def _deadline(context: MonitorContext, round_: Round, now: datetime) -> datetime:
     """Deadline of a round drawn now: people get their whole time from now on.
 
-    Labels that come by themselves have had theirs since the slot; a backfill takes them as they
-    are.
+    Labels that come by themselves have had theirs since the slot. A backfill waits for them too:
+    those that are there early are not a random part of all.
     """
     settings = round_.settings
     if context.asks_people(settings):
         return now + settings.deadline
-    return now if settings.origin == "backfill" else max(now, round_.slot + settings.deadline)
+    return max(now, round_.slot + settings.deadline)
 
 
 def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
