@@ -35,7 +35,7 @@ from tests.rounds.scene import MONDAY, WEEK
 if TYPE_CHECKING:
     from pathlib import Path
 
-EXAMPLES = sized(small=10, soak=100)
+EXAMPLES = sized(small=6, soak=100)
 STEPS = sized(small=12, soak=50)
 AT_ALL_TIMES = (
     invariants.one_sample_per_round,

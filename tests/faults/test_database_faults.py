@@ -13,7 +13,7 @@ from tests.servers import stoppable_postgres
 
 def test_connections_cut_around_commit_lose_and_double_nothing(lives, tell_figures):
     """Ended by the server before and after, and a COMMIT or its answer that never arrives."""
-    done = lives("cut_off", store="postgresql", count=sized(small=3, soak=1000), seed=6)
+    done = lives("cut_off", store="postgresql", count=sized(small=2, soak=1000), seed=6)
 
     assert done["violations"] == []
     assert done["told"] >= done["cuts"] / 2
@@ -50,7 +50,7 @@ def test_a_server_that_crashes_during_rounds_loses_and_doubles_nothing(lives, te
         done = lives(
             "server_restarts",
             server=server.url,
-            runs=sized(small=2, soak=40),
+            runs=sized(small=1, soak=40),
             seed=6,
             control=server.control,
             folder_of_server=str(server.folder),

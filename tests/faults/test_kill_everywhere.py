@@ -7,7 +7,7 @@ from tests.faults.sizes import SOAK, sized
 
 @pytest.mark.parametrize(
     ("kind", "real", "every_nth"),
-    [("sqlite", True, 1 if SOAK else 2), ("postgresql", False, 1 if SOAK else 5)],
+    [("sqlite", True, 1 if SOAK else 4), ("postgresql", False, 1 if SOAK else 10)],
 )
 def test_a_round_killed_at_any_point_is_whole_after_the_next_life(
     lives, tell_figures, kind, real, every_nth
@@ -29,10 +29,10 @@ def test_a_round_killed_at_any_point_is_whole_after_the_next_life(
 def test_a_round_that_fires_after_a_newer_one_closed_is_whole_wherever_it_is_killed(
     lives, tell_figures, kind
 ):
-    done = lives("where_a_late_round_fires", store=kind, every_nth=sized(small=6, soak=1))
+    done = lives("where_a_late_round_fires", store=kind, every_nth=sized(small=12, soak=1))
 
     assert done["violations"] == []
-    assert done["kills"] > 8
+    assert done["kills"] > sized(small=4, soak=8)
     tell_figures(
         "R1",
         what=f"kill -9 where a round fires that closes after a newer one, {kind}",
@@ -43,10 +43,10 @@ def test_a_round_that_fires_after_a_newer_one_closed_is_whole_wherever_it_is_kil
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
 def test_a_round_that_ends_an_alert_ends_it_once_wherever_it_is_killed(lives, tell_figures, kind):
-    done = lives("where_an_alert_ends", store=kind, every_nth=sized(small=6, soak=1))
+    done = lives("where_an_alert_ends", store=kind, every_nth=sized(small=12, soak=1))
 
     assert done["violations"] == []
-    assert done["kills"] > 8
+    assert done["kills"] > sized(small=4, soak=8)
     tell_figures(
         "R1",
         what=f"kill -9 where a round ends an alert by evidence of recovery, {kind}",

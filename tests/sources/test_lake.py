@@ -380,12 +380,15 @@ def test_half_a_commit_is_no_snapshot(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_table_that_changes_between_count_and_draw_gives_frame_and_sample_of_one_state(tmp_path):
+@pytest.mark.parametrize("times", [50, pytest.param(200, marks=pytest.mark.soak)])
+def test_a_table_that_changes_between_count_and_draw_gives_frame_and_sample_of_one_state(
+    tmp_path, times
+):
     lake = Delta(tmp_path)
     lake.write(mails(20))
     source = lake.source()
 
-    for place in range(200):
+    for place in range(times):
         frame = source.scan(WEEK, TWO, 5, f"seed {place}")
         lake.write(mails(20 + place % 7, first=100 * place), mode="overwrite")
         shown = as_counted(source, frame.snapshot).show(sorted(ids_of(frame)), WEEK)

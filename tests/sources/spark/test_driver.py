@@ -12,7 +12,7 @@ import pytest
 from benchmarks import same_sample
 from tests.spark import need_spark
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
 
 
 def test_a_driver_that_was_killed_is_replaced(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import same_sample
 
-ROWS = 100_000
+ROWS = 30_000
 
 
 @pytest.mark.parametrize("kind", same_sample.KINDS)

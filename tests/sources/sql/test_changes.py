@@ -13,7 +13,6 @@ from tests.sources.sql.databases import WEEK, drawn, make_table, source_of
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 BANDS = BandEdges(flagged=(0.8,), passed=(0.2,)).strata()
-TIMES = 200
 
 
 def rows_of(generation):
@@ -46,22 +45,23 @@ def stored(place, row):
     }
 
 
+@pytest.mark.parametrize("times", [50, pytest.param(200, marks=pytest.mark.soak)])
 def test_counts_and_draw_are_of_one_state_whatever_another_connection_writes(
-    place, changed_by_another
+    place, changed_by_another, times
 ):
     if place.name == "sqlite":  # else a reader holds up the writer
         place.run("pragma journal_mode = wal")
     make_table(place, rows_of(0))
     source = source_of(place)
 
-    for generation in range(TIMES):
+    for generation in range(times):
         frame = source.scan(WEEK, BANDS, 999, "s")
 
         assert sorted(drawn(frame)) == sorted(row["id"] for row in rows_of(generation))
         assert [part.size for part in frame.strata] == [
             len(part.candidates) for part in frame.strata
         ]
-    assert len(changed_by_another) == TIMES
+    assert len(changed_by_another) == times
 
 
 def test_a_table_without_snapshots_that_keeps_changing_is_said_and_tried_again(

@@ -12,7 +12,7 @@ from benchmarks import same_sample
 from monitor.domain.model import BandEdges
 from tests.sources.sql.databases import WEEK
 
-ROWS = 100_000
+ROWS = 30_000
 
 
 @pytest.fixture(scope="module")
