@@ -198,7 +198,7 @@ $(AUDIT_VENV)/.ready: requirements-audit.lock | $(BIN)/python
 # uv's own defaults, whatever index this machine is set up to use, and no index in the output.
 LOCK := env -u UV_INDEX -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS \
 	uv pip compile --no-config --universal --python-version 3.11 --fork-strategy fewest \
-	--generate-hashes --no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
+	--generate-hashes --no-strip-extras --no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 # What the container image of deploy/Dockerfile has beside our own packages.
 IMAGE_EXTRAS := apprise delta iceberg mysql postgres xlsx
