@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark on loopback: a master and workers, each a process of its own."""
+"""Spark's servers on loopback: a standalone cluster, and one of Spark Connect."""
 
 from __future__ import annotations
 
@@ -48,20 +48,11 @@ class Cluster:
             self.kill(name)
 
     def _run(self, name, program, *words):
-        with (self.folder / f"{name}.log").open("w") as log:
-            self._running[name] = subprocess.Popen(
-                [CLASS, f"org.apache.spark.deploy.{program}", *words, "--webui-port", "0"],
-                stdout=log,
-                stderr=log,
-                env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"},
-                start_new_session=True,
-            )
+        log = self.folder / f"{name}.log"
+        self._running[name] = started(log, program, *words, "--webui-port", "0")
 
     def _wait_for(self, name, text):
-        until = time.monotonic() + 180
-        while text not in (self.folder / f"{name}.log").read_text():
-            assert time.monotonic() < until, (self.folder / f"{name}.log").read_text()[-2000:]
-            time.sleep(0.2)
+        wait_for(self.folder / f"{name}.log", text)
 
 
 @contextmanager
@@ -71,3 +62,40 @@ def cluster(folder):
         yield running
     finally:
         running.close()
+
+
+@contextmanager
+def connect_server(folder):
+    """Run a Spark Connect server that reads with two threads; yields its address."""
+    port, log = free_port(), folder / "connect.log"
+    words = ["--master", "local[2]", "--conf", f"spark.connect.grpc.binding.port={port}"]
+    for name in ("driver.host", "driver.bindAddress", "connect.grpc.binding.address"):
+        words += ["--conf", f"spark.{name}=127.0.0.1"]
+    words += ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.ui.enabled=false"]
+    words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    server = started(log, "SparkSubmit", *words, "spark-internal", memory="700m")
+    try:
+        wait_for(log, "Spark Connect server started")
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+
+
+def started(log, program, *words, memory="256m"):
+    """Start a program of Spark in a group of its own, which ends with what it starts."""
+    with log.open("w") as stream:
+        return subprocess.Popen(
+            [CLASS, f"org.apache.spark.deploy.{program}", *words],
+            stdout=stream,
+            stderr=stream,
+            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": memory},
+            start_new_session=True,
+        )
+
+
+def wait_for(log, text):
+    until = time.monotonic() + 180
+    while text not in log.read_text():
+        assert time.monotonic() < until, log.read_text()[-2000:]
+        time.sleep(0.2)
