@@ -22,17 +22,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STATS_VENV := $(VENV)/stats
 AUDIT_VENV := $(VENV)/audit
-LABEL_STUDIO := .label-studio
-LABEL_STUDIO_VERSION := 1.23.2
-S3_SERVER := .s3-server
-MOTO_VERSION := 5.2.5
-DEPLOY_TOOLS := .deploy-tools
-KUBERNETES_VERSION := 1.37.0
-DATABRICKS_VERSION := 1.22.1
-AIRFLOW := .airflow
-AIRFLOW_VERSION := 3.3.2
-DAGSTER := .dagster
-DAGSTER_VERSION := 1.13.29
+ENVIRONMENTS := airflow dagster deploy-tools label-studio s3-server
 PIP := python -m pip --disable-pip-version-check install --quiet
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
@@ -59,16 +49,11 @@ test-all: test test-thorough
 test-thorough: $(VENV)/.ready-dev
 	$(PYTEST) -m thorough $(PYTEST_FLAGS)
 
-# Its tests are thorough ones, and are skipped without it. Nothing of it comes near our packages.
-label-studio: $(LABEL_STUDIO)/.ready-$(LABEL_STUDIO_VERSION)
+# Tests of these are thorough ones, and are skipped without them. Each has an environment of its own,
+# by a lock in tests/environments, since their libraries want other versions than ours.
+label-studio s3-server deploy-tools: %: .%/.ready
 
-# As above: its libraries want other versions than ours.
-s3-server: $(S3_SERVER)/.ready-$(MOTO_VERSION)
-
-# Each in an environment of its own, since Airflow pins what we use in other versions.
-deploy-tools: $(DEPLOY_TOOLS)/.ready-$(KUBERNETES_VERSION)-$(DATABRICKS_VERSION)
-
-orchestrators: $(AIRFLOW)/.ready-$(AIRFLOW_VERSION) $(DAGSTER)/.ready-$(DAGSTER_VERSION)
+orchestrators: .airflow/.ready .dagster/.ready
 
 soak: $(VENV)/.ready-dev
 	SOAK=1 $(BIN)/python -m pytest -m soak $(PYTEST_FLAGS)
@@ -108,7 +93,7 @@ docs-check: $(VENV)/.ready-dev
 	diff $(VENV)/stats.md docs/stats.md
 
 lock-check: $(VENV)/.ready-dev
-	@! grep -nE '://|--(extra-)?index|--find-links|--trusted-host' requirements*.lock
+	@! grep -nE '://|--(extra-)?index|--find-links|--trusted-host' requirements*.lock tests/environments/*.lock
 	$(BIN)/python -m pip --disable-pip-version-check check
 
 # One wheel and no older ones: deploy/Dockerfile takes whatever is there.
@@ -159,35 +144,10 @@ $(STATS_VENV)/.ready: requirements-stats.lock | $(BIN)/python
 	@$(STATS_VENV)/bin/$(PIP) --require-hashes -r requirements-stats.lock
 	@touch $@
 
-$(LABEL_STUDIO)/.ready-$(LABEL_STUDIO_VERSION): | $(BIN)/python
-	@rm -rf $(LABEL_STUDIO)
-	@$(BIN)/python -m venv $(LABEL_STUDIO)
-	@$(LABEL_STUDIO)/bin/$(PIP) "label-studio==$(LABEL_STUDIO_VERSION)"
-	@touch $@
-
-$(S3_SERVER)/.ready-$(MOTO_VERSION): | $(BIN)/python
-	@rm -rf $(S3_SERVER)
-	@$(BIN)/python -m venv $(S3_SERVER)
-	@$(S3_SERVER)/bin/$(PIP) "moto[s3,server]==$(MOTO_VERSION)"
-	@touch $@
-
-$(DEPLOY_TOOLS)/.ready-$(KUBERNETES_VERSION)-$(DATABRICKS_VERSION): | $(BIN)/python
-	@rm -rf $(DEPLOY_TOOLS)
-	@$(BIN)/python -m venv $(DEPLOY_TOOLS)
-	@$(DEPLOY_TOOLS)/bin/$(PIP) "kubernetes-validate==$(KUBERNETES_VERSION)" \
-		"databricks-bundles==$(DATABRICKS_VERSION)"
-	@touch $@
-
-$(AIRFLOW)/.ready-$(AIRFLOW_VERSION): | $(BIN)/python
-	@rm -rf $(AIRFLOW)
-	@$(BIN)/python -m venv $(AIRFLOW)
-	@$(AIRFLOW)/bin/$(PIP) "apache-airflow==$(AIRFLOW_VERSION)"
-	@touch $@
-
-$(DAGSTER)/.ready-$(DAGSTER_VERSION): | $(BIN)/python
-	@rm -rf $(DAGSTER)
-	@$(BIN)/python -m venv $(DAGSTER)
-	@$(DAGSTER)/bin/$(PIP) "dagster==$(DAGSTER_VERSION)"
+$(ENVIRONMENTS:%=.%/.ready): .%/.ready: tests/environments/%.lock | $(BIN)/python
+	@rm -rf .$*
+	@$(BIN)/python -m venv .$*
+	@.$*/bin/$(PIP) --require-hashes -r $<
 	@touch $@
 
 $(AUDIT_VENV)/.ready: requirements-audit.lock | $(BIN)/python
@@ -203,7 +163,7 @@ LOCK := env -u UV_INDEX -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_UR
 # What the container image of deploy/Dockerfile has beside our own packages.
 IMAGE_EXTRAS := apprise delta iceberg mysql postgres xlsx
 
-lock:
+lock: | $(BIN)/python
 	$(LOCK) pyproject.toml --output-file requirements.lock
 	$(LOCK) pyproject.toml --group dev --constraint requirements.lock \
 		--output-file requirements-dev.lock
@@ -211,6 +171,9 @@ lock:
 	$(LOCK) --group audit --output-file requirements-audit.lock
 	$(LOCK) pyproject.toml $(IMAGE_EXTRAS:%=--extra %) --constraint requirements-dev.lock \
 		--output-file requirements-image.lock
+	@for name in $(ENVIRONMENTS); do $(LOCK) tests/environments/$$name.in \
+		--output-file tests/environments/$$name.lock || exit 1; done
+	$(BIN)/python .ci/lock_bases.py requirements*.lock tests/environments/*.lock
 
 mutants: $(VENV)/.ready-dev
 	@$(BIN)/$(PIP) "mutmut>=3.8"
@@ -218,5 +181,5 @@ mutants: $(VENV)/.ready-dev
 		$(BIN)/mutmut run $(MUTANTS))
 
 clean:
-	rm -rf $(VENV) $(LABEL_STUDIO) $(S3_SERVER) $(DEPLOY_TOOLS) $(AIRFLOW) $(DAGSTER) build dist .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf $(VENV) $(ENVIRONMENTS:%=.%) build dist .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache .hypothesis mutants

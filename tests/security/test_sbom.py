@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -49,9 +50,12 @@ def test_what_is_missing_changed_or_without_a_hash_is_told(check):
     ]
 
 
-@pytest.mark.parametrize("name", ["", "-dev", "-stats", "-audit"])
-def test_each_package_of_each_lock_has_hashes(check, name):
-    lock = (ROOT / f"requirements{name}.lock").read_text()
+LOCKS = sorted([*ROOT.glob("requirements*.lock"), *ROOT.glob("tests/environments/*.lock")])
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
+def test_each_package_of_each_lock_has_hashes(check, path):
+    lock = path.read_text()
 
     found = check.packages_of(lock)
 
@@ -60,3 +64,13 @@ def test_each_package_of_each_lock_has_hashes(check, name):
     for package in lock.split("\n\n"):
         for entry in check.PACKAGE.split(package)[3::3]:
             assert "--hash=sha256:" in entry
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
+def test_what_is_locked_with_extras_is_locked_without_them(path):
+    lock = path.read_text()
+
+    bases = set(re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE))
+    with_extras = set(re.findall(r"^([\w.-]+)\[[^\]]*\]==(\S+)", lock, re.MULTILINE))
+
+    assert with_extras <= bases
