@@ -166,9 +166,9 @@ def class_averages(
 
     Notes
     -----
-    Coverage is measured (``benchmarks/class_averages.py``). Over twelve settings of 3 to 30 classes
-    95 % intervals of precision held the truth in .949 of the windows, of micro recall in .944 and
-    of macro recall in .931; .90 with 30 classes of very different size.
+    Coverage is measured (``benchmarks/class_averages.py``). Over seventeen settings of 2 to 50
+    classes that the method was not chosen on, 95 % intervals of macro and micro precision and of
+    macro recall held the truth in .952 of the windows, of micro recall in .956; at least in .92.
 
     Examples
     --------
