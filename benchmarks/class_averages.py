@@ -1,17 +1,19 @@
 """Macro and micro averages over classes: coverage, with and without regard to shared items.
 
-    PYTHONPATH=. python benchmarks/class_averages.py [--replicates 400] [--only "30 classes"]
-        [--draws 1024]
+    PYTHONPATH=. python benchmarks/class_averages.py [--settings unseen] [--replicates 400]
+        [--only "30 classes"] [--draws 1024] [--apart]
 
 Each replicate makes a window: every item has an actual class, and is predicted to be that with the
 cell's chance, else another at random. A sample is drawn for each class, so many flagged and so
 many passed items in the order of one hash for all classes (`separate`: of a hash for each), and
-`class_averages` is asked for the averages of that very window. `covered` is how often the 95 %
+`class_averages` is asked for the averages of that very window. The intervals were chosen on the
+settings `chosen` and `few`; on `unseen` they were only measured. `covered` is how often the 95 %
 interval holds the truth, with the shares of truths below and above it, `half` its mean half-width.
-`apart` is how often the interval holds it that takes the classes for independent (the same call,
-with no item said to be shared), and how wide that is in widths of ours. `bias` is that of the
-point, in half-widths. `missed found` is the mean number of missed items among a class's labels,
-`answers` the share of all labels that has to be asked for, since one answer counts in all samples.
+`bias` is that of the point, in half-widths. With `--apart`, `apart` is how often the interval holds
+it that takes the classes for independent (the same call, with no item said to be shared), and how
+wide that is in widths of ours. `missed found` is the mean number of missed items among a class's
+labels, `answers` the share of all labels that has to be asked for, since one answer counts in all
+samples.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.sample import LabeledSample
-from monitor.stats.estimation.class_averages import ClassAverages, ClassSample, class_averages
+from monitor.stats.estimation.class_averages import ClassAverages, class_averages
+from monitor.stats.estimation.class_samples import ClassSample
+from monitor.stats.estimation.grouped_cells import grouped_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,13 +38,18 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
 NAMES = ("macro precision", "macro recall", "micro precision", "micro recall")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting: so many classes, how often they are right, and the labels of each."""
+    """One setting: so many classes, how often they are right, and the labels of each.
+
+    `worst` is how often the first class is, `neighbours` whether the others are taken for the next
+    class instead of any, and `cells` whether each sample is drawn from score cells.
+    """
 
     name: str
     classes: int
@@ -50,6 +59,15 @@ class Cell:
     window: int = 20_000
     skewed: bool = False
     separate: bool = False
+    worst: float | None = None
+    neighbours: bool = False
+    cells: bool = False
+
+    @property
+    def rights(self) -> Values:
+        """How often each class is predicted right, chance aside."""
+        first = self.right if self.worst is None else self.worst
+        return np.array([first, *[self.right] * (self.classes - 1)])
 
     @property
     def shares(self) -> Values:
@@ -73,6 +91,38 @@ CELLS = (
     Cell("30 classes, few labels", 30, 0.75, 40, 200),
 )
 
+FEW = (
+    Cell("2 classes, few misses", 2, 0.9, 30, 60),
+    Cell("3 classes, few misses", 3, 0.97, 50, 100),
+    Cell("5 classes, few misses", 5, 0.98, 60, 200),
+    Cell("10 classes, few misses, skewed", 10, 0.95, 40, 200, skewed=True),
+    Cell("10 classes, one weak, few misses", 10, 0.98, 40, 200, worst=0.6),
+    Cell("30 classes, few misses", 30, 0.97, 40, 200),
+)
+
+UNSEEN = (
+    Cell("2 classes", 2, 0.85, 80, 200),
+    Cell("2 classes, skewed", 2, 0.6, 50, 120, skewed=True),
+    Cell("5 classes, neighbours", 5, 0.6, 80, 250, neighbours=True),
+    Cell("5 classes, one weak", 5, 0.9, 50, 200, worst=0.4),
+    Cell("8 classes, strong", 8, 0.97, 50, 200),
+    Cell("8 classes, few labels, skewed", 8, 0.8, 30, 100, skewed=True),
+    Cell("15 classes, weak", 15, 0.5, 40, 600),
+    Cell("15 classes, neighbours, skewed", 15, 0.7, 30, 300, neighbours=True, skewed=True),
+    Cell("20 classes, one weak, skewed", 20, 0.85, 50, 500, skewed=True, worst=0.3),
+    Cell("25 classes, separate items", 25, 0.6, 40, 300, separate=True),
+    Cell("50 classes", 50, 0.8, 30, 800, window=50_000),
+    Cell("50 classes, skewed", 50, 0.6, 30, 800, window=50_000, skewed=True),
+    Cell("6 classes, small window", 6, 0.8, 60, 150, window=1200),
+    Cell("20 classes, small window, skewed", 20, 0.7, 30, 200, window=2000, skewed=True),
+    Cell("4 classes, score cells", 4, 0.8, 80, 320, cells=True),
+    Cell("10 classes, score cells, strong", 10, 0.95, 80, 320, cells=True),
+    Cell("12 classes, score cells, skewed", 12, 0.6, 80, 320, cells=True, skewed=True),
+)
+
+SETTINGS = {"chosen": CELLS, "few": FEW, "unseen": UNSEEN}
+UP, DOWN = 8, 16  # score cells of a class's flagged and passed items
+
 
 @dataclass
 class Tally:
@@ -89,8 +139,11 @@ class Tally:
 def window(cell: Cell, rng: np.random.Generator) -> tuple[Whole, Whole]:
     """Actual and predicted class of each item."""
     actual = rng.choice(cell.classes, cell.window, p=cell.shares)
-    guess = rng.choice(cell.classes, cell.window, p=cell.shares)
-    return actual, np.where(rng.random(cell.window) < cell.right, actual, guess)
+    if cell.neighbours:
+        guess = (actual + 1) % cell.classes
+    else:
+        guess = rng.choice(cell.classes, cell.window, p=cell.shares)
+    return actual, np.where(rng.random(cell.window) < cell.rights[actual], actual, guess)
 
 
 def samples(
@@ -101,17 +154,40 @@ def samples(
     found = []
     for of in range(cell.classes):
         mine = rng.permutation(cell.window) if cell.separate else order
-        is_flagged = predicted[mine] == of
-        flagged, passed = mine[is_flagged], mine[~is_flagged]
-        drawn = flagged[: cell.flagged], passed[: cell.passed]
-        item = np.concatenate(drawn)
-        sample = LabeledSample(
-            np.repeat([0, 1], [len(each) for each in drawn]),
-            actual[item] == of,
-            size=[len(flagged), len(passed)],
-            flagged=1,
-        )
+        draw = _cells_sample if cell.cells else _plain_sample
+        sample, item = draw(cell, predicted == of, actual == of, mine, rng)
         found.append(ClassSample(str(of), sample, item))
+    return found
+
+
+def _plain_sample(
+    cell: Cell, flagged: Flags, positive: Flags, order: Whole, _: np.random.Generator
+) -> tuple[LabeledSample, Whole]:
+    drawn = order[flagged[order]][: cell.flagged], order[~flagged[order]][: cell.passed]
+    item = np.concatenate(drawn)
+    stratum = np.repeat([0, 1], [len(each) for each in drawn])
+    size = [flagged.sum(), (~flagged).sum()]
+    return LabeledSample(stratum, positive[item], size=size, flagged=1), item
+
+
+def _cells_sample(
+    cell: Cell, flagged: Flags, positive: Flags, order: Whole, rng: np.random.Generator
+) -> tuple[LabeledSample, Whole]:
+    """Draw the same number from each cell of a score; passed cells are smaller at high scores."""
+    score = rng.standard_normal(cell.window) + 1.5 * positive
+    cells = np.where(flagged, _ranks(score, flagged) * UP, 0).astype(np.int64)
+    passed = UP + DOWN - 1 - np.floor(np.sqrt(1 - _ranks(score, ~flagged)) * DOWN)
+    cells = np.where(flagged, cells, np.clip(passed, UP, UP + DOWN - 1)).astype(np.int64)
+    each = [cell.flagged // UP] * UP + [cell.passed // DOWN] * DOWN
+    item = np.concatenate([order[cells[order] == c][:n] for c, n in enumerate(each)])
+    size = np.bincount(cells, minlength=UP + DOWN)
+    return grouped_cells(cells[item], positive[item], size=size, flagged=UP).sample, item
+
+
+def _ranks(score: Values, among: Flags) -> Values:
+    """Share of those among which the score is lower, for these; else 0."""
+    found = np.zeros(len(score))
+    found[among] = np.argsort(np.argsort(score[among])) / max(among.sum(), 1)
     return found
 
 
@@ -139,7 +215,9 @@ def truths(cell: Cell, actual: Whole, predicted: Whole) -> Values:
     )
 
 
-def run(cell: Cell, replicates: int, seed: int, draws: int = 2**10) -> Tally:
+def run(
+    cell: Cell, replicates: int, seed: int, draws: int = 2**10, *, apart: bool = False
+) -> Tally:
     """Simulate a cell."""
     rng, tally = np.random.default_rng(seed), Tally()
     for _ in range(replicates):
@@ -147,10 +225,11 @@ def run(cell: Cell, replicates: int, seed: int, draws: int = 2**10) -> Tally:
         classes = samples(cell, actual, predicted, rng)
         seed_of = int(rng.integers(2**32))
         ours = class_averages(classes, seed=seed_of, draws=draws)
-        apart = class_averages(not_shared(classes), seed=seed_of, draws=draws)
         tally.truths.append(truths(cell, actual, predicted))
         tally.ours.append(_ends(ours))
-        tally.apart.append(_ends(apart))
+        if apart:
+            alone = class_averages(not_shared(classes), seed=seed_of, draws=draws)
+            tally.apart.append(_ends(alone))
         tally.points.append(np.array([row.interval.point for row in ours.rows if row.interval]))
         tally.missed.append(
             float(np.mean([(c.sample.positive & ~c.sample.is_flagged).sum() for c in classes]))
@@ -165,7 +244,7 @@ def _ends(found: ClassAverages) -> Values:
 
 def say(cell: Cell, tally: Tally) -> None:
     """Print a cell, an average a line."""
-    truth, ours, apart = (np.array(each) for each in (tally.truths, tally.ours, tally.apart))
+    truth, ours = np.array(tally.truths), np.array(tally.ours)
     bias = np.array(tally.points).mean(axis=0) - truth.mean(axis=0)
     print(
         f"{cell.name}: {cell.flagged} + {cell.passed} labels a class, missed found "
@@ -173,14 +252,21 @@ def say(cell: Cell, tally: Tally) -> None:
     )
     for place, name in enumerate(NAMES):
         below, above = _missed(truth[:, place], ours[:, place])
-        other = 1 - sum(_missed(truth[:, place], apart[:, place]))
         width = float(np.mean(ours[:, place, 1] - ours[:, place, 0]))
-        wide = float(np.mean(apart[:, place, 1] - apart[:, place, 0])) / width
         print(
             f"    {name:<16} {truth[:, place].mean():.3f}  covered {1 - below - above:.3f} "
             f"({below:.3f}, {above:.3f})  half {width / 2:.4f}  bias {2 * bias[place] / width:+.2f}"
-            f"  apart {other:.3f}, {wide:.2f} as wide"
+            + (
+                _beside(truth[:, place], np.array(tally.apart)[:, place], width)
+                if tally.apart
+                else ""
+            )
         )
+
+
+def _beside(truth: Values, apart: Values, width: float) -> str:
+    covered = 1 - sum(_missed(truth, apart))
+    return f"  apart {covered:.3f}, {float(np.mean(apart[:, 1] - apart[:, 0])) / width:.2f} as wide"
 
 
 def _missed(truth: Values, ends: Values) -> tuple[float, float]:
@@ -193,15 +279,26 @@ def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replicates", type=int, default=400)
+    parser.add_argument("--settings", choices=SETTINGS, default="chosen")
     parser.add_argument("--only", default="", help="cells whose name begins so")
     parser.add_argument("--draws", type=int, default=2**10)
+    parser.add_argument("--apart", action="store_true", help="also as if classes were independent")
     asked = parser.parse_args()
-    begun = time.perf_counter()
-    for seed, cell in enumerate(CELLS):
+    begun, covered = time.perf_counter(), []
+    for seed, cell in enumerate(SETTINGS[asked.settings]):
         if cell.name.startswith(asked.only):
-            say(cell, run(cell, asked.replicates, seed, asked.draws))
+            tally = run(cell, asked.replicates, seed, asked.draws, apart=asked.apart)
+            say(cell, tally)
+            covered.append(_covered(tally))
+    print(f"mean  {np.mean(covered, axis=0).round(4)}  lowest {np.min(covered, axis=0).round(3)}")
     error = math.sqrt(0.95 * 0.05 / asked.replicates)
     print(f"standard error of a share of .95: {error:.4f}; {time.perf_counter() - begun:.0f} s")
+
+
+def _covered(tally: Tally) -> list[float]:
+    """How often the intervals hold the truth, in the order of the averages."""
+    truth, ours = np.array(tally.truths), np.array(tally.ours)
+    return [1 - sum(_missed(truth[:, place], ours[:, place])) for place in range(len(NAMES))]
 
 
 if __name__ == "__main__":

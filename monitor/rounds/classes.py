@@ -278,10 +278,9 @@ def _with_averages(
     samples: Mapping[str, LabeledSample],
     labels: Mapping[int, RoundLabels],
 ) -> ClassReport:
-    from monitor.stats.estimation.class_averages import (  # noqa: PLC0415  scipy takes half a second
-        ClassSample,
-        class_averages,
-    )
+    # scipy takes half a second
+    from monitor.stats.estimation.class_averages import class_averages  # noqa: PLC0415
+    from monitor.stats.estimation.class_samples import ClassSample  # noqa: PLC0415
 
     numbers: dict[str, int] = {}  # the same item has the same id in the rounds of all classes
     classes = [

@@ -96,12 +96,8 @@ from monitor.stats.drift.shift import (
     population_stability_index,
     window_distances,
 )
-from monitor.stats.estimation.class_averages import (
-    ClassAverage,
-    ClassAverages,
-    ClassSample,
-    class_averages,
-)
+from monitor.stats.estimation.class_averages import ClassAverage, ClassAverages, class_averages
+from monitor.stats.estimation.class_samples import ClassSample
 from monitor.stats.estimation.missing import missing_bounds, point_range
 from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
 from monitor.stats.estimation.posterior import Basis, MetricEstimate, estimate, estimates

@@ -11,8 +11,10 @@ from scipy import stats
 
 from monitor.stats.core.reasons import Undefined
 from monitor.stats.core.sample import LabeledSample
-from monitor.stats.estimation.class_averages import ClassSample, class_averages
+from monitor.stats.estimation.class_averages import class_averages
+from monitor.stats.estimation.class_samples import ClassSample
 from monitor.stats.estimation.grouped_cells import grouped_cells
+from monitor.stats.estimation.posterior import estimate
 
 CLASSES = 4
 MANY = 2**14
@@ -148,17 +150,51 @@ def test_micro_precision_is_the_stratified_mean_of_samplics():
     assert errors(found)["micro", "precision"] == pytest.approx(float(taylor.stderror), rel=0.04)
 
 
-def test_one_class_by_itself_has_the_width_of_its_beta_posterior():
-    truth, predicted = window()
+@pytest.mark.parametrize("estimand", ["rate", "window"])
+def test_one_class_by_itself_has_the_interval_of_its_own_round(estimand):
+    truth, predicted = window(size=3000)
     one = sample_of(0, truth, predicted, flagged=60, passed=200)
-    right = int(one.sample.positive[:60].sum())
-    low, high = stats.beta(right + 0.5, 60 - right + 0.5).interval(0.95)
+    alone = estimate(one.sample.counts, metrics=("precision", "recall"), estimand=estimand)
 
-    found = class_averages([one], estimand="rate", draws=MANY)
+    found = named(class_averages([one], estimand=estimand, draws=MANY))
 
-    interval = named(found)["macro", "precision"].interval
-    assert interval.high - interval.low == pytest.approx(high - low, rel=0.04)
-    assert interval.point == right / 60
+    for average, metric in found:
+        ours, own = found[average, metric].interval, alone[metric].interval
+        assert own is not None
+        near = pytest.approx([own.low, own.high], abs=0.03 * (own.high - own.low))
+        assert [ours.low, ours.high] == near
+
+
+def few_misses(rng, *, classes=30, found=100, passed=200, each=20, rate=0.01):
+    """Sample classes of which all flagged items are known, and `found` of them are right."""
+    samples = []
+    for of in range(classes):
+        positive = np.arange(found + passed) < found + rng.binomial(passed, rate)
+        sample = LabeledSample(
+            np.repeat([0, 1], [found, passed]), positive, size=[found, each * passed], flagged=1
+        )
+        samples.append(ClassSample(str(of), sample, np.arange(len(positive)) + 1000 * of))
+    return samples
+
+
+def test_macro_recall_of_many_classes_has_the_bias_and_variance_of_all_outcomes():
+    rng, classes, rate = np.random.default_rng(2), 30, 0.01
+    misses = np.arange(201)
+    chance = stats.binom(200, rate).pmf(misses)
+    recall = 100 / (100 + 20 * misses)  # as estimated, with so many misses found
+    truth = 100 / (100 + 20 * 200 * rate)
+    error = np.sqrt(chance @ (recall - chance @ recall) ** 2 / classes)
+
+    intervals = [
+        named(class_averages(few_misses(rng), estimand="rate", draws=2**9))["macro", "recall"]
+        for _ in range(30)
+    ]
+    ends = np.array([(row.interval.low, row.interval.high) for row in intervals])
+
+    # 900 classes know their mean recall to .005
+    assert chance @ recall - truth > 0.02
+    assert ends.mean() == pytest.approx(truth, abs=0.01)
+    assert np.diff(ends).mean() == pytest.approx(2 * 1.96 * error, rel=0.05)
 
 
 def test_labels_of_the_whole_window_give_the_averages_of_scikit_learn_exactly():
@@ -213,16 +249,27 @@ def test_averages_of_many_classes_and_strata_need_little_memory():
     assert peak < 131e6
 
 
-def test_the_order_of_classes_and_the_numbers_of_items_do_not_matter_to_the_points():
+def test_the_order_of_classes_and_the_numbers_of_items_do_not_matter():
     classes = samples()
     other = [ClassSample(c.name, c.sample, 7 * c.item + 11) for c in reversed(classes)]
 
-    one, two = class_averages(classes), class_averages(other)
+    one, two = class_averages(classes, draws=MANY), class_averages(other, draws=MANY)
 
-    assert [row.interval.point for row in named(one).values()] == pytest.approx(
-        [row.interval.point for row in named(two).values()]
-    )
+    for average, row in named(one).items():
+        ours, again = row.interval, named(two)[average].interval
+        assert ours.point == pytest.approx(again.point)
+        assert [ours.low, ours.high] == pytest.approx([again.low, again.high], abs=0.002)
     assert (one.labels, one.items) == (two.labels, two.items)
+
+
+def test_four_times_the_labels_give_half_the_width():
+    few, many = (
+        errors(class_averages(samples(flagged=n, passed=3 * n), estimand="rate"))
+        for n in (100, 400)
+    )
+
+    for average in few:
+        assert 1.7 < few[average] / many[average] < 2.4
 
 
 def test_the_same_seed_gives_the_same_numbers():

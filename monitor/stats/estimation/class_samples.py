@@ -1,0 +1,280 @@
+r"""Samples of several classes that share items: the totals that they make, drawn and jackknifed.
+
+The strata of all classes lie below each other, H of them, and so do the n labels. One item may have
+a label in the samples of several classes; ``place`` tells which labels are of one item.
+
+In each draw an item i has one weight :math:`g_i \sim \mathrm{Exp}(1)` in all samples that hold it,
+
+.. math:: \pi_h = \frac{\sum_i v_i x_i g_i + G_1}{\sum_i v_i g_i + G_1 + G_0},
+    \quad G_1, G_0 \sim \mathrm{Gamma}(a_h)
+
+over the labeled items of stratum h, with :math:`x_i` whether the item is of the class,
+:math:`v_i` what it is worth (1, but for score cells) and :math:`a_h` the prior count of
+``draws.round_posterior``. This is the Bayesian bootstrap (Rubin, *Annals of Statistics* 9, 1981)
+with that prior: the rates of a class by itself have just the posterior that its own round shows,
+:math:`\mathrm{Beta}(a_h + y_h, a_h + n_h - y_h)`, and what shared items do to several of them is
+in the draws as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from monitor.stats.core.cells import two_minds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from monitor.stats.core.draws import Estimand
+    from monitor.stats.core.sample import LabeledSample
+
+    Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+_AT_ONCE = 512  # draws whose weights are in memory together: 20 MB for 5,000 items,
+_WEIGHTS = 2**23  # fewer of many items: 64 MB at most
+_TINY = float(np.finfo(float).tiny)
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class ClassSample:
+    """The labeled items of the sample of one class.
+
+    Parameters
+    ----------
+    name
+        Of the class.
+    sample
+        Its labeled items, n of them: ``positive`` is whether an item is of this class, flagged
+        strata are those of items that were taken for it.
+    item
+        Which item each is, shape ``(n,)``: the same number in two samples is the same item.
+
+    Raises
+    ------
+    ValueError
+        If there is not one number for each labeled item, or a number comes twice.
+    """
+
+    name: str
+    sample: LabeledSample
+    item: Whole
+
+    def __init__(self, name: str, sample: LabeledSample, item: ArrayLike) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "sample", sample)
+        object.__setattr__(self, "item", np.asarray(item, dtype=np.int64))
+        if self.item.shape != sample.stratum.shape:
+            message = f"class {name}: {len(sample.stratum)} labels for {len(self.item)} items"
+            raise ValueError(message)
+        if len(np.unique(self.item)) < len(self.item):
+            message = f"class {name}: an item is there twice; a sample holds each once"
+            raise ValueError(message)
+
+
+class Layout(NamedTuple):
+    """Strata of all classes below each other, H of them, and the n labels that they hold."""
+
+    of_class: Whole  # (H,)
+    flagged: NDArray[np.bool_]  # (H,)
+    size: Values  # (H,)
+    labeled: Values  # (H,)
+    priors: Values  # light and heavy, (2, H)
+    point: Values  # share of the class among the labels, weighted, (H,)
+    stratum: Whole  # (n,)
+    place: Whole  # of the item among all different ones, (n,)
+    worth: Values  # (n,)
+    positive: NDArray[np.bool_]  # (n,)
+    items: int
+
+
+class Totals(NamedTuple):
+    """Items of C classes in the window, shape ``(C, D)`` each."""
+
+    found: Values
+    missed: Values
+    flagged: Values
+
+
+class LeftOut(NamedTuple):
+    """Class of each label, and how its totals change without that label, shape ``(n,)`` each."""
+
+    of_class: Whole
+    found: Values
+    missed: Values
+
+
+def layout(classes: Sequence[ClassSample]) -> Layout:
+    """Lay the samples of all classes below each other.
+
+    Parameters
+    ----------
+    classes
+        One sample for each of C classes.
+    """
+    samples = [each.sample for each in classes]
+    strata = [len(sample.size) for sample in samples]
+    first = np.concatenate([[0], np.cumsum(strata)[:-1]])
+    stratum = np.concatenate(
+        [sample.stratum + start for sample, start in zip(samples, first, strict=True)]
+    )
+    size = np.concatenate([sample.size for sample in samples]).astype(np.float64)
+    worth = np.concatenate([sample.worth for sample in samples])
+    positive = np.concatenate([sample.positive for sample in samples])
+    different, place = np.unique(
+        np.concatenate([each.item for each in classes]), return_inverse=True
+    )
+    whole = np.bincount(stratum, weights=worth, minlength=len(size))
+    of_it = np.bincount(stratum, weights=worth * positive, minlength=len(size))
+    return Layout(
+        of_class=np.repeat(np.arange(len(samples)), strata),
+        flagged=np.concatenate([np.arange(len(s.size)) < s.flagged for s in samples]),
+        size=size,
+        labeled=np.bincount(stratum, minlength=len(size)).astype(np.float64),
+        priors=np.concatenate([_priors(sample) for sample in samples], axis=1),
+        point=np.divide(of_it, whole, out=np.zeros(len(size)), where=whole > 0),
+        stratum=stratum,
+        place=place.reshape(-1),
+        worth=worth,
+        positive=positive,
+        items=len(different),
+    )
+
+
+def _priors(sample: LabeledSample) -> Values:
+    """Light and heavy prior count of each stratum, ``(2, H)``."""
+    holds = sample.size > 0
+    up = np.arange(len(holds)) < sample.flagged
+    return np.where(
+        up,
+        two_minds(int(holds[up].sum()))[:, np.newaxis],
+        two_minds(int(holds[~up].sum()))[:, np.newaxis],
+    )
+
+
+def totals(strata: Layout, shares: Values) -> Totals:
+    """Scale shares of the class in each stratum up to the window.
+
+    Parameters
+    ----------
+    strata
+        H strata of C classes.
+    shares
+        Shape ``(H, D)``.
+    """
+    count = int(strata.of_class.max()) + 1
+    items = strata.size[:, np.newaxis] * shares
+    per_class = sparse.csr_array(
+        (np.ones(len(strata.size)), (strata.of_class, np.arange(len(strata.size))))
+    )
+    up = strata.flagged[:, np.newaxis]
+    flagged = np.bincount(strata.of_class, weights=strata.size * strata.flagged, minlength=count)
+    return Totals(
+        found=per_class @ np.where(up, items, 0),
+        missed=per_class @ np.where(up, 0, items),
+        flagged=np.broadcast_to(flagged[:, np.newaxis], (count, shares.shape[1])),
+    )
+
+
+def open_shares(strata: Layout, estimand: Estimand) -> Values:
+    """Share of each stratum that its labels leave open, shape ``(H,)``: of a rate all of it.
+
+    Parameters
+    ----------
+    strata
+        H strata of C classes.
+    estimand
+        ``window`` or ``rate``.
+    """
+    if estimand == "rate":
+        return np.ones(len(strata.size))
+    return np.maximum(1 - strata.labeled / np.maximum(strata.size, 1), 0)
+
+
+def drawn_totals(
+    strata: Layout, rng: np.random.Generator, draws: int, estimand: Estimand
+) -> Totals:
+    """Draw the totals of each class.
+
+    In the window the labeled items of a stratum are as they are, and the draws of the others are
+    closer together by the root of their share. Totals are linear in the shares, so these, several
+    for each class, are never in memory for all draws.
+
+    Parameters
+    ----------
+    strata
+        H strata of C classes.
+    rng
+        Source of randomness; the same state gives the same draws.
+    draws
+        How many, D.
+    estimand
+        ``window`` or ``rate``.
+    """
+    left = open_shares(strata, estimand)[:, np.newaxis]
+    width, known = np.sqrt(left), (1 - left) * strata.point[:, np.newaxis]
+    parts, total = [], np.zeros_like(left)
+    for shares in _shares(strata, rng, draws):
+        total += shares.sum(axis=1, keepdims=True)
+        parts.append(totals(strata, width * shares))
+    rest = totals(strata, known + (left - width) * total / draws)
+    return Totals(
+        found=np.concatenate([part.found for part in parts], axis=1) + rest.found,
+        missed=np.concatenate([part.missed for part in parts], axis=1) + rest.missed,
+        flagged=np.broadcast_to(rest.flagged, (len(rest.flagged), draws)),
+    )
+
+
+def _shares(strata: Layout, rng: np.random.Generator, draws: int) -> Iterator[Values]:
+    """Draw the share of the class in each stratum, shape ``(H, some)``, ``draws`` of them."""
+    shape = (len(strata.size), strata.items)
+    where = strata.stratum, strata.place
+    of_it = sparse.csr_array((strata.worth * strata.positive, where), shape=shape)
+    others = sparse.csr_array((strata.worth * ~strata.positive, where), shape=shape)
+    at_once = min(_AT_ONCE, max(1, _WEIGHTS // max(strata.items, 1)))
+    for start in range(0, draws, at_once):
+        some = min(at_once, draws - start)
+        weight = rng.standard_exponential((strata.items, some))
+        prior = _drawn_priors(strata, rng, some)
+        yes = of_it @ weight + rng.standard_gamma(prior)
+        no = others @ weight + rng.standard_gamma(prior)
+        yield np.asarray(yes / np.maximum(yes + no, _TINY), dtype=np.float64)
+
+
+def _drawn_priors(strata: Layout, rng: np.random.Generator, draws: int) -> Values:
+    """Choose light or heavy for each class and side of it by itself, shape ``(H, D)``."""
+    side = 2 * strata.of_class + strata.flagged
+    mind = rng.integers(0, 2, (int(side.max()) + 1, draws))[side]
+    return np.asarray(
+        np.where(mind == 0, strata.priors[0][:, np.newaxis], strata.priors[1][:, np.newaxis])
+    )
+
+
+def leave_one_out(strata: Layout) -> LeftOut:
+    """Leave each label out by itself, and scale the others of its stratum up.
+
+    A stratum's only label stays, since nothing is known without it: it adds no variance.
+
+    Parameters
+    ----------
+    strata
+        H strata of C classes.
+    """
+    of, count = strata.stratum, len(strata.size)
+    whole = np.bincount(of, weights=strata.worth, minlength=count)[of]
+    rest = np.where(strata.labeled[of] > 1, whole - strata.worth, 0)
+    positive = strata.point[of] * whole - strata.worth * strata.positive
+    share = np.divide(positive, rest, out=strata.point[of], where=rest > 0)
+    change = strata.size[of] * (share - strata.point[of])
+    flagged = strata.flagged[of]
+    return LeftOut(
+        strata.of_class[of],
+        found=np.where(flagged, change, 0),
+        missed=np.where(flagged, 0, change),
+    )
