@@ -88,7 +88,7 @@ class QueriedSource:
 
     @property
     def table(self) -> str:
-        """What is read: the table, its times and the rows that count."""
+        """What is read: the table, its times and the rows that count; it may hold secrets."""
         columns = self.settings.columns.model_dump(include={"id", "time", "model_version"})
         rows = self.settings.model_dump(exclude=_OF_ONE_MONITOR)
         return repr((self.whole_place, rows, columns))

@@ -23,7 +23,7 @@ MOST_VALUES = 10_000
 """Of a statement, in which every database takes that many."""
 
 MOST_CANDIDATES = 250_000
-"""Of one reading, about 110 bytes each: 30 monitors of known strata stay far below it."""
+"""Of one reading, about 100 bytes each: those of 30 monitors whose strata are known are fewer."""
 
 
 def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
