@@ -60,7 +60,10 @@ class Framing:
 
         Counts that are shared come without examples of what cannot be read.
         """
-        if groups is None or not frames.rows_in(groups, *range(len(scan.strata))):
+        if groups is None:
+            return None
+        has_unread = frames.rows_in(groups, frames.SCORE_UNREADABLE) > 0
+        if has_unread and not frames.rows_in(groups, *range(len(scan.strata))):
             return None
         try:
             return self.frame(scan.query, scan.strata, scan.at_most, groups)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     Groups = list[list[frames.Group]]
     """The groups of each monitor, by its place."""
 
+MOST_MONITORS = 100
+"""Of one reading: SQLite compares no more than 127 bounds."""
+
 MOST_VALUES = 10_000
 """Of a statement, in which every database takes that many."""
 
@@ -45,9 +48,12 @@ def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
 
 
 def _fit(scans: Sequence[Scan]) -> bool:
-    """Whether a statement takes so many values, and memory so many candidates."""
-    values = sum(scan.values for scan in scans)
-    return values <= MOST_VALUES and sum(scan.candidates for scan in scans) <= MOST_CANDIDATES
+    """Whether a statement takes so many monitors and values, and memory so many candidates."""
+    return (
+        len(scans) <= MOST_MONITORS
+        and sum(scan.values for scan in scans) <= MOST_VALUES
+        and sum(scan.candidates for scan in scans) <= MOST_CANDIDATES
+    )
 
 
 def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str) -> Groups:

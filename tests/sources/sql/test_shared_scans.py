@@ -170,17 +170,40 @@ def test_monitors_with_a_fault_are_left_to_scans_of_their_own(sqlite_place):
         scans[0].source.scan(WEEK, BANDS, 9, "s33d")
 
 
-def test_a_block_that_is_too_large_for_a_statement_is_read_in_parts(sqlite_place, monkeypatch):
+def test_a_block_that_is_too_large_for_a_statement_is_read_in_parts(sqlite_place):
     table_of(1, sqlite_place)
-    kinds = [(by_score(score), BANDS, 9) for score in SCORES] * 2
-    scans = planned(sqlite_place, kinds)
-    monkeypatch.setattr(shared_draw, "MOST_CANDIDATES", 2 * 9 * len(BANDS))
+    kinds = [(by_score(score), TWO, 9) for score in SCORES]
+    scans = planned(sqlite_place, kinds * 50)
 
     with statements(*scans) as found:
         scans[0].source.read_for(scans, WEEK, "s33d")
 
-    assert sum("CROSS JOIN" in one for one in found) == 3
-    assert scanned(scans) == scanned(planned(sqlite_place, kinds))
+    assert sum("CROSS JOIN" in one for one in found) == 2
+    assert scanned(scans) == scanned(planned(sqlite_place, kinds)) * 50
+
+
+def test_what_memory_is_not_taken_for_is_read_in_parts(sqlite_place, monkeypatch):
+    table_of(1, sqlite_place)
+    scans = planned(sqlite_place, [(by_score(score), BANDS, 9) for score in SCORES] * 2)
+    monkeypatch.setattr(shared_draw, "MOST_CANDIDATES", 4 * 9 * len(BANDS))
+
+    with statements(*scans) as found:
+        scans[0].source.read_for(scans, WEEK, "s33d")
+
+    assert sum("CROSS JOIN" in one for one in found) == 2
+
+
+def test_a_window_without_rows_is_looked_at_once(place):
+    make_table(place, [])
+    scans = planned(place, [(by_score("score"), strata, 9) for strata in (TWO, BANDS)])
+
+    with statements(*scans) as found:
+        scans[0].source.read_for(scans, WEEK, "s33d")
+        once = len(found)
+        frames = scanned(scans)
+
+    assert [frame.rows for frame in frames] == [0, 0]
+    assert len(found) == once
 
 
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
