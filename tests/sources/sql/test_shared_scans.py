@@ -111,7 +111,9 @@ def statements(*scans):
     yield found
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(1, 9))]
+)
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
 def test_each_monitor_gets_the_frame_of_its_own_scan(place, kinds, seed):
     table_of(seed, place)
