@@ -126,27 +126,32 @@ def measured(work: str, url: str, window: Window, edges: BandEdges, candidates: 
         "first": lambda: first(url, window, edges, candidates),
         "row_number": lambda: by_row_number(url, edges.strata(), candidates),
     }
-    master, files = _server(url)
-    cpu, own, wall = _cpu_of(master), time.process_time(), time.perf_counter()
+    master, files = server_of(url), _temporary_files(url)
+    cpu, own, wall = cpu_of(master), time.process_time(), time.perf_counter()
     works[work]()
     wall = time.perf_counter() - wall
     own = time.process_time() - own
     time.sleep(0.5)  # until the server has counted the processes that ended
     unit = 2**20 if sys.platform == "darwin" else 2**10
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-    return ServerCost(_cpu_of(master) - cpu + own, wall, peak, _server(url)[1] - files)
+    return ServerCost(cpu_of(master) - cpu + own, wall, peak, _temporary_files(url) - files)
 
 
-def _server(url: str) -> tuple[int, float]:
-    """Process of the server, and MB of temporary files that it wrote for this database."""
+def server_of(url: str) -> int:
+    """Find the process of a server."""
     folder = _rows(url, "show data_directory")[0][0]
+    return int((Path(folder) / "postmaster.pid").read_text().split()[0])
+
+
+def _temporary_files(url: str) -> float:
+    """MB of temporary files that a server wrote for a database."""
     [(files,)] = _rows(
         url, "select temp_bytes from pg_stat_database where datname = current_database()"
     )
-    return int((Path(folder) / "postmaster.pid").read_text().split()[0]), int(files) / 1e6
+    return int(files) / 1e6
 
 
-def _cpu_of(master: int) -> float:
+def cpu_of(master: int) -> float:
     """Processor seconds of a server and all processes that it ever started (Linux)."""
     total = 0
     for status in Path("/proc").glob("[0-9]*/stat"):

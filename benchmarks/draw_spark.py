@@ -75,13 +75,13 @@ class Works:
             "first": self.first,
             "min_by": self.by_min_by,
         }
-        cpu, own, wall = _cpu_of_children(), time.process_time(), time.perf_counter()
+        cpu, own, wall = cpu_of_children(), time.process_time(), time.perf_counter()
         works[work]()
         wall = time.perf_counter() - wall
         own = time.process_time() - own
         unit = 2**20 if sys.platform == "darwin" else 2**10
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-        return SparkCost(_cpu_of_children() - cpu + own, wall, peak, _peak_of_children())
+        return SparkCost(cpu_of_children() - cpu + own, wall, peak, _peak_of_children())
 
     def later(self, *, shown: int = 0) -> Frame:
         """Scan as a round does whose bands are known, and fetch what people see of some items."""
@@ -154,7 +154,8 @@ def children() -> list[Path]:
     return found
 
 
-def _cpu_of_children() -> float:
+def cpu_of_children() -> float:
+    """Processor seconds of Spark, and of what else this process started and what that ended."""
     total = 0
     for each in children():
         fields = (each / "stat").read_text().rpartition(")")[2].split()

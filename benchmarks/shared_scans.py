@@ -1,12 +1,14 @@
 """Many monitors over one table: one reading of it for all of them, against one for each.
 
-    python -m benchmarks.shared_scans [--monitors 30] [--rows 1e6]
+    python -m benchmarks.shared_scans [--engine postgres] [--monitors 30] [--rows 1e6]
 
-A Parquet file with a score column for each monitor, a tenth of each flagged; every monitor counts
+A table with a score column for each monitor, a tenth of each flagged; every monitor counts
 7 strata a class and draws 200 items of each by the seed of the block. Prints, both ways in one run:
-readings of the file, wall and processor seconds, and their ratios; whether both ways found the
-same; and about how many different items the tasks are that the monitors hand out by plans of 200.
-Takes a minute.
+readings, wall and processor seconds with those of the engine, and their ratios; whether both ways
+found the same; and about how many different items the tasks are that the monitors hand out by plans
+of 200. A reading is a file opened by DuckDB, or a statement over the table. PostgreSQL has a server
+of its own; Spark is run on this machine, each way once before it counts, as it compiles what it
+runs. DuckDB takes a minute, the others take some.
 """
 
 from __future__ import annotations
@@ -14,21 +16,30 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
+from sqlalchemy import create_engine, event, text
 
+from benchmarks import draw_postgres, draw_spark
 from monitor.domain.model import BandEdges, Window
+from monitor.domain.ports import PlannedScan
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.spark.reading import Statements
+from monitor.sources.spark.settings import SparkSettings
+from monitor.sources.spark.source import SparkSource
+from monitor.sources.sql import SqlSource
+from monitor.sources.sql_settings import SqlSettings
+from tests.servers import postgres
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterator, Sequence
 
     from monitor.domain.model import Frame
-    from monitor.files.relations import OpenTable
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 WINDOW = Window(START, START + timedelta(days=7))
@@ -36,30 +47,49 @@ EDGES = BandEdges(flagged=(0.55, 0.6, 0.65, 0.7, 0.8, 0.9), passed=(0.05, 0.1, 0
 AT_MOST = 200
 FLAGGED, PASSED = 8, 20  # items of each stratum that a plan of 200 takes, about
 SEED = "one seed"
+STEP = "case when {share} < 0.1 then 0.5 + {share} * 5 else ({share} - 0.1) / 1.8 end"
+"""A score of a number that is as likely to be anywhere between 0 and 1."""
 
 
-class Counted(DuckdbSource):
-    """A source that counts how often its file is opened."""
+@dataclass
+class Place:
+    """A table in an engine: sources over it, how often it was read, and what the engine took.
 
-    readings = 0
+    ``is_warm`` says whether what the engine runs for the first time costs it no more.
+    """
 
-    def opened(self, window: Window | None = None) -> AbstractContextManager[OpenTable]:
-        """Open the file, and count that."""
-        Counted.readings += 1
-        return super().opened(window)
+    source_of: Callable[[int], Any]
+    cpu: Callable[[], float] = lambda: 0.0
+    readings: int = 0
+    is_warm: bool = True
+
+    def read(self) -> None:
+        """Count a reading."""
+        self.readings += 1
 
 
 def main() -> None:
     """Print a line for each way, and what their samples share."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", choices=list(ENGINES), default="duckdb")
     parser.add_argument("--monitors", type=int, default=30)
     parser.add_argument("--rows", type=float, default=1e6)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        write_table(Path(folder), asked.monitors, int(asked.rows))
-        print(f"{asked.monitors} monitors, {int(asked.rows):,} rows", flush=True)
-        alone, alone_took = measured("each by itself", sources(folder, asked.monitors), share=False)
-        shared, shared_took = measured("together", sources(folder, asked.monitors), share=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ENGINES[asked.engine](Path(folder), asked.monitors, int(asked.rows)) as place,
+    ):
+        print(f"{asked.engine}: {asked.monitors} monitors, {int(asked.rows):,} rows", flush=True)
+        compare(place, asked.monitors)
+
+
+def compare(place: Place, monitors: int) -> None:
+    """Measure both ways over one table."""
+    if not place.is_warm:
+        for share in (False, True):
+            scanned([place.source_of(one) for one in range(monitors)], share=share)
+    alone, alone_took = measured("each by itself", place, monitors, share=False)
+    shared, shared_took = measured("together", place, monitors, share=True)
     wall, cpu = (one / other for one, other in zip(alone_took, shared_took, strict=True))
     print(f"ratio: wall {wall:.1f}, CPU {cpu:.1f}")
     print(f"same frames: {'yes' if alone == shared else 'NO'}")
@@ -67,14 +97,79 @@ def main() -> None:
     print(f"tasks: {tasks:,} for {items:,} different items, {tasks / items:.2f} each")
 
 
+@contextmanager
+def by_duckdb(folder: Path, monitors: int, rows: int) -> Iterator[Place]:
+    """Write a Parquet file for DuckDB."""
+    write_table(folder, monitors, rows)
+
+    class Counted(DuckdbSource):
+        def opened(self, window: Window | None = None) -> Any:
+            place.read()
+            return super().opened(window)
+
+    def source_of(number: int) -> DuckdbSource:
+        return Counted(DuckdbSettings.model_validate(settings_of(number, path="p.parquet")), folder)
+
+    place = Place(source_of)
+    yield place
+
+
+@contextmanager
+def by_postgres(_: Path, monitors: int, rows: int) -> Iterator[Place]:
+    """Fill a table of a server that is there for as long as this takes."""
+    with postgres() as url:
+        fill_table(url, monitors, rows)
+        server = draw_postgres.server_of(url)
+
+        def source_of(number: int) -> SqlSource:
+            given = settings_of(number, url=url, table="predictions")
+            source = SqlSource(SqlSettings.model_validate(given))
+            event.listen(source.database.engine, "before_cursor_execute", noted)
+            return source
+
+        def noted(*given: Any) -> None:
+            if "FROM predictions" in given[2]:
+                place.read()
+
+        place = Place(source_of, lambda: draw_postgres.cpu_of(server))
+        yield place
+
+
+@contextmanager
+def by_spark(folder: Path, monitors: int, rows: int) -> Iterator[Place]:
+    """Write a Parquet file for Spark."""
+    write_table(folder, monitors, rows)
+    execute = Statements.execute
+
+    def source_of(number: int) -> SparkSource:
+        given = settings_of(number, path="p.parquet", master="local[*]")
+        return SparkSource(SparkSettings.model_validate(given), folder)
+
+    def noted(*given: Any, **options: Any) -> list[Any]:
+        place.read()
+        return execute(*given, **options)
+
+    place = Place(source_of, draw_spark.cpu_of_children, is_warm=False)
+    Statements.execute = noted  # type: ignore[method-assign]
+    yield place
+    Statements.execute = execute  # type: ignore[method-assign]
+
+
+ENGINES = {"duckdb": by_duckdb, "postgres": by_postgres, "spark": by_spark}
+
+
+def settings_of(number: int, **where: object) -> dict[str, object]:
+    """Write the settings of a monitor's source."""
+    columns = {"id": "id", "time": "scored_at", "score": f"score_{number}"}
+    return {"columns": columns, "threshold": 0.5, **where}
+
+
 def write_table(folder: Path, monitors: int, rows: int) -> None:
     """Write the table; scores are made from hashes, so that each run has the same."""
     step = timedelta(days=7) / rows
-    share = "hash(i, {place}) / 18446744073709551616.0"
+    shares = (f"hash(i, {place}) / 18446744073709551616.0" for place in range(monitors))
     scores = ", ".join(
-        f"case when {share} < 0.1 then 0.5 + {share} * 5 else ({share} - 0.1) / 1.8 end "
-        f"as score_{place}".format(place=place)
-        for place in range(monitors)
+        f"{STEP.format(share=share)} as score_{place}" for place, share in enumerate(shares)
     )
     query = (
         f"select 'mail-' || i as id, timestamptz '{START.isoformat()}' "
@@ -86,38 +181,55 @@ def write_table(folder: Path, monitors: int, rows: int) -> None:
         connection.execute(f"copy ({query}) to '{folder / 'p.parquet'}'")
 
 
-def sources(folder: str, monitors: int) -> list[DuckdbSource]:
-    """Make the source of each monitor."""
-    return [
-        Counted(
-            DuckdbSettings.model_validate(
-                {
-                    "path": "p.parquet",
-                    "columns": {"id": "id", "time": "scored_at", "score": f"score_{place}"},
-                    "threshold": 0.5,
-                }
-            ),
-            folder,
-        )
-        for place in range(monitors)
-    ]
+def fill_table(url: str, monitors: int, rows: int) -> None:
+    """Fill such a table in PostgreSQL."""
+    step = timedelta(days=7) / rows
+    numbers = (f"abs(hashint8extended(i, {place}) % 1000000)" for place in range(monitors))
+    scores = ", ".join(
+        f"({STEP.format(share=f'{number} / 1e6')})::float8 as score_{place}"
+        for place, number in enumerate(numbers)
+    )
+    query = (
+        "create unlogged table predictions as select 'mail-' || i as id, "
+        f"timestamptz '{START.isoformat()}' + i * interval '{step.total_seconds():.6f} second' "
+        f"as scored_at, {scores} from generate_series(0, {rows - 1}) t(i)"
+    )
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in (query, "vacuum analyze predictions", "checkpoint"):
+            connection.execute(text(statement.replace(":", r"\:")))
+    engine.dispose()
 
 
 def measured(
-    name: str, monitors: Sequence[DuckdbSource], *, share: bool
+    name: str, place: Place, monitors: int, *, share: bool
 ) -> tuple[list[Frame], tuple[float, float]]:
     """Scan for each monitor; returns the frames, and the wall and processor seconds."""
-    Counted.readings = 0
-    wall, cpu = time.perf_counter(), time.process_time()
+    sources = [place.source_of(one) for one in range(monitors)]
+    place.readings = 0
+    wall, own, engine = time.perf_counter(), time.process_time(), place.cpu()
+    frames = scanned(sources, share=share)
+    wall, own = time.perf_counter() - wall, time.process_time() - own
+    time.sleep(0.5)  # until a server has counted the processes that ended
+    cpu = own + place.cpu() - engine
+    print(
+        f"{name:15} readings {place.readings:3}  wall {wall:6.2f} s  CPU {cpu:6.2f} s "
+        f"({own:.2f} s here)",
+        flush=True,
+    )
+    return frames, (wall, cpu)
+
+
+def scanned(sources: Sequence[Any], *, share: bool) -> list[Frame]:
+    """Scan by each source, after a reading for all of them or without."""
     if share:
-        monitors[0].read_for(monitors, WINDOW, SEED)
+        scans = [PlannedScan(source, EDGES.strata(), AT_MOST) for source in sources]
+        sources[0].read_for(scans, WINDOW, SEED)
     frames = []
-    for source in monitors:
+    for source in sources:
         frames.append(source.scan(WINDOW, EDGES.strata(), AT_MOST, SEED))
         source.release()
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    print(f"{name:15} readings {Counted.readings:3}  wall {wall:6.2f} s  CPU {cpu:6.2f} s")
-    return frames, (wall, cpu)
+    return frames
 
 
 def sampled(frames: Sequence[Frame]) -> tuple[int, int]:

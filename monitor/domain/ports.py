@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -76,6 +76,14 @@ class Rescannable(Protocol):
         """
 
 
+class PlannedScan(NamedTuple):
+    """What a source is about to be asked of a window, as far as that can be foreseen."""
+
+    source: Any
+    strata: Sequence[Stratum]
+    at_most: int
+
+
 @runtime_checkable
 class SharesScans(Protocol):
     """A source that reads a window once for several monitors, if it is told ahead whose it is."""
@@ -84,10 +92,10 @@ class SharesScans(Protocol):
     def table(self) -> str:
         """What is read: sources that have it in common can read together."""
 
-    def read_for(self, sources: Sequence[Any], window: Window, seed: str) -> None:
-        """Read a window once for these sources of the same table, to be scanned with this seed.
+    def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
+        """Read a window once for these scans by sources of the same table, with this seed.
 
-        Scans of it by any of them find what they would have found in the table, until it changes
+        The sources find then what they would have found in the table, until it is seen to change
         or they `release` it. A source that the table cannot serve is left out.
 
         Raises

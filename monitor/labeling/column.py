@@ -218,7 +218,8 @@ class ColumnLabeler:
             return Collected(cursor=cursor, anew=False)
         items = {task.item_id for task in tasks.values()}
         shared = str(clock.replace(second=0, microsecond=0)) if state is None else state
-        truths = self._shared.of(items, shared, self.truths.of)
+        # The other half of the time is to read alone, should another's reading hang.
+        truths = self._shared.of(items, shared, self.truths.of, self.truths.timeout / 2)
         if state is None:  # then only what was found tells whether anything changed
             now = self._mark(tasks, sorted(truths.items()))
             if now == cursor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.truth import Truths
 
-_PATIENCE = 60.0
-"""Seconds to wait for another's reading; one that hangs keeps nobody from reading alone."""
+PATIENCE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,19 @@ class SharedTruths:
                 self._kept = _Kept()
 
     def of(
-        self, items: Collection[str], state: object, read: Callable[[Collection[str]], Truths]
+        self,
+        items: Collection[str],
+        state: object,
+        read: Callable[[Collection[str]], Truths],
+        patience: timedelta = PATIENCE,
     ) -> Truths:
-        """Give the truths of some items as they stand in this state of the table."""
-        mine = self._kept.items.issuperset(items) and self._reading.acquire(timeout=_PATIENCE)
-        if not mine:
+        """Give the truths of some items as they stand in this state of the table.
+
+        Another's reading is waited for with some patience; one that hangs keeps nobody from
+        reading alone.
+        """
+        is_expected = self._kept.items.issuperset(items)
+        if not is_expected or not self._reading.acquire(timeout=patience.total_seconds()):
             return read(items)
         try:
             kept = self._read_once(items, state, read)

@@ -17,7 +17,7 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError
-from monitor.domain.ports import SharesScans
+from monitor.domain.ports import PlannedScan, SharesScans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,21 +90,21 @@ def _read(contexts: Sequence[MonitorContext]) -> None:
 
 
 def _read_window(contexts: Sequence[MonitorContext]) -> None:
-    asked = {context.settings.name: _next_scan(context) for context in contexts}
-    counted = Counter(scan for scan in asked.values() if scan is not None)
+    asked = [(context.source, _next_scan(context)) for context in contexts]
+    counted = Counter((scan.window, scan.seed) for _, scan in asked if scan is not None)
     if not counted:
         return
-    [(scan, readers)] = counted.most_common(1)
+    [((window, seed), readers)] = counted.most_common(1)
     if readers < _FEWEST:
         return
-    sources = [
-        context.source
-        for context in contexts
-        if asked[context.settings.name] == scan and isinstance(context.source, SharesScans)
+    scans = [
+        PlannedScan(source, scan.strata, scan.at_most)
+        for source, scan in asked
+        if scan is not None and (scan.window, scan.seed) == (window, seed)
     ]
-    source = sources[0]
+    source: SharesScans = scans[0].source
     with outside("read_for"):
-        source.read_for(sources, scan.window, scan.seed)
+        source.read_for(scans, window, seed)
 
 
 def _next_scan(context: MonitorContext) -> NextScan | None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import T, within
-from monitor.sources import frames
+from monitor.sources import shared_draw
+from monitor.sources.queried_frames import Framing
 from monitor.sources.queried_truths import QueriedTruths
-from monitor.sources.refusals import check_groups, known_instant, naive_time
+from monitor.sources.refusals import known_instant, naive_time
+from monitor.sources.shared_draw import readings_of
+from monitor.sources.shared_query import Scan
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query
@@ -22,14 +26,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.model import Frame, Stratum, Window
+    from monitor.domain.ports import PlannedScan
     from monitor.domain.shown import Shown
     from monitor.domain.truth import TruthColumns
+    from monitor.sources import frames
     from monitor.sources.queried_settings import QueriedSettings
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_table import Found
     from monitor.sources.sql_times import Times
 
-_MOST_UNKNOWN = 20  # values
+_OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "timeout", "grace"}
+"""Settings in which sources of the same table may differ."""
 
 
 class QueriedSource:
@@ -53,6 +60,7 @@ class QueriedSource:
         self.settings = settings
         self.base_folder = base_folder
         self._shown = ShownRows(settings.columns.show, Path(base_folder))
+        self._kept: tuple[tuple[object, ...], Frame] | None = None
 
     @property
     def place(self) -> str:
@@ -78,21 +86,38 @@ class QueriedSource:
         """
         raise NotImplementedError
 
+    @property
+    def table(self) -> str:
+        """What is read: the table, its times and the rows that count; it may hold secrets."""
+        columns = self.settings.columns.model_dump(include={"id", "time", "model_version"})
+        rows = self.settings.model_dump(exclude=_OF_ONE_MONITOR)
+        return repr((self.whole_place, rows, columns))
+
+    def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
+        """Count and draw for these sources of the same table by statements that they share.
+
+        A frame is kept for the scan that was planned, and serves it once. A source in whose scan
+        there is a fault, or that would be alone in a reading, is left to its own.
+        """
+        found = self._within(lambda reading: self._read_together(reading, scans, window, seed))
+        for scan, frame in found:
+            asked = (window, tuple(scan.strata), scan.at_most, seed)
+            scan.source._kept = (asked, frame)
+
+    def release(self) -> None:
+        """Scan the table itself again."""
+        self._kept = None
+
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Count every stratum and return its first items by md5(seed, id), of one state."""
+        asked = (window, tuple(strata), at_most, seed)
+        if self._kept is not None and self._kept[0] == asked:
+            frame, self._kept = self._kept[1], None
+            return frame
 
         def read(reading: Reading, query: Query) -> Frame:
             groups = self.groups_of(reading, query, window, strata, at_most, seed)
-            check_groups(self.place, self.settings.columns, groups, len(strata))
-            return frames.assemble(
-                window,
-                strata,
-                groups,
-                timed_rows=_timed_rows(reading, query, groups),
-                at_most=at_most,
-                segment_columns=self.settings.columns.segments,
-                unknown=_unknown(reading, query, window, groups),
-            )
+            return Framing(reading, window).frame(query, strata, at_most, groups)
 
         return self._read(read)
 
@@ -107,6 +132,12 @@ class QueriedSource:
     ) -> list[frames.Group]:
         """Count the buckets of a window and take the first candidates of each stratum by md5."""
         return groups_of(reading, query, window, strata, at_most, seed)
+
+    def shared_groups(
+        self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
+    ) -> Sequence[list[frames.Group] | None]:
+        """Do the same for several monitors; None for one that has to scan by itself."""
+        return shared_draw.groups_of(reading, scans, window, seed)
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad."""
@@ -148,25 +179,54 @@ class QueriedSource:
         raise NotImplementedError
 
     def _read(self, read: Callable[[Reading, Query], T]) -> T:
+        def by_query(reading: Reading) -> T:
+            query = self._query(self.found(reading))
+            self._check_times(reading, query)
+            return read(reading, query)
+
+        return self._within(by_query)
+
+    def _within(self, read: Callable[[Reading], T]) -> T:
         def opened() -> T:
             with self.opened() as reading:
-                return read(reading, self._query(reading))
+                return read(reading)
 
         return within(self.settings.timeout, self.place, opened, self.advice)
 
-    def _query(self, reading: Reading) -> Query:
-        settings = self.settings
-        table = self.found(reading)
-        table.check(settings, [name for name, _ in self._shown.columns])
+    def _read_together(
+        self, reading: Reading, scans: Sequence[PlannedScan], window: Window, seed: str
+    ) -> list[tuple[Scan, Frame]]:
+        table, framing = self.found(reading), Framing(reading, window)
+        if not table.words.greatest:
+            return []
+        usable = [scan for planned in scans for scan in _usable(planned, table)]
+        if usable:
+            self._check_times(reading, usable[0].query)
+        found = []
+        for alike in readings_of(usable):
+            if len(alike) == 1:
+                continue
+            drawn = self.shared_groups(reading, alike, window, seed)
+            for scan, groups in zip(alike, drawn, strict=True):
+                frame = framing.frame_or_none(scan, groups)
+                if frame is not None:
+                    found.append((scan, frame))
+        return found
+
+    def _query(self, table: Found) -> Query:
+        table.check(self.settings, [name for name, _ in self._shown.columns])
         self._shown.check()
-        times = table.times(settings)
-        query = self.query_of(table, times or local_times("UTC"), self._shown.columns)
+        times = table.times(self.settings) or local_times("UTC")
+        return self.query_of(table, times, self._shown.columns)
+
+    def _check_times(self, reading: Reading, query: Query) -> None:
+        """Refuse times that name no zone where the config names none either."""
+        table, settings = query.table, self.settings
         looks_at_values = not table.words.has_types and settings.time_zone is None
-        if times is None or looks_at_values:
+        if looks_at_values or table.times(settings) is None:
             naive = reading.connection.scalar(query.naive())
             if naive is not None:
                 raise naive_time(self.place, settings.columns, naive)
-        return query
 
     def query_of(self, table: Found, times: Times, shown: Sequence[tuple[str, bool]]) -> Query:
         """Make what builds the statements."""
@@ -205,18 +265,10 @@ def truth_settings(
     return changes if asked.table is None else {**changes, **place, "where": {}}
 
 
-def _timed_rows(reading: Reading, query: Query, groups: Sequence[frames.Group]) -> int:
-    """Count all rows with a time, on which nothing depends unless some have none."""
-    if not frames.rows_in(groups, *frames.UNTIMED):
-        return sum(group.rows for group in groups)
-    return int(reading.connection.scalar(query.timed()) or 0)
-
-
-def _unknown(
-    reading: Reading, query: Query, window: Window, groups: Sequence[frames.Group]
-) -> dict[str, int]:
-    """Read the values that the config does not name; a query that few windows need."""
-    if not frames.rows_in(groups, frames.PREDICTED_UNKNOWN):
-        return {}
-    rows = reading.connection.execute(query.unknown(window, _MOST_UNKNOWN))
-    return {text: int(count) for text, count in rows}
+def _usable(planned: PlannedScan, table: Found) -> list[Scan]:
+    """Make the scan of a source; none where its own one finds a fault and says which."""
+    try:
+        query = planned.source._query(table)
+    except SourceRefused:
+        return []
+    return [Scan(planned.source, query, planned.strata, planned.at_most)]

@@ -11,7 +11,7 @@ import hashlib
 from collections import defaultdict
 from dataclasses import replace
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.model import Candidate
@@ -19,11 +19,13 @@ from monitor.sources import frames
 from monitor.sources.sql_query import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from monitor.domain.model import Stratum, Window
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
+
+T = TypeVar("T")
 
 _DIGITS = 12
 _RAISED = 8  # times, where a bound held too few
@@ -49,11 +51,28 @@ def groups_of(
     SourceUnavailable
         If rows keep changing and the database cannot show one state of them.
     """
+    drawn = of_one_state(
+        query,
+        window,
+        lambda: tallied(reading, query, window, strata),
+        lambda counted: drawn_from(reading, query, window, strata, at_most, seed, counted),
+    )
+    return [*drawn, *untimed(reading, query)]
+
+
+def of_one_state(query: Query, window: Window, count: Callable[[], T], draw: Callable[[T], T]) -> T:
+    """Count and draw; where a database cannot show one state, again until both are of one.
+
+    Raises
+    ------
+    SourceUnavailable
+        If rows keep changing.
+    """
     for _ in range(TRIES):
-        counted = tallied(reading, query, window, strata)
-        drawn = drawn_from(reading, query, window, strata, at_most, seed, counted)
-        if query.table.sees_one_state or tallied(reading, query, window, strata) == counted:
-            return [*drawn, *untimed(reading, query)]
+        counted = count()
+        drawn = draw(counted)
+        if query.table.sees_one_state or count() == counted:
+            return drawn
     message = (
         f"{query.table.place}: rows of {window} changed while they were counted and drawn, "
         f"{TRIES} times; it is tried again"
@@ -71,34 +90,101 @@ def drawn_from(
     counted: Sequence[frames.Group],
 ) -> list[frames.Group]:
     """Give the groups of a window that were counted their candidates and segments."""
-    current = [group for group in frames.of_newest_version(counted) if group.bucket >= 0]
-    sizes = {group.bucket: group.rows for group in current}
-    version = next((group.version for group in current), None)
-    wanted = max(1, at_most)
-    candidates: dict[int, tuple[Candidate, ...]] = {}
-    bounds = {bucket: first_bound(wanted, rows) for bucket, rows in sizes.items()}
-    options: dict[str, Any] = {}
-    while bounds:
-        statement = query.draw(window, strata, seed, bounds, version, wanted)
-        rows = reading.connection.execute(statement, execution_options=options)
-        found = _first(rows, wanted)
-        short = {
-            bucket
-            for bucket, bound in bounds.items()
-            if bound != ALL and len(found[bucket]) < min(wanted, sizes[bucket])
+    draw = Draw(counted, at_most)
+    finish(draw, reading, query, window, strata, seed)
+    values = values_of(reading, query, window, strata, draw.version) if draw.is_of_any else {}
+    return draw.groups(values)
+
+
+class Draw:
+    """The first rows by md5 of each stratum of a window that was counted, as they are found.
+
+    Parameters
+    ----------
+    counted
+        The groups of the window.
+    at_most
+        Rows that are wanted of each stratum.
+
+    Attributes
+    ----------
+    bounds
+        The md5 below which rows are looked for, of each stratum of which there are too few yet.
+    version
+        The model version whose rows are drawn.
+    """
+
+    def __init__(self, counted: Sequence[frames.Group], at_most: int) -> None:
+        self._counted = counted
+        self._current = current(counted)
+        self._sizes = {group.bucket: group.rows for group in self._current}
+        self._found = _First(max(1, at_most))
+        self._candidates: dict[int, tuple[Candidate, ...]] = {}
+        self.version = next((group.version for group in self._current), None)
+        self.wanted = max(1, at_most)
+        self.bounds = {
+            bucket: first_bound(self.wanted, rows) for bucket, rows in self._sizes.items()
         }
-        for bucket in bounds.keys() - short:
-            check_md5(found[bucket], seed, query)
-            candidates[bucket] = tuple(candidates_of(found[bucket]))
-        bounds = {bucket: raised(bounds[bucket]) for bucket in short}
+
+    @property
+    def is_of_any(self) -> bool:
+        """Whether a stratum has rows."""
+        return bool(self._current)
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Take a row below the bound of its stratum: bucket, md5, id, score, segments."""
+        self._found.add(row)
+
+    def settle(self, seed: str, query: Query) -> None:
+        """Keep what was found of each stratum if it is enough; raise the bounds of the others."""
+        short = {}
+        for bucket, bound in self.bounds.items():
+            rows = self._found.of(bucket)
+            if bound != ALL and len(rows) < min(self.wanted, self._sizes[bucket]):
+                short[bucket] = raised(bound)
+                continue
+            check_md5(rows, seed, query)
+            self._candidates[bucket] = tuple(candidates_of(rows))
+        self.bounds = short
+        self._found = _First(self.wanted)
+
+    def groups(self, values: Mapping[int, tuple[Mapping[str, int], ...]]) -> list[frames.Group]:
+        """Return the groups that were counted, with candidates and the counts of segments."""
+        return [
+            replace(
+                group,
+                candidates=self._candidates[group.bucket],
+                segments=values.get(group.bucket, ()),
+            )
+            if group in self._current
+            else group
+            for group in self._counted
+        ]
+
+
+def finish(
+    draw: Draw,
+    reading: Reading,
+    query: Query,
+    window: Window,
+    strata: Sequence[Stratum],
+    seed: str,
+    *,
+    is_first: bool = True,
+) -> None:
+    """Look for rows until none are short; where not for the first time, there may be many."""
+    options: dict[str, Any] = {} if is_first else _STREAMED
+    while draw.bounds:
+        statement = query.draw(window, strata, seed, draw.bounds, draw.version, draw.wanted)
+        for row in reading.connection.execute(statement, execution_options=options):
+            draw.add(tuple(row))
+        draw.settle(seed, query)
         options = _STREAMED
-    values = values_of(reading, query, window, strata, version) if current else {}
-    return [
-        replace(group, candidates=candidates[group.bucket], segments=values.get(group.bucket, ()))
-        if group in current
-        else group
-        for group in counted
-    ]
+
+
+def current(groups: Iterable[frames.Group]) -> list[frames.Group]:
+    """Keep the groups that candidates are drawn from: strata, of the newest model version."""
+    return [group for group in frames.of_newest_version(groups) if group.bucket >= 0]
 
 
 def first_bound(wanted: int, rows: int) -> str:
@@ -137,17 +223,22 @@ def untimed(reading: Reading, query: Query) -> list[frames.Group]:
     return [frames.Group(code, None, count, example=text) for code, count, text in rows if count]
 
 
-def _first(rows: Iterable[Any], wanted: int) -> Mapping[int, list[tuple[Any, ...]]]:
-    """Keep the first rows of each stratum by md5, as many as are wanted."""
-    kept: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    for row in rows:
-        of_stratum = kept[row[0]]
-        of_stratum.append(tuple(row))
-        if len(of_stratum) >= 2 * wanted + _AT_ONCE:
-            of_stratum[:] = sorted(of_stratum, key=in_order)[:wanted]
-    for of_stratum in kept.values():
-        of_stratum[:] = sorted(of_stratum, key=in_order)[:wanted]
-    return kept
+class _First:
+    """Keeps the first rows of each stratum by md5, as many as are wanted."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._most = 2 * wanted + _AT_ONCE
+        self._kept: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        of_stratum = self._kept[row[0]]
+        of_stratum.append(row)
+        if len(of_stratum) >= self._most:
+            of_stratum[:] = self.of(row[0])
+
+    def of(self, bucket: int) -> list[tuple[Any, ...]]:
+        return sorted(self._kept[bucket], key=in_order)[: self._wanted]
 
 
 def in_order(row: tuple[Any, ...]) -> tuple[Any, ...]:

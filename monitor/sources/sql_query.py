@@ -65,10 +65,10 @@ class Query:
         rows = self._classed(window, strata)
         unreadable: ColumnElement[Any] = null()
         if not self.table.words.has_types:
-            is_so = rows.c.bucket == _code(frames.SCORE_UNREADABLE)
+            is_so = rows.c.bucket == code_of(frames.SCORE_UNREADABLE)
             unreadable = func.min(case((is_so, rows.c.score_text)))
         return select(
-            rows.c.bucket, rows.c.version, func.count(), self._newest(rows.c.t), unreadable
+            rows.c.bucket, rows.c.version, func.count(), self.newest(rows.c.t), unreadable
         ).group_by(rows.c.bucket, rows.c.version)
 
     def values_of(
@@ -77,7 +77,7 @@ class Query:
         """Count the rows of each stratum by the values of a segment column."""
         rows = self._classed(window, strata)
         value = rows.c[f"segment_{place}"]
-        kept = [rows.c.bucket >= _code(0), *_of_version(rows, version)]
+        kept = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
         return (
             select(rows.c.bucket, value, func.count()).where(*kept).group_by(rows.c.bucket, value)
         )
@@ -93,13 +93,17 @@ class Query:
     ) -> Select[Any]:
         """Take the rows of some strata whose md5 is below the bound of their stratum."""
         rows = self._rows(window)
-        drawn = written(self.table.words.md5, literal(f"{seed}|", String()) + rows.c.id)
-        bound = self._placed(rows, strata, lambda code: _hex(bounds.get(code, _NONE)))
-        bucket = self._placed(rows, strata, _code).label("bucket")
+        drawn = self.hashed(seed, rows.c.id)
+        bound = self.placed(rows.c, strata, bound_leaf(bounds))
+        bucket = self.placed(rows.c, strata, code_of).label("bucket")
         segments = [rows.c[name] for name in self.segments]
         return select(bucket, drawn.label("h"), rows.c.id, rows.c.score, *segments).where(
-            drawn < bound, *_of_version(rows, version)
+            drawn < bound, *of_version(rows, version)
         )
+
+    def hashed(self, seed: str, item_id: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Write md5(seed, id) as lower-case hex."""
+        return written(self.table.words.md5, literal(f"{seed}|", String()) + item_id)
 
     def count(self, window: Window) -> Select[Any]:
         """Count the rows in a window, good and bad."""
@@ -113,14 +117,14 @@ class Query:
         """Count the rows without a usable time by what is wrong with it; None if all have one."""
         name = self.settings.columns.time
         if self.table.words.has_types:
-            missing = self._from(_code(frames.TIME_MISSING), func.count(), null())
+            missing = self._from(code_of(frames.TIME_MISSING), func.count(), null())
             return missing.where(self._t.is_(None)) if name in self.table.nullable else None
         raw = self._text(name)
         labeled = self._from(
             case(
-                (func.coalesce(func.trim(raw), "") == "", _code(frames.TIME_MISSING)),
-                (self._is_naive(), _code(frames.NAIVE_TIME)),
-                else_=_code(frames.TIME_UNPARSABLE),
+                (func.coalesce(func.trim(raw), "") == "", code_of(frames.TIME_MISSING)),
+                (self._is_naive(), code_of(frames.NAIVE_TIME)),
+                else_=code_of(frames.TIME_UNPARSABLE),
             ).label("bucket"),
             raw.label("text"),
         )
@@ -139,8 +143,7 @@ class Query:
         """List the most frequent predicted values that are neither positive nor negative."""
         rows = self._rows(window)
         value = written(self.table.words.start, rows.c.predicted).label("value")
-        named = (*self._positives, *self._negatives)
-        of_them = select(value).where(rows.c.predicted.not_in(named)).subquery()
+        of_them = select(value).where(rows.c.predicted.not_in(self.named)).subquery()
         count = func.count().label("rows_of_it")
         counted = select(of_them.c.value, count).group_by(of_them.c.value)
         return counted.order_by(count.desc(), of_them.c.value).limit(at_most)
@@ -148,7 +151,7 @@ class Query:
     def span(self) -> Select[Any]:
         """Find the earliest and the latest time."""
         read = self.times.read
-        return self._from(read(func.min(self._t)), self._newest(self._t))
+        return self._from(read(func.min(self._t)), self.newest(self._t))
 
     def show(self, ids: Collection[Any], window: Window) -> Select[Any]:
         """Fetch what people see of the rows that may have one of these ids.
@@ -164,7 +167,7 @@ class Query:
         parts = {"id": self._id, "value": self._trimmed(value), **({"t": self._t} if timed else {})}
         labeled = (part.label(name) for name, part in parts.items())
         rows = self._from(*labeled).where(self._may_be(ids)).subquery()
-        newest = self._newest(rows.c.t) if timed else null()
+        newest = self.newest(rows.c.t) if timed else null()
         found = select(rows.c.id, rows.c.value, newest).where(rows.c.value.is_not(None))
         return found.group_by(rows.c.id, rows.c.value)
 
@@ -200,14 +203,15 @@ class Query:
             return column
         return written("monitor_time({0})", column, BigInteger())
 
-    def _newest(self, time: ColumnElement[Any]) -> ColumnElement[Any]:
+    def newest(self, time: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Write the newest of some times."""
         return self.times.read(func.max(time))
 
     def _is_naive(self) -> ColumnElement[Any]:
         if self.settings.time_zone is not None:
-            return literal_column("0", Integer()) == _code(1)
+            return literal_column("0", Integer()) == code_of(1)
         column = self.table.column(self.settings.columns.time)
-        return written("monitor_naive({0})", column, Integer()) == _code(1)
+        return written("monitor_naive({0})", column, Integer()) == code_of(1)
 
     def _in(self, window: Window) -> ColumnElement[bool]:
         return self.times.within(self._t, window)
@@ -219,7 +223,15 @@ class Query:
         return chosen
 
     def _rows(self, window: Window) -> Subquery:
-        """Rows of a window in our words: id, t, score, predicted, version, segments."""
+        return self.rows_of(self.parts(), window)
+
+    def rows_of(self, parts: Mapping[str, ColumnElement[Any]], window: Window) -> Subquery:
+        """Select some parts of the rows of a window, by names of ours."""
+        labeled = (part.label(name) for name, part in parts.items())
+        return self._from(*labeled).where(self._in(window)).subquery()
+
+    def parts(self) -> dict[str, ColumnElement[Any]]:
+        """Write a row in our words: id, t, score, predicted, version, segments."""
         columns = self.settings.columns
         score, predicted, version = columns.score, columns.predicted, columns.model_version
         parts: dict[str, ColumnElement[Any]] = {
@@ -234,12 +246,11 @@ class Query:
         for name, column in zip(self.segments, columns.segments, strict=True):
             start = written(self.table.words.start, self._trimmed(column))
             parts[name] = func.coalesce(start, literal(NO_VALUE, String()))
-        labeled = (part.label(name) for name, part in parts.items())
-        return self._from(*labeled).where(self._in(window)).subquery()
+        return parts
 
     def _classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
         rows = self._rows(window)
-        return select(*rows.c, self._placed(rows, strata, _code).label("bucket")).subquery()
+        return select(*rows.c, self.placed(rows.c, strata, code_of).label("bucket")).subquery()
 
     @property
     def _id(self) -> ColumnElement[Any]:
@@ -281,6 +292,11 @@ class Query:
         return all_texts(listed)
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """Predicted values that the config names."""
+        return (*self._positives, *self._negatives)
+
+    @property
     def _positives(self) -> list[str]:
         return self._spelled(self.settings.positive)
 
@@ -290,34 +306,35 @@ class Query:
         texts = [*self.settings.negatives] if given is None else self._spelled(given)
         return [text for text in texts if text not in self._positives]
 
-    def _placed(self, rows: Subquery, strata: Sequence[Stratum], leaf: Leaf) -> ColumnElement[Any]:
-        """Put a row into its stratum, or name the reason why it is in none; by halving."""
-        reasons = [(condition, leaf(code)) for condition, code in self._reasons(rows)]
-        flagged, passed = (self._in_class(rows, strata, leaf, flagged=up) for up in (True, False))
-        return case(*reasons, (self._flagged(rows), flagged), else_=passed)
+    def placed(self, c: Any, strata: Sequence[Stratum], leaf: Leaf) -> ColumnElement[Any]:
+        """Put a row into its stratum, or name the reason why it is in none; by halving.
 
-    def _reasons(self, rows: Subquery) -> list[tuple[ColumnElement[bool], int]]:
+        ``c`` has the `parts` of a row as attributes.
+        """
+        reasons = [(condition, leaf(code)) for condition, code in self._reasons(c)]
+        flagged, passed = (self._in_class(c, strata, leaf, flagged=up) for up in (True, False))
+        return case(*reasons, (self._flagged(c), flagged), else_=passed)
+
+    def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
         words, columns = self.table.words, self.settings.columns
-        c = rows.c
-        no_id = or_(c.id.is_(None), written(words.length, c.id, Integer()) == _code(0))
+        no_id = or_(c.id.is_(None), written(words.length, c.id, Integer()) == code_of(0))
         reasons = [(no_id, frames.ID_MISSING)]
         if columns.model_version is not None:
             reasons.append((c.version.is_(None), frames.VERSION_MISSING))
         if columns.score is not None:
-            reasons += self._score_reasons(rows)
+            reasons += self._score_reasons(c)
         if self.settings.threshold is None:
-            named = (*self._positives, *self._negatives)
             reasons += [
-                (c.predicted.not_in(named), frames.PREDICTED_UNKNOWN),
+                (c.predicted.not_in(self.named), frames.PREDICTED_UNKNOWN),
                 (c.predicted.is_(None), frames.PREDICTED_MISSING),
             ]
         return reasons
 
-    def _score_reasons(self, rows: Subquery) -> list[tuple[ColumnElement[bool], int]]:
-        words, score = self.table.words, rows.c.score
+    def _score_reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
+        words, score = self.table.words, c.score
         reasons: list[tuple[ColumnElement[bool], int]] = []
         if not words.has_types:
-            unread = and_(score.is_(None), rows.c.score_text.is_not(None))
+            unread = and_(score.is_(None), c.score_text.is_not(None))
             reasons.append((unread, frames.SCORE_UNREADABLE))
         if self.settings.threshold is not None:
             reasons.append((score.is_(None), frames.SCORE_MISSING))
@@ -329,42 +346,53 @@ class Query:
                 reasons.append((written(template, score, Boolean()), code))
         return reasons
 
-    def _flagged(self, rows: Subquery) -> ColumnElement[bool]:
+    def _flagged(self, c: Any) -> Any:
         if self.settings.threshold is not None:
-            return rows.c.score >= literal(self.settings.threshold, Double())
-        return rows.c.predicted.in_(self._positives)
+            return c.score >= literal(self.settings.threshold, Double())
+        return c.predicted.in_(self._positives)
 
     def _in_class(
-        self, rows: Subquery, strata: Sequence[Stratum], leaf: Leaf, *, flagged: bool
+        self, c: Any, strata: Sequence[Stratum], leaf: Leaf, *, flagged: bool
     ) -> ColumnElement[Any]:
         cuts = Cuts.of(strata, flagged=flagged)
         if self.settings.columns.score is None:
             return leaf(cuts.unscored)
-        halved = _halved(rows.c.score, cuts.ends, [leaf(code) for code in cuts.codes])
+        ends: list[ColumnElement[Any]] = [literal(end, Double()) for end in cuts.ends]
+        by_score = halved(c.score, ends, [leaf(code) for code in cuts.codes])
         if self.settings.threshold is not None:
-            return halved
-        return case((rows.c.score.is_(None), leaf(cuts.unscored)), else_=halved)
+            return by_score
+        return case((c.score.is_(None), leaf(cuts.unscored)), else_=by_score)
 
 
-def _halved(
-    score: ColumnElement[Any], ends: Sequence[float], leaves: Sequence[ColumnElement[Any]]
+def halved(
+    value: ColumnElement[Any],
+    ends: Sequence[ColumnElement[Any]],
+    leaves: Sequence[ColumnElement[Any]],
 ) -> ColumnElement[Any]:
+    """Choose the leaf of the span that holds a value, between rising ends; by halving."""
     if not ends:
         return leaves[0]
     middle = len(ends) // 2
-    below = _halved(score, ends[:middle], leaves[: middle + 1])
-    above = _halved(score, ends[middle + 1 :], leaves[middle + 1 :])
-    return case((score < literal(ends[middle], Double()), below), else_=above)
+    below = halved(value, ends[:middle], leaves[: middle + 1])
+    above = halved(value, ends[middle + 1 :], leaves[middle + 1 :])
+    return case((value < ends[middle], below), else_=above)
 
 
-def _of_version(rows: Subquery, version: str | None) -> list[ColumnElement[bool]]:
+def of_version(rows: Subquery, version: str | None) -> list[ColumnElement[bool]]:
+    """Write which rows are of a model version; all where there is none."""
     return [] if version is None else [rows.c.version == version]
 
 
-def _code(code: int) -> ColumnElement[Any]:
+def code_of(code: int) -> ColumnElement[Any]:
+    """Write a number of ours into the statement."""
     return literal_column(str(int(code)), Integer())
 
 
-def _hex(bound: str) -> ColumnElement[Any]:
+def bound_of(bound: str) -> ColumnElement[Any]:
     """Write a bound into the statement: hex digits of ours, and one value less for each stratum."""
     return literal_column(f"'{bound}'", String())
+
+
+def bound_leaf(bounds: Mapping[int, str]) -> Leaf:
+    """Give the bound of each bucket; one that has none is below every md5."""
+    return lambda code: bound_of(bounds.get(code, _NONE))

@@ -159,10 +159,10 @@ def _is_transactional(inspector: Inspector, table: str, schema: str | None) -> b
     if "mysql" not in inspector.dialect.__class__.__module__:
         return True
     try:
-        engine = inspector.get_table_options(table, schema=schema).get("mysql_engine")
+        options = inspector.get_table_options(table, schema=schema)
     except NoSuchTableError:
         return False
-    return engine == "InnoDB"
+    return options.get(f"{inspector.dialect.name}_engine") == "InnoDB"
 
 
 def _no_table(inspector: Inspector, place: str, schema: str | None, name: str) -> SourceRefused:

@@ -38,6 +38,8 @@ class Words:
         Zero for an empty text, and only for one.
     start
         The beginning of a text, by which segments are told apart.
+    greatest
+        The function of the greatest of two values or more; empty where monitors share no reading.
     begin
         Statements that begin a transaction that only reads, sees one state and ends a statement
         in time: ``%(seconds)g`` or ``%(ms)d``, as `sqlalchemy.DDL` fills them.
@@ -65,6 +67,7 @@ class Words:
     infinite: str = ""
     length: str = "length({0})"
     start: str = "substr({0}, 1, 100)"
+    greatest: str = "greatest"
     begin: tuple[str, ...] = ()
     sees_one_state: bool = False
     aware: frozenset[str] = frozenset()
@@ -127,6 +130,7 @@ WORDS = {
         id_text=f"case when instr({_SQLITE_TEXT}, char(0)) > 0 "
         f"then monitor_visible({_SQLITE_TEXT}) else {_SQLITE_TEXT} end",
         md5="monitor_md5({0})",
+        greatest="max",
         double="case when typeof({0}) in ('real', 'integer') then cast({0} as real) end",
         infinite="{0} in (9e999, -9e999)",
         begin=("pragma query_only = on", "begin"),
@@ -152,6 +156,7 @@ WORDS = {
         double="cast({0} as float)",
         length="datalength({0})",
         start="left({0}, 100)",
+        greatest="",  # since 2022 only, and cases are nested ten deep at most
         begin=("set transaction isolation level snapshot",),
         sees_one_state=True,
         aware=frozenset({"DATETIMEOFFSET"}),

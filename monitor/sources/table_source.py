@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.model import Frame, Stratum, Window
+    from monitor.domain.ports import PlannedScan
     from monitor.domain.shown import Shown
     from monitor.files.relations import OpenTable
     from monitor.sources.challenged_settings import ChallengedSettings
@@ -104,8 +105,9 @@ class TableSource:
         """Return the source of one state of the table, where it has states to choose from."""
         return self
 
-    def read_for(self, sources: Sequence[TableSource], window: Window, seed: str) -> None:
-        """Read a window once for these sources of the same table."""
+    def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
+        """Read a window once for these sources of the same table, by whatever strata they scan."""
+        sources = [scan.source for scan in scans]
         usable, copy = self.within(lambda: self._copy_for(sources, window, seed))
         if copy is not None:
             copy.readers |= {id(source) for source in usable}

@@ -7,11 +7,14 @@ import json
 import sqlite3
 from datetime import timedelta
 
+import duckdb
 import pytest
 
 from monitor.config.load import load_config
 from monitor.labeling.column import ColumnSettings
 from monitor.sources.sql_settings import SqlSettings
+from tests.cli.workplace import COLUMN
+from tests.sources.sql.databases import Place
 
 DATABASE = ("path: predictions.parquet", "kind: sql\n      url: {url}\n      table: scored")
 
@@ -120,6 +123,36 @@ def test_a_round_is_drawn_and_shown_from_a_table(stored):
     assert "mail: round 1" in ran.out
     [tasks] = stored.folder.glob("labels/*.csv")
     assert "subject" in tasks.read_text()
+
+
+@pytest.mark.postgresql
+def test_a_round_from_a_server_is_estimated_as_one_from_files(bare, postgres_url):
+    bare.predictions()
+    server = Place("postgresql", postgres_url)
+    server.run(
+        "create table scored (mail_id text, scored_at timestamptz, score float8, subject text, "
+        "is_travel integer)"
+    )
+    with duckdb.connect() as connection:
+        found = connection.execute(
+            "select * replace (scored_at::varchar as scored_at) from 'predictions.parquet'"
+        )
+        names = [column[0] for column in found.description]
+        server.add("scored", [dict(zip(names, row, strict=True)) for row in found.fetchall()])
+    server.close()
+    config_of(bare, postgres_url, COLUMN.replace("path: predictions.parquet, ", ""))
+    bare.run("run-once")
+
+    shown = json.loads(bare.run("show", "1", "--json").out)
+    bare.config(COLUMN)
+    text = (bare.folder / "config.yaml").read_text()
+    bare.write("other.yaml", text.replace("name: mail", "name: files"))
+    bare.run("run-once", "--config", "other.yaml")
+    again = bare.run("show", "1", "-m", "files", "--config", "other.yaml", "--json")
+
+    beside = json.loads(again.out)
+    assert shown["state"] == beside["state"] == "closed"
+    assert [row["size"] for row in shown["strata"]] == [row["size"] for row in beside["strata"]]
 
 
 OUTCOMES = "{{kind: column, {}, id: item, value: outcome, time: known, matures: 1d, deadline: 2d}}"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import re
+import sqlite3
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -123,6 +124,21 @@ class Workplace:
             connection.execute(
                 f"copy (select {listed} from range({rows}) t(i)) to '{self.folder / name}'"
             )
+
+    def stored_predictions(self):
+        """Write the predictions into the table ``scored`` of ``p.sqlite`` too."""
+        path = self.folder / "predictions.parquet"
+        with duckdb.connect() as connection:
+            found = connection.execute(
+                "select * replace (strftime(scored_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')"
+                f" as scored_at) from '{path}'"
+            )
+            names, rows = [column[0] for column in found.description], found.fetchall()
+        with closing(sqlite3.connect(self.folder / "p.sqlite")) as connection:
+            connection.execute(f"create table scored ({', '.join(names)})")
+            marks = ", ".join("?" * len(names))
+            connection.executemany(f"insert into scored values ({marks})", rows)
+            connection.commit()
 
     def run(self, *words, out=None):
         """Run the command line as a shell does, but in this process.

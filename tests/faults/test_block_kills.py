@@ -15,7 +15,8 @@ from tests.cli.workplace import Workplace
 from tests.faults.sizes import sized
 
 EVERY = sized(small=50, soak=12)
-"""Of the points at which a pass is killed; those around the shared reading are all tried."""
+"""Of the points at which a pass over files is killed; those around a shared reading are all tried,
+of a database no others: what comes after it is the same."""
 
 PROGRAM = """
 import os, sys
@@ -37,19 +38,25 @@ main()
 """
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    """A folder with a store and nothing drawn yet."""
+SOURCES = {
+    "files": "path: predictions.parquet",
+    "database": 'kind: sql\n      url: "sqlite:///p.sqlite"\n      table: scored',
+}
+
+
+@pytest.fixture(scope="module", params=SOURCES)
+def prepared(request, tmp_path_factory):
+    """A folder with a store and nothing drawn yet, and what it reads."""
     place = Workplace(tmp_path_factory.mktemp("prepared"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place.folder)
         place.predictions(**SCORES, **TRUTHS)
+        place.stored_predictions()
         labeling = "{kind: files, deadline: 1d}"
-        place.write(
-            "config.yaml", EACH.format(topics="travel, finance", cron=place.cron, labeling=labeling)
-        )
+        text = EACH.format(topics="travel, finance", cron=place.cron, labeling=labeling)
+        place.write("config.yaml", text.replace(SOURCES["files"], SOURCES[request.param], 1))
         place.run("db", "upgrade")
-    return place.folder
+    return place.folder, request.param
 
 
 def lived(folder, last=0):
@@ -78,8 +85,9 @@ def let_claims_run_out(folder):
 
 
 def test_a_pass_over_a_block_that_is_killed_draws_the_same_once(prepared, tmp_path):
+    folder_before, kind = prepared
     whole = tmp_path / "whole"
-    shutil.copytree(prepared, whole)
+    shutil.copytree(folder_before, whole)
     assert lived(whole) == 0
     points = (whole / "points.txt").read_text().splitlines()
     around = [place for place, name in enumerate(points, 1) if "read_for" in name]
@@ -87,9 +95,10 @@ def test_a_pass_over_a_block_that_is_killed_draws_the_same_once(prepared, tmp_pa
     expected = drawn(whole)
     assert len(expected[0]) == 2 * 40
 
-    for last in sorted({*around, *range(1, len(points) + 1, EVERY)}):
+    others = range(1, len(points) + 1, EVERY) if kind == "files" else ()
+    for last in sorted({*around, *others}):
         folder = tmp_path / f"killed at {last}"
-        shutil.copytree(prepared, folder)
+        shutil.copytree(folder_before, folder)
         assert lived(folder, last) == 9
         let_claims_run_out(folder)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import os
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
 from monitor.domain.truth import FoundTruth
-from monitor.labeling import shared_truths
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.shared_truths import SharedTruths
 
@@ -111,8 +110,7 @@ def test_items_that_nobody_expected_are_read_by_themselves():
     assert read.asked == [["a", "d"]]
 
 
-def test_a_reading_that_hangs_keeps_no_other_from_reading(monkeypatch):
-    monkeypatch.setattr(shared_truths, "_PATIENCE", 0.01)
+def test_a_reading_that_hangs_keeps_no_other_from_reading():
     shared, go_on, begun, read = (
         SharedTruths(),
         threading.Event(),
@@ -129,7 +127,7 @@ def test_a_reading_that_hangs_keeps_no_other_from_reading(monkeypatch):
     hung = threading.Thread(target=shared.of, args=({"a"}, "one state", hang))
     hung.start()
     begun.wait(60)
-    found = shared.of({"b"}, "one state", read)
+    found = shared.of({"b"}, "one state", read, timedelta(milliseconds=10))
     go_on.set()
     hung.join(60)
 

@@ -45,9 +45,9 @@ def readings(monkeypatch):
     found = []
     read_for = DuckdbSource.read_for
 
-    def noted(source, sources, window, seed):
-        found.append(len(sources))
-        return read_for(source, sources, window, seed)
+    def noted(source, scans, window, seed):
+        found.append(len(scans))
+        return read_for(source, scans, window, seed)
 
     monkeypatch.setattr(DuckdbSource, "read_for", noted)
     return found

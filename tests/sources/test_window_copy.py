@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.model import BandEdges, Window
-from monitor.domain.ports import SharesScans
+from monitor.domain.ports import PlannedScan, SharesScans
 from monitor.files import engine
 from monitor.sources import window_copy
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
@@ -62,8 +62,13 @@ def source_of(path, score="travel", **changes):
 
 
 def shared(*sources, seed="round 1", window=WEEK):
-    sources[0].read_for(sources, window, seed)
+    sources[0].read_for(planned(*sources), window, seed)
     return sources
+
+
+def planned(*sources):
+    """A copy serves scans by all strata, so none of these is foreseen."""
+    return [PlannedScan(source, (), 0) for source in sources]
 
 
 KINDS = {
@@ -247,7 +252,7 @@ def test_rows_that_fit_nowhere_are_not_shared_and_each_source_reads_for_itself(
     source, other = source_of(path), source_of(path, "finance")
 
     with pytest.raises(SourceUnavailable, match="Out of Memory"):
-        source.read_for([source, other], WEEK, "round 1")
+        source.read_for(planned(source, other), WEEK, "round 1")
 
     assert (source.copied, other.copied) == (None, None)
     assert source.scan(WEEK, TWO, 9, "round 1").size > 500_000
@@ -361,7 +366,7 @@ def test_a_file_that_is_gone_is_no_reading(tmp_path):
     source = source_of(tmp_path / "p.parquet")
 
     with pytest.raises(SourceRefused, match=r"no file matches p\.parquet"):
-        source.read_for([source], WEEK, "s")
+        source.read_for(planned(source), WEEK, "s")
     assert source.copied is None
 
 
@@ -375,7 +380,7 @@ class TestLake:
     def test_a_snapshot_is_read_once_and_its_frames_name_it(self, lake):
         first, second = lake.source(), lake.source()
         expected = lake.source().scan(WEEK, TWO, 9, "s")
-        first.read_for([first, second], WEEK, "s")
+        first.read_for(planned(first, second), WEEK, "s")
 
         found = [source.scan(WEEK, TWO, 9, "s") for source in (first, second)]
 
@@ -384,7 +389,7 @@ class TestLake:
 
     def test_a_newer_snapshot_is_read_by_itself(self, lake):
         first, second = lake.source(), lake.source()
-        first.read_for([first, second], WEEK, "s")
+        first.read_for(planned(first, second), WEEK, "s")
         lake.write(mails(7, first=100), mode="overwrite")
 
         assert second.scan(WEEK, TWO, 9, "s") == lake.source().scan(WEEK, TWO, 9, "s")

@@ -9,23 +9,27 @@ from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
 from monitor.rounds.opening.due import due_slots
 from monitor.rounds.opening.windows import free_window
+from monitor.rounds.sampling.look import first_scan
 from monitor.storage import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Window
+    from monitor.domain.model import Stratum, Window
     from monitor.rounds.context import MonitorContext
 
 
 class NextScan(NamedTuple):
-    """A window that is about to be scanned, and the seed of its round."""
+    """A window that is about to be scanned, by which strata, and the seed of its round."""
 
     window: Window
     seed: str
+    strata: Sequence[Stratum]
+    at_most: int
 
 
 def next_scan(context: MonitorContext) -> NextScan | None:
@@ -43,7 +47,8 @@ def next_scan(context: MonitorContext) -> NextScan | None:
             is_left = newest.claimed_until is not None
             if is_left or context.tries.still(newest, now) is not None:
                 return None
-            return NextScan(newest.window, newest.seed)
+            first = first_scan(connection, newest.monitor_id, newest.settings)
+            return NextScan(newest.window, newest.seed, *first)
         due = due_slots(connection, context, now)
         return _of_slot(connection, context, due[-1]) if due else None
 
@@ -61,4 +66,4 @@ def _of_slot(connection: Connection, context: MonitorContext, slot: datetime) ->
     if known is None or window.is_empty:
         return None
     seed = seed_of(store_id(connection), known, slot, settings.block)
-    return NextScan(window, seed)
+    return NextScan(window, seed, *first_scan(connection, monitor_id, settings))

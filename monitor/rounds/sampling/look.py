@@ -14,7 +14,9 @@ from monitor.rounds.sampling.edges import edges_of
 from monitor.storage import frame_store
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import Frame, Stratum
     from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
@@ -73,12 +75,7 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
     settings = round_.settings
     alias = watched_alias(context, round_)
     with context.database.read() as connection:
-        newest = frame_store.newest_history(
-            connection,
-            round_.monitor_id,
-            threshold=settings.threshold,
-            key_parts=base_key(settings),
-        )
+        newest = _newest_history(connection, round_.monitor_id, settings)
     at_most = settings.sample.max_labels
     if newest is not None:
         frame = _scan(context, round_, newest.edges, at_most)
@@ -101,6 +98,25 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
     if edges == BandEdges():
         return WindowScan(profile, edges, known, alias)
     return WindowScan(_scan_again(context, round_, whole, edges, at_most), edges, known, alias)
+
+
+def first_scan(
+    connection: Connection, monitor_id: int | None, settings: RoundSettings
+) -> tuple[tuple[Stratum, ...], int]:
+    """Foresee the strata and candidates of a look's first scan, where that is no `Rescannable`."""
+    newest = None if monitor_id is None else _newest_history(connection, monitor_id, settings)
+    at_most = settings.sample.max_labels
+    if newest is None:
+        return BandEdges().strata(), max(at_most, PROFILE)
+    return newest.edges.strata(), at_most
+
+
+def _newest_history(
+    connection: Connection, monitor_id: int, settings: RoundSettings
+) -> History | None:
+    return frame_store.newest_history(
+        connection, monitor_id, threshold=settings.threshold, key_parts=base_key(settings)
+    )
 
 
 def _profile(context: MonitorContext, round_: Round, at_most: int) -> tuple[Frame, Frame]:

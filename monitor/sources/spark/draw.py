@@ -11,13 +11,16 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from monitor.sources import frames, sql_draw
+from monitor.sources import frames, shared_draw, sql_draw
+from monitor.sources.spark.query import SharedSparkQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from monitor.domain.model import Stratum, Window
+    from monitor.sources.shared_query import Scan
     from monitor.sources.spark.query import SparkQuery
+    from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
 
 MOST_AT_ONCE = 100_000
@@ -49,7 +52,7 @@ def groups_of(
     """
     found = None
     if at_most <= MOST_AT_ONCE:
-        found = _at_once(reading, query, window, strata, max(1, at_most), seed)
+        found = _at_once(reading, query, window, strata, at_most, seed)
     if found is None:
         return sql_draw.groups_of(reading, query, window, strata, at_most, seed)
     return [*found, *sql_draw.untimed(reading, query)]
@@ -60,27 +63,62 @@ def _at_once(
     query: SparkQuery,
     window: Window,
     strata: Sequence[Stratum],
-    wanted: int,
+    at_most: int,
     seed: str,
 ) -> list[frames.Group] | None:
     """Count and draw by one statement; None where it does not bring what is wanted."""
-    guessed = _current(sql_draw.tallied(reading, query.without_ids(), window, strata))
-    version = next((group.version for group in guessed), None)
-    bounds = {group.bucket: sql_draw.first_bound(wanted, group.rows) for group in guessed}
-    statement = query.count_and_draw(window, strata, seed, bounds, version)
+    guess = sql_draw.Draw(sql_draw.tallied(reading, query.without_ids(), window, strata), at_most)
+    statement = query.count_and_draw(window, strata, seed, guess.bounds, guess.version)
     read = _parted(reading.connection.execute(statement), query)
-    current = _current(read.counted)
-    if read.has_twins or any(group.version != version for group in current):
-        return None
     values = {}
-    if query.segments and current:
-        values = sql_draw.values_of(reading, query, window, strata, version)
+    if query.segments and guess.is_of_any:
+        values = sql_draw.values_of(reading, query, window, strata, guess.version)
+    return _complete(read, query, guess, values, seed)
+
+
+def shared_groups_of(
+    reading: Reading, scans: Sequence[Scan], window: Window, seed: str
+) -> list[list[frames.Group] | None]:
+    """Count and draw for several monitors by one statement; None where that is not enough."""
+    shared = SharedSparkQuery(scans)
+    guesses = [
+        sql_draw.Draw(groups, scan.at_most)
+        for groups, scan in zip(
+            shared_draw.tallied(reading, shared.without_ids(), window), scans, strict=True
+        )
+    ]
+    bounds = {place: guess.bounds for place, guess in enumerate(guesses)}
+    version = next((guess.version for guess in guesses if guess.is_of_any), None)
+    of_each: list[list[Any]] = [[] for _ in scans]
+    for k, *row in reading.connection.execute(shared.count_and_draw(window, seed, bounds, version)):
+        of_each[k].append(row)
+    values = shared_draw.values_of(reading, shared, window, version)
+    without_time = sql_draw.untimed(reading, shared.common)
+    found: list[list[frames.Group] | None] = []
+    for place, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
+        read = _parted(of_each[place], shared.common)
+        groups = _complete(read, scan.query, guess, values.get(place, {}), seed)
+        found.append(None if groups is None else [*groups, *without_time])
+    return found
+
+
+def _complete(
+    read: _Read,
+    query: Query,
+    guess: sql_draw.Draw,
+    values: Mapping[int, tuple[Mapping[str, int], ...]],
+    seed: str,
+) -> list[frames.Group] | None:
+    """Give the groups that were read their candidates; None where that is not what is wanted."""
+    current = sql_draw.current(read.counted)
+    if read.has_twins or any(group.version != guess.version for group in current):
+        return None
     found: dict[int, frames.Group] = {}
     for group in current:
-        first = sorted(read.drawn[group.bucket], key=sql_draw.in_order)[:wanted]
+        first = sorted(read.drawn[group.bucket], key=sql_draw.in_order)[: guess.wanted]
         segments = values.get(group.bucket, ())
         is_other_state = any(sum(counts.values()) != group.rows for counts in segments)
-        if is_other_state or len(first) < min(wanted, group.rows):
+        if is_other_state or len(first) < min(guess.wanted, group.rows):
             return None
         sql_draw.check_md5(first, seed, query)
         candidates = tuple(sql_draw.candidates_of(first))
@@ -88,12 +126,7 @@ def _at_once(
     return [found[group.bucket] if group in current else group for group in read.counted]
 
 
-def _current(groups: Iterable[frames.Group]) -> list[frames.Group]:
-    """Keep the groups that candidates are drawn from: strata, of the newest model version."""
-    return [group for group in frames.of_newest_version(groups) if group.bucket >= 0]
-
-
-def _parted(rows: Iterable[Any], query: SparkQuery) -> _Read:
+def _parted(rows: Iterable[Any], query: Query) -> _Read:
     """Part what came back: rows with an md5 are candidates, and all are counted."""
     counts: defaultdict[tuple[int, str | None], int] = defaultdict(int)
     newest: dict[tuple[int, str | None], Any] = {}

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Integer, String, case, func, literal, literal_column, null, select, types
+from sqlalchemy import case, func, literal, literal_column, null, select, types
 
 from monitor.sources import frames
+from monitor.sources.shared_query import SharedQuery
 from monitor.sources.spark.dialect import Written, instant_text
-from monitor.sources.sql_query import Query
+from monitor.sources.sql_query import Query, code_of
 from monitor.sources.sql_table import Found
 from monitor.sources.sql_times import Times, first_local, local_times
 from monitor.sources.sql_words import written
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Select, Subquery
 
@@ -120,18 +121,16 @@ class SparkQuery(Query):
         one of its own, so that Spark puts nothing in order. An id that stands twice is counted.
         """
         rows = self._rows(window)
-        hashed = written(self.table.words.md5, literal(f"{seed}|", String()) + rows.c.id)
-        bucket = self._placed(rows, strata, lambda code: literal_column(str(int(code)), Integer()))
-        classed = select(*rows.c, bucket.label("bucket"), hashed.label("h")).subquery()
+        bucket = self.placed(rows.c, strata, code_of).label("bucket")
+        classed = select(*rows.c, bucket, self.hashed(seed, rows.c.id).label("h")).subquery()
         c = classed.c
-        is_drawn = c.h < func.get(_texts(bounds), c.bucket)
+        listed = (bounds.get(place, "") for place in range(max(bounds, default=0) + 1))
+        is_drawn = c.h < func.get(_texts(listed), c.bucket)
         if version is not None:
             is_drawn = is_drawn & (c.version == version)
-        own = [
-            case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *self.segments)
-        ]
+        own = _own(c, is_drawn, self.segments)
         score = null() if self.settings.columns.score is None else func.min(c.score)
-        newest = self._newest(c.t)
+        newest = self.newest(c.t)
         return select(
             c.bucket, c.version, func.count(), newest, own[0], own[1], score.label("s"), *own[2:]
         ).group_by(c.bucket, c.version, *own)
@@ -155,12 +154,68 @@ class SparkQuery(Query):
 class _WithoutIds(SparkQuery):
     """Of a number that need not be right, as a bound is only made of it: ids cost most to read."""
 
-    def _reasons(self, rows: Subquery) -> list[tuple[ColumnElement[bool], int]]:
-        reasons = SparkQuery._reasons(self, rows)
+    def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
+        reasons = SparkQuery._reasons(self, c)
         return [reason for reason in reasons if reason[1] != frames.ID_MISSING]
 
 
-def _texts(bounds: Mapping[int, str]) -> ColumnElement[Any]:
-    """Write the bound of each bucket into the statement: hex digits of ours, by its place."""
-    listed = (bounds.get(place, "") for place in range(max(bounds, default=0) + 1))
+@dataclass(frozen=True, slots=True)
+class SharedSparkQuery(SharedQuery):
+    """Builds statements of Spark for several monitors."""
+
+    def for_each(self, rows: Subquery) -> Subquery:
+        """Let each row stand there once for every monitor, whose place it has as ``k``."""
+        places = func.sequence(code_of(0), code_of(len(self.scans) - 1))
+        return select(*rows.c, func.explode(places).label("k")).subquery()
+
+    def count_and_draw(
+        self,
+        window: Window,
+        seed: str,
+        bounds: Mapping[int, Mapping[int, str]],
+        version: str | None,
+    ) -> Select[Any]:
+        """Count for each monitor, rows below its bounds apart, as `SparkQuery` does for one."""
+        rows = self.rows(window)
+        hashed = select(*rows.c, self.common.hashed(seed, rows.c.id).label("h")).subquery()
+        each = self.for_each(hashed)
+        bucket = self.chosen(each, [self.placed(each, place, code_of) for place in self.places])
+        score = self.chosen(each, [each.c[f"score_{place}"] for place in self.places])
+        segments = [each.c[name] for name in self.common.segments]
+        c = (
+            select(
+                *(each.c.k, each.c.h, each.c.id, each.c.t, each.c.version, *segments),
+                *(score.label("score"), bucket.label("bucket")),
+            )
+            .subquery()
+            .c
+        )
+        most = max(len(scan.strata) for scan in self.scans)
+        listed = [bounds.get(place, {}).get(n, "") for place in self.places for n in range(most)]
+        bound = func.get(_texts(listed), c.k * code_of(most) + c.bucket)
+        is_drawn = (c.bucket >= code_of(0)) & (c.h < bound)
+        if version is not None:
+            is_drawn = is_drawn & (c.version == version)
+        own = _own(c, is_drawn, self.common.segments)
+        groups = (c.k, c.bucket, c.version)
+        return select(
+            *groups, func.count(), self.common.newest(c.t), *own[:2], func.min(c.score), *own[2:]
+        ).group_by(*groups, *own)
+
+    def without_ids(self) -> SharedSparkQuery:
+        """Build statements that take every row for one with an id, and so need not read them."""
+        ours = (cast("SparkQuery", scan.query) for scan in self.scans)  # as `query_of` made them
+        without = (query.without_ids() for query in ours)
+        return SharedSparkQuery(
+            [scan._replace(query=query) for scan, query in zip(self.scans, without, strict=True)]
+        )
+
+
+def _own(c: Any, is_drawn: ColumnElement[bool], segments: Sequence[str]) -> list[Any]:
+    """Write what makes a row that is drawn a group of its own."""
+    return [case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *segments)]
+
+
+def _texts(listed: Iterable[str]) -> ColumnElement[Any]:
+    """Write bounds into the statement, to be found by their places: hex digits of ours."""
     return literal_column(f"array({', '.join(repr(bound) for bound in listed)})")

@@ -20,6 +20,8 @@ _OURS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
+    # Java runs longer functions uncompiled; statements of many monitors would become such.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 _ON_THIS_MACHINE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _lock = threading.Lock()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from monitor.sources.queried_source import QueriedSource, truth_settings
 from monitor.sources.spark.dialect import SPARK
-from monitor.sources.spark.draw import groups_of
+from monitor.sources.spark.draw import groups_of, shared_groups_of
 from monitor.sources.spark.query import SparkQuery
 from monitor.sources.spark.reading import fields, found, opened
 from monitor.sources.spark.refusals import as_ours
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Stratum, Window
     from monitor.domain.truth import TruthColumns
     from monitor.sources.frames import Group
+    from monitor.sources.shared_query import Scan
     from monitor.sources.spark.settings import SparkSettings
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_table import Found
@@ -90,6 +91,12 @@ class SparkSource(QueriedSource):
         """Count and draw in one read, where that brings all that is wanted."""
         ours = cast("SparkQuery", query)  # which `query_of` made
         return groups_of(reading, ours, window, strata, at_most, seed)
+
+    def shared_groups(
+        self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
+    ) -> Sequence[list[Group] | None]:
+        """Do the same for several monitors."""
+        return shared_groups_of(reading, scans, window, seed)
 
     def truths(self, asked: TruthColumns) -> SparkTruths:
         """Return the truth that some columns have, read as the predictions are."""

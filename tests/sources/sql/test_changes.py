@@ -8,8 +8,9 @@ import pytest
 
 from monitor.domain.errors import SourceUnavailable
 from monitor.domain.model import BandEdges
-from monitor.sources import sql_draw
-from tests.sources.sql.databases import WEEK, drawn, make_table, source_of
+from monitor.domain.ports import PlannedScan
+from monitor.sources import shared_draw, sql_draw
+from tests.sources.sql.databases import TWO, WEEK, drawn, make_table, source_of
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 BANDS = BandEdges(flagged=(0.8,), passed=(0.2,)).strata()
@@ -62,6 +63,58 @@ def test_counts_and_draw_are_of_one_state_whatever_another_connection_writes(
             len(part.candidates) for part in frame.strata
         ]
     assert len(changed_by_another) == times
+
+
+@pytest.mark.parametrize("times", [20, pytest.param(200, marks=pytest.mark.soak)])
+def test_what_is_drawn_together_is_of_one_state(place, monkeypatch, times):
+    if place.name == "sqlite":
+        place.run("pragma journal_mode = wal")
+    make_table(place, rows_of(0))
+    drawn_from = shared_draw.drawn_from
+    generations: list[int] = []
+
+    def after_a_change(*arguments):
+        generations.append(len(generations) + 1)
+        place.run("delete from scored")
+        place.add("scored", [stored(place, row) for row in rows_of(generations[-1])])
+        return drawn_from(*arguments)
+
+    monkeypatch.setattr(shared_draw, "drawn_from", after_a_change)
+    scans = [PlannedScan(source_of(place), strata, 999) for strata in (BANDS, TWO)]
+
+    for generation in range(times):
+        scans[0].source.read_for(scans, WEEK, "s")
+        for scan in scans:
+            frame = scan.source.scan(WEEK, scan.strata, 999, "s")
+
+            assert sorted(drawn(frame)) == sorted(row["id"] for row in rows_of(generation))
+            assert frame.size == len(drawn(frame))
+    assert len(generations) == times
+
+
+def test_a_table_without_snapshots_that_keeps_changing_is_not_read_together(
+    mariadb_place, monkeypatch
+):
+    make_table(mariadb_place, rows_of(0))
+    mariadb_place.run("alter table scored engine = MyISAM")
+    drawn_from = shared_draw.drawn_from
+    seen: list[str] = []
+
+    def after_a_change(*arguments):
+        seen.append(f"late {len(seen)}")
+        late = {**rows_of(0)[0], "id": seen[-1]}
+        mariadb_place.add("scored", [stored(mariadb_place, late)])
+        return drawn_from(*arguments)
+
+    monkeypatch.setattr(shared_draw, "drawn_from", after_a_change)
+    scans = [PlannedScan(source_of(mariadb_place), strata, 999) for strata in (BANDS, TWO)]
+
+    with pytest.raises(SourceUnavailable, match="changed while they were counted and drawn, 3"):
+        scans[0].source.read_for(scans, WEEK, "s")
+
+    frame = scans[0].source.scan(WEEK, BANDS, 999, "s")
+    assert set(seen) <= set(drawn(frame))
+    assert frame.size == len(drawn(frame)) == 23
 
 
 def test_a_table_without_snapshots_that_keeps_changing_is_said_and_tried_again(

@@ -22,6 +22,7 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from monitor.domain.model import BandEdges, Window
+from monitor.sources.shared_query import Scan, SharedQuery
 from monitor.sources.sql_query import Query
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import Found
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "compiled"
 WEEK = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC))
+TWO = BandEdges().strata()
 STRATA = BandEdges(flagged=(0.8,), passed=(0.1,)).strata()
 TYPES: dict[str, TypeEngine[Any]] = {
     "mail id": String(),
@@ -120,6 +122,16 @@ def statements(name):
         "truth of some ids": query.truths("order", ["a", "b"], timed=True),
         "values of the truth": query.values("order"),
         "first ids": query.ids(3),
+        **(for_two_monitors(query, bounds) if WORDS[name].greatest else {}),
+    }
+
+
+def for_two_monitors(query, bounds):
+    shared = SharedQuery([Scan(None, query, strata, 9) for strata in (STRATA, TWO)])
+    return {
+        "counts for two monitors": shared.tally(WEEK),
+        "counts by segment for two monitors": shared.values_of(0, WEEK, "v7"),
+        "draw for two monitors": shared.draw(WEEK, "s33d", {0: bounds, 1: bounds}, "v7"),
     }
 
 

@@ -1,0 +1,160 @@
+"""Counting and drawing for several monitors of one table by statements that they share."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from monitor.sources import frames
+from monitor.sources.shared_query import Scan, SharedQuery
+from monitor.sources.sql_draw import Draw, finish, of_one_state, untimed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from monitor.domain.model import Window
+    from monitor.sources.sql_reading import Reading
+
+    Groups = list[list[frames.Group]]
+    """The groups of each monitor, by its place."""
+
+MOST_MONITORS = 100
+"""Of one reading: SQLite compares no more than 127 bounds."""
+
+MOST_VALUES = 10_000
+"""Of a statement, in which every database takes that many."""
+
+MOST_CANDIDATES = 250_000
+"""Of one reading, about 100 bytes each: those of 30 monitors whose strata are known are fewer."""
+
+
+def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
+    """Part the scans of a table into those that one reading serves.
+
+    Nobody but those of the same segments is served together.
+    """
+    by_segments: defaultdict[Sequence[str], list[Scan]] = defaultdict(list)
+    for scan in scans:
+        by_segments[scan.query.settings.columns.segments].append(scan)
+    for alike in by_segments.values():
+        part: list[Scan] = []
+        for scan in alike:
+            if part and not _fit([*part, scan]):
+                yield part
+                part = []
+            part.append(scan)
+        yield part
+
+
+def _fit(scans: Sequence[Scan]) -> bool:
+    """Whether a statement takes so many monitors and values, and memory so many candidates."""
+    return (
+        len(scans) <= MOST_MONITORS
+        and sum(scan.values for scan in scans) <= MOST_VALUES
+        and sum(scan.candidates for scan in scans) <= MOST_CANDIDATES
+    )
+
+
+def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str) -> Groups:
+    """Count and draw for each of several monitors, in one state.
+
+    Raises
+    ------
+    SourceUnavailable
+        If rows keep changing and the database cannot show one state of them.
+    """
+    shared = SharedQuery(scans)
+    drawn = of_one_state(
+        shared.common,
+        window,
+        lambda: tallied(reading, shared, window),
+        lambda counted: drawn_from(reading, shared, window, seed, counted),
+    )
+    without_time = untimed(reading, shared.common)
+    return [[*groups, *without_time] for groups in drawn]
+
+
+def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
+    """Count the buckets of a window for each monitor."""
+    return tally_of(reading.connection.execute(shared.tally(window)), shared)
+
+
+def tally_of(rows: Iterable[Sequence[Any]], shared: SharedQuery) -> Groups:
+    """Make groups of counts, whose newest times are those of the same model version.
+
+    They are counted for the first monitor alone; of a version nothing else is asked.
+    """
+    counted: Groups = [[] for _ in shared.scans]
+    newest: dict[str | None, int] = {}
+    instant = shared.common.times.instant
+    for k, bucket, version, count, at in rows:
+        counted[k].append(frames.Group(bucket, version, count))
+        if at is not None:
+            newest[version] = max(newest.get(version, instant(at)), instant(at))
+    return [
+        [
+            replace(group, newest=newest.get(group.version))
+            for group in sorted(groups, key=lambda group: (group.bucket, group.version or ""))
+        ]
+        for groups in counted
+    ]
+
+
+def drawn_from(
+    reading: Reading, shared: SharedQuery, window: Window, seed: str, counted: Groups
+) -> Groups:
+    """Give the groups of each monitor their candidates and segments."""
+    draws = [Draw(groups, scan.at_most) for groups, scan in zip(counted, shared.scans, strict=True)]
+    wanting = {place: draw for place, draw in enumerate(draws) if draw.bounds}
+    version = next((draw.version for draw in wanting.values()), None)
+    if wanting:
+        bounds = {place: draw.bounds for place, draw in wanting.items()}
+        rows = reading.connection.execute(shared.draw(window, seed, bounds, version))
+        _deal(rows, [*wanting.values()], len(shared.common.segments))
+    for place, draw in wanting.items():
+        _, query, strata, _ = shared.scans[place]
+        draw.settle(seed, query)
+        finish(draw, reading, query, window, strata, seed, is_first=False)
+    values = values_of(reading, shared, window, version) if wanting else {}
+    return [draw.groups(values.get(place, {})) for place, draw in enumerate(draws)]
+
+
+def _deal(rows: Iterable[Sequence[Any]], draws: Sequence[Draw], segments: int) -> None:
+    """Give each row to those of whose bounds its md5 is below.
+
+    It has md5 and id, its segments, then its bucket for each of them, and its score for each.
+    """
+    own = 2 + segments
+    places = [(own + n, own + len(draws) + n, draw) for n, draw in enumerate(draws)]
+    for row in rows:
+        values = tuple(row)
+        md5, item_id, *of_segments = values[:own]
+        for bucket, score, draw in places:
+            if md5 < draw.bounds.get(values[bucket], ""):
+                draw.add((values[bucket], md5, item_id, values[score], *of_segments))
+
+
+def values_of(
+    reading: Reading, shared: SharedQuery, window: Window, version: str | None
+) -> Mapping[int, dict[int, tuple[Mapping[str, int], ...]]]:
+    """Count each monitor's strata by the values of each segment column."""
+    columns = [
+        _counts(reading.connection.execute(shared.values_of(place, window, version)))
+        for place in range(len(shared.common.segments))
+    ]
+    return {
+        k: {
+            bucket: tuple(counted[k, bucket] for counted in columns)
+            for bucket in range(len(scan.strata))
+        }
+        for k, scan in enumerate(shared.scans)
+        if columns
+    }
+
+
+def _counts(rows: Iterable[Sequence[Any]]) -> defaultdict[tuple[int, int], dict[str, int]]:
+    counted: defaultdict[tuple[int, int], dict[str, int]] = defaultdict(dict)
+    for k, bucket, value, count in rows:
+        counted[k, bucket][value] = count
+    return counted

@@ -1,0 +1,154 @@
+"""The SQL that counts and draws for several monitors of one table, each row of which is read once.
+
+Monitors are known by their places. To be counted, a row stands there once for each of them, with
+the place as ``k``; drawn, it comes back once, with its bucket and its score for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import Join, case, func, select, true, union_all
+from sqlalchemy.ext.compiler import compiles
+
+from monitor.sources.sql_query import ALL, bound_leaf, bound_of, code_of, halved, of_version
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, FromClause, Select, Subquery
+
+    from monitor.domain.model import Stratum, Window
+    from monitor.sources.sql_query import Leaf, Query
+
+_OWN = ("score", "predicted", "score_text")
+"""Parts of a row that each monitor has of its own; all others are the same for all."""
+
+
+class Scan(NamedTuple):
+    """What the source of one monitor is asked of a window: by which strata, how many of each."""
+
+    source: Any
+    query: Query
+    strata: Sequence[Stratum]
+    at_most: int
+
+    @property
+    def candidates(self) -> int:
+        """How many items it asks for."""
+        return self.at_most * len(self.strata)
+
+    @property
+    def values(self) -> int:
+        """At most so many values are bound for it in a statement."""
+        return 2 * (2 * len(self.query.named) + len(self.strata) + 4) + 8
+
+
+@dataclass(frozen=True, slots=True)
+class SharedQuery:
+    """Builds statements for several monitors, whose queries differ in what decides the class."""
+
+    scans: Sequence[Scan]
+
+    @property
+    def common(self) -> Query:
+        """What they have in common can be asked by the query of any of them."""
+        return self.scans[0].query
+
+    def tally(self, window: Window) -> Select[Any]:
+        """Count each bucket and model version for each monitor; newest times for the first."""
+        rows = self._counted(window)
+        newest = self.common.newest(case((rows.c.k == code_of(0), rows.c.t)))
+        groups = (rows.c.k, rows.c.bucket, rows.c.version)
+        return select(*groups, func.count(), newest).group_by(*groups)
+
+    def values_of(self, place: int, window: Window, version: str | None) -> Select[Any]:
+        """Count the rows of each monitor's strata by the values of a segment column."""
+        rows = self._counted(window)
+        groups = (rows.c.k, rows.c.bucket, rows.c[f"segment_{place}"])
+        kept = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
+        return select(*groups, func.count()).where(*kept).group_by(*groups)
+
+    def draw(
+        self,
+        window: Window,
+        seed: str,
+        bounds: Mapping[int, Mapping[int, str]],
+        version: str | None,
+    ) -> Select[Any]:
+        """Take the rows whose md5 is below the bound of their stratum for any of some monitors.
+
+        Most rows are above all bounds, which is seen before they are put into strata.
+        """
+        rows = self.rows(window)
+        drawn = self.common.hashed(seed, rows.c.id)
+        of_each = [self.placed(rows, place, bound_leaf(bounds[place])) for place in bounds]
+        greatest = of_each[0] if len(of_each) == 1 else self._greatest(of_each)
+        highest = max(bound for of in bounds.values() for bound in of.values())
+        below = [] if highest == ALL else [drawn < bound_of(highest)]
+        buckets = [self.placed(rows, place, code_of).label(f"bucket_{place}") for place in bounds]
+        scores = [rows.c[f"score_{place}"] for place in bounds]
+        segments = [rows.c[name] for name in self.common.segments]
+        return select(drawn.label("h"), rows.c.id, *segments, *buckets, *scores).where(
+            *below, drawn < greatest, *of_version(rows, version)
+        )
+
+    def _greatest(self, bounds: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
+        chosen: Any = getattr(func, self.common.table.words.greatest)
+        return chosen(*bounds)  # type: ignore[no-any-return]
+
+    def rows(self, window: Window) -> Subquery:
+        """Rows of a window with what each monitor has of its own, under names with its place."""
+        parts = {name: part for name, part in self.common.parts().items() if name not in _OWN}
+        for place, scan in enumerate(self.scans):
+            of_one = scan.query.parts()
+            parts |= {f"{name}_{place}": of_one[name] for name in _OWN if name in of_one}
+        return self.common.rows_of(parts, window)
+
+    def _counted(self, window: Window) -> Subquery:
+        rows = self.for_each(self.rows(window))
+        bucket = self.chosen(rows, [self.placed(rows, place, code_of) for place in self.places])
+        segments = [rows.c[name] for name in self.common.segments]
+        return select(
+            rows.c.k, rows.c.t, rows.c.version, *segments, bucket.label("bucket")
+        ).subquery()
+
+    def for_each(self, rows: Subquery) -> Subquery:
+        """Let each row stand there once for every monitor, whose place it has as ``k``."""
+        places = union_all(*(select(code_of(place).label("k")) for place in self.places)).subquery()
+        return select(*rows.c, places.c.k).select_from(Crossed(rows, places)).subquery()
+
+    def chosen(self, rows: Subquery, of_each: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
+        """Choose what the monitor of a row has, of what each has."""
+        return halved(rows.c.k, [code_of(place) for place in self.places[1:]], of_each)
+
+    @property
+    def places(self) -> range:
+        """The places of the monitors."""
+        return range(len(self.scans))
+
+    def placed(self, rows: Subquery, place: int, leaf: Leaf) -> ColumnElement[Any]:
+        """Put a row into its stratum for one of the monitors."""
+        names = {name: f"{name}_{place}" for name in _OWN}
+        own = {name: rows.c.get(named) for name, named in names.items()}
+        c = SimpleNamespace(id=rows.c.id, version=rows.c.version, **own)
+        scan = self.scans[place]
+        return scan.query.placed(c, scan.strata, leaf)
+
+
+class Crossed(Join):
+    """Every row of the left with every one of the right; SQLite reads the left one but once."""
+
+    inherit_cache = False
+
+    def __init__(self, left: FromClause, right: FromClause) -> None:
+        super().__init__(left, right, true())
+
+
+@compiles(Crossed)
+def _crossed(join: Crossed, compiler: Any, **options: Any) -> str:
+    options["from_linter"] = None  # which looks for products that nobody meant
+    left, right = (compiler.process(one, **options) for one in (join.left, join.right))
+    return f"{left} CROSS JOIN {right}"

@@ -1,0 +1,108 @@
+"""Monitors of a block over one table of a database are counted and drawn by the same statements."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from monitor.config.load import load_config
+from monitor.service import loop, shared_scans
+from monitor.service.shared_scans import SharedScans
+from monitor.sources import shared_draw, sql_draw
+from monitor.wiring import build
+from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
+from tests.cli.workplace import Workplace
+from tests.service.test_shared_scans import ALL_OUT, states
+
+SQL = 'kind: sql\n      url: "sqlite:///p.sqlite"\n      table: scored'
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a block over a SQLite file."""
+    monkeypatch.chdir(tmp_path)
+    place = Workplace(tmp_path)
+    place.predictions(**SCORES, **TRUTHS)
+    place.stored_predictions()
+    text = EACH.format(
+        topics="travel, finance, sports", cron=place.cron, labeling="{kind: files, deadline: 1d}"
+    )
+    place.write("config.yaml", text.replace("path: predictions.parquet", SQL, 1))
+    place.run("db", "upgrade")
+    return place
+
+
+def applied(place, now):
+    return build(load_config(place.folder / "config.yaml"), clock=lambda: now)
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    """How many monitors each draw was for."""
+    found = []
+    together, alone = shared_draw.drawn_from, sql_draw.drawn_from
+
+    def for_several(reading, shared, *others):
+        found.append(len(shared.scans))
+        return together(reading, shared, *others)
+
+    def for_one(*others):
+        found.append(1)
+        return alone(*others)
+
+    monkeypatch.setattr(shared_draw, "drawn_from", for_several)
+    monkeypatch.setattr(sql_draw, "drawn_from", for_one)
+    return found
+
+
+def test_first_and_later_rounds_of_a_block_are_drawn_together(place, draws):
+    first = applied(place, place.now)
+    assert loop.advance_all(first.monitors, SharedScans(first.monitors).shared) == {}
+    assert (draws, states(first)) == ([3], ALL_OUT)
+    first.database.close()
+    later = applied(place, place.now + timedelta(days=1))
+
+    loop.advance_all(later.monitors, SharedScans(later.monitors).shared)
+
+    assert draws == [3, 3]
+    assert all(context.source._kept is None for context in later.monitors)
+    later.database.close()
+
+
+def test_together_or_alone_the_same_items_are_drawn(place, monkeypatch):
+    (place.folder / "alone.db").write_bytes((place.folder / "monitor.db").read_bytes())
+    place.run("run-once")
+    monkeypatch.setattr(shared_scans, "_FEWEST", 100)
+    config = place.folder / "config.yaml"
+    config.write_text(config.read_text().replace("monitor.db", "alone.db"))
+    place.run("run-once")
+
+    together, alone = (drawn(place, store) for store in ("monitor.db", "alone.db"))
+
+    assert together == alone
+    assert len(together) == 3 * 40
+
+
+def drawn(place, store):
+    with closing(sqlite3.connect(place.folder / store)) as connection:
+        return connection.execute(
+            "select monitors.name, items.id, items.score from items "
+            "join rounds on rounds.id = items.round_id "
+            "join monitors on monitors.id = rounds.monitor_id order by 1, 2"
+        ).fetchall()
+
+
+def test_a_monitor_whose_column_is_missing_says_so_and_the_others_are_drawn(place, draws):
+    with closing(sqlite3.connect(place.folder / "p.sqlite")) as connection:
+        connection.execute("alter table scored rename column score_finance to score_money")
+
+    ran = place.run("run-once")
+
+    assert (ran.code, draws) == (65, [2])
+    assert any("mail-finance" in line and "score_finance" in line for line in ran.lines)
+    application = applied(place, place.now)
+    assert [state for _, state in states(application).values()] == ["open", "labeling", "labeling"]
+    application.database.close()
