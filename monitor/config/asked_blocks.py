@@ -96,7 +96,7 @@ def _classes(tree: Tree, way: Way, asked: Value) -> AskedBlock | None:
             "most; list those that need none in source.negative"
         )
         tree.refuse((*way, "values"), message)
-    _refuse_twice(tree, (*way, "values"), found)
+    _refuse_twice(tree, (*way, "values"), [text_of(value).strip() for value in found])
     if 0 < len(found) < _FEWEST_CLASSES:
         message = "a classifier has two classes or more; of one alone make a plain monitor"
         tree.refuse((*way, "values"), message)

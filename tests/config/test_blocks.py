@@ -126,6 +126,12 @@ def test_classes_that_can_be_no_part_of_a_name_get_one(load):
     assert (three.name, three.source.positive, three.block.value) == ("mail-three", 3, "3")
 
 
+def test_a_class_that_is_the_number_one_takes_every_other_true_class_for_a_no(load):
+    one, *_ = load(changed(CLASSES, "[travel, finance, other]", "[1, 2, 3]")).monitors
+
+    assert (one.labeling.positive, one.labeling.negatives) == (1, None)
+
+
 def test_classes_without_a_monitor_are_known_by_negative(load):
     text = changed(CLASSES, "source: {path", "source: {negative: [spam], path")
 
@@ -241,6 +247,11 @@ REFUSED_CLASSES = {
         ("[travel, finance, other]", f"[{', '.join(f'c{place}' for place in range(301))}]"),
         "3, monitors[mail-{class}].classes.values: these are 301 classes, and a block has "
         "monitors for 300 at most; list those that need none in source.negative",
+    ),
+    "two classes that are one without spaces around": (
+        ("[travel, finance, other]", "{a: travel, b: 'travel '}"),
+        "3, monitors[mail-{class}].classes.values: 'travel' stands there twice; name each value "
+        "once",
     ),
     "no column": (
         ("column: topic, ", ""),
