@@ -47,18 +47,28 @@ def groups_of(
     Raises
     ------
     SourceUnavailable
-        If rows keep changing and the database cannot show one state of them.
+        If rows keep changing and the database cannot show one state of them, as of a view that
+        uses ``random()``.
     """
     for _ in range(TRIES):
         counted = tallied(reading, query, window, strata)
         drawn = drawn_from(reading, query, window, strata, at_most, seed, counted)
-        if query.table.sees_one_state or tallied(reading, query, window, strata) == counted:
+        if _as_many(drawn, max(1, at_most)) and (
+            query.table.sees_one_state or tallied(reading, query, window, strata) == counted
+        ):
             return [*drawn, *untimed(reading, query)]
+    view = ", or name a table where this is a view that computes its rows anew each time"
     message = (
         f"{query.table.place}: rows of {window} changed while they were counted and drawn, "
-        f"{TRIES} times; it is tried again"
+        f"{TRIES} times; it is tried again{view if query.table.sees_one_state else ''}"
     )
     raise SourceUnavailable(message)
+
+
+def _as_many(drawn: Sequence[frames.Group], wanted: int) -> bool:
+    """Whether as many rows were drawn of each stratum as were counted, or are wanted."""
+    current = [group for group in frames.of_newest_version(drawn) if group.bucket >= 0]
+    return all(len(group.candidates) == min(wanted, group.rows) for group in current)
 
 
 def drawn_from(

@@ -59,7 +59,7 @@ WHERE (anon_2.predicted NOT IN (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s))
 -- span
 SELECT min(mails.scored.scored_at) AS min_1, max(mails.scored.scored_at) AS max_1
 FROM mails.scored
-WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s, %s, %s, %s);
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at BETWEEN %s AND %s;
 
 -- what people see
 SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS anon_1, convert(mails.scored.text using utf8mb4) collate utf8mb4_0900_bin AS anon_2, substring(mails.scored.face, %s, %s) AS substring_1
@@ -68,7 +68,7 @@ WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s
 
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1
-FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, nullif(trim(convert(mails.scored.`order` using utf8mb4) collate utf8mb4_0900_bin), %s) AS value, mails.scored.scored_at AS t
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, nullif(trim(convert(mails.scored.`order` using utf8mb4) collate utf8mb4_0900_bin), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s, %s, %s, %s) AND mails.scored.`mail id` IN (%s, %s)) AS anon_1
 WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
