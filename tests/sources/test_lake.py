@@ -159,7 +159,9 @@ TIMES = {
 }
 
 
-@pytest.mark.parametrize("name", ["scored_at", "scored at", "Select", "žluť", 'a"quote'])
+@pytest.mark.parametrize(
+    "name", ["scored_at", "scored at", "Select", "žluť", "scored.at", 'a"quote']
+)
 @pytest.mark.parametrize("kind", TIMES)
 def test_a_window_is_the_same_whatever_its_times_are_and_are_called(lake, tmp_path, kind, name):
     times, changes = TIMES[kind]
