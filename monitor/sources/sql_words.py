@@ -88,6 +88,7 @@ _POSTGRESQL = Words(
         "set transaction isolation level repeatable read, read only",
         "set local statement_timeout = %(ms)d",
         "set local time zone 'UTC'",
+        "set local datestyle = 'ISO'",  # by which a date is text, which `where` and classes name
         # It takes groups of an expression for as many as rows, and would sort all of those.
         "set local enable_sort = off",
         "set local jit = off",  # which every process of a parallel scan would do anew

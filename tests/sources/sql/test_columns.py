@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from monitor.domain.model import BadRow, BandEdges
 from monitor.domain.truth import TruthColumns
@@ -91,6 +92,17 @@ def test_a_column_of_a_type_that_is_not_known_disturbs_nobody_and_is_shown(postg
     make_table(postgres_place, rows_with(text=["<a/>"]), text="xml")
 
     assert source_of(postgres_place).show(["0"], WEEK) == {"0": {"text": "<a/>"}}
+
+
+@pytest.mark.postgresql
+def test_what_a_user_of_postgresql_has_set_changes_no_text(postgres_place):
+    make_table(postgres_place, rows_with(country=["2026-03-03"], text=["ключ"]), country="date")
+    name = make_url(postgres_place.url).database
+    for setting in ("datestyle = 'German'", "client_encoding = 'LATIN1'"):
+        postgres_place.run(f"alter role monitor in database {name} set {setting}")
+    source = source_of(postgres_place, where={"country": "2026-03-03"})
+
+    assert source.show(["0"], WEEK) == {"0": {"text": "ключ"}}
 
 
 @pytest.mark.postgresql

@@ -2,6 +2,7 @@
 set transaction isolation level repeatable read, read only;
 set local statement_timeout = %(ms)d;
 set local time zone 'UTC';
+set local datestyle = 'ISO';
 set local enable_sort = off;
 set local jit = off;
 
