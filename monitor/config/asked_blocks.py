@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.config.placeholders import WORD, text_of
+from monitor.config.placeholders import WORD, placeholders_in, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from monitor.config.placeholders import Row
     from monitor.config.yaml_tree import Scalar, Tree, Value, Way
@@ -28,9 +28,9 @@ _MOST_CLASSES = 300
 
 @dataclass(frozen=True, slots=True)
 class AskedBlock:
-    """What a block asks for: a row for each monitor, of which the first placeholder differs.
+    """What a block asks for: a row for each monitor.
 
-    ``values`` are those that tell its monitors apart.
+    ``placeholder`` stands in the name, and tells its monitors apart by ``values``.
     """
 
     kind: str
@@ -50,11 +50,12 @@ def asked_of(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> AskedBlock |
         tree.refuse((*way, CLASSES), "a block has for_each or classes, not both; make two of it")
         return None
     if FOR_EACH in monitor:
-        return _for_each(tree, (*way, FOR_EACH), monitor[FOR_EACH])
+        in_name = placeholders_in(monitor.get("name"))
+        return _for_each(tree, (*way, FOR_EACH), monitor[FOR_EACH], in_name)
     return _classes(tree, (*way, CLASSES), monitor[CLASSES]) if CLASSES in monitor else None
 
 
-def _for_each(tree: Tree, way: Way, asked: Value) -> AskedBlock | None:
+def _for_each(tree: Tree, way: Way, asked: Value, in_name: Collection[str]) -> AskedBlock | None:
     if not isinstance(asked, dict) or not asked:
         tree.refuse(way, f"it has a name and its values, {_EXAMPLE}")
         return None
@@ -70,11 +71,12 @@ def _for_each(tree: Tree, way: Way, asked: Value) -> AskedBlock | None:
                 "by side, so give as many"
             )
             tree.refuse((*way, name), message)
-    _refuse_twice(tree, (*way, first), lists[first])
+    telling = next((name for name in lists if name in in_name), first)
+    _refuse_twice(tree, (*way, telling), lists[telling])
     if tree.problems:
         return None
     rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
-    return AskedBlock(FOR_EACH, first, rows, lists[first])
+    return AskedBlock(FOR_EACH, telling, rows, lists[telling])
 
 
 def _classes(tree: Tree, way: Way, asked: Value) -> AskedBlock | None:
@@ -96,7 +98,7 @@ def _classes(tree: Tree, way: Way, asked: Value) -> AskedBlock | None:
             "most; list those that need none in source.negative"
         )
         tree.refuse((*way, "values"), message)
-    _refuse_twice(tree, (*way, "values"), found)
+    _refuse_twice(tree, (*way, "values"), [text_of(value).strip() for value in found])
     if 0 < len(found) < _FEWEST_CLASSES:
         message = "a classifier has two classes or more; of one alone make a plain monitor"
         tree.refuse((*way, "values"), message)
@@ -136,6 +138,6 @@ def _refuse_twice(tree: Tree, way: Way, values: Sequence[Scalar]) -> None:
 
 
 def block_name(name: str, placeholder: str) -> str:
-    """Name a block as its monitors are named, without their values."""
-    parts = [part.strip("-_.") for part in re.split(rf"\{{{placeholder}\}}", name)]
+    """Name a block as its monitors are named, without values: by ``placeholder`` if all is one."""
+    parts = [part.strip("-_.") for part in re.split(rf"\{{{WORD}\}}", name)]
     return "-".join(part for part in parts if part) or placeholder

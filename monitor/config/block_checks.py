@@ -72,14 +72,14 @@ def _check_use(
 ) -> None:
     """Refuse a placeholder by which no two monitors differ."""
     in_source = {name for _, of in leaves(monitor.get("source")) for name in placeholders_in(of)}
-    if block.kind == FOR_EACH and block.placeholder not in in_source:
+    if block.kind == FOR_EACH and not in_source:
         message = (
             f"no setting of source has {{{block.placeholder}}}, so all monitors of the block would "
             f'watch the same; write it there, such as columns: {{score: "{{{block.placeholder}}}"}}'
         )
         tree.refuse((*way, FOR_EACH, block.placeholder), message)
-    for name in [*block.rows[0]][1:]:
-        if name not in used:
+    for name in block.rows[0]:
+        if name not in {*used, block.placeholder}:
             message = f"{{{name}}} stands in no setting of the block; use it or leave it out"
             tree.refuse((*way, FOR_EACH, name), message)
 
@@ -111,7 +111,8 @@ def _check_names_of(tree: Tree, way: Way, name: str, block: AskedBlock) -> None:
         out = (
             "give classes a name each, such as values: {real-estate: Real estate}"
             if block.kind == CLASSES
-            else "use a second list for the names: for_each: {column: [...], name: [...]}"
+            else "use a second list for the names: for_each: {column: [...], as: [...]}, and {as} "
+            "in name"
         )
         message = (
             f"{text_of(value)!r} makes a monitor named {made!r}, and a name has 1 to 100 letters, "

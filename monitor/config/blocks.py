@@ -115,5 +115,6 @@ def _set_class(
             lines.setdefault(("source", "columns", "predicted"), line)
         lines |= {("source", made): line for made in ("positive", "negative")}
     if isinstance(labeling, dict) and labeling.get("kind") == "column":
-        labeling["positive"] = value
-        lines.setdefault(("labeling", "positive"), line)
+        labeling |= {"positive": value, "unlisted_means": "negative"}
+        for made in ("positive", "unlisted_means"):
+            lines.setdefault(("labeling", made), line)

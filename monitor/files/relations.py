@@ -44,7 +44,9 @@ WHOLE_NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL\(\d+,
 TIMES = re.compile(r"(DATE|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS)")
 TEXTS = re.compile(r"(VARCHAR|ENUM\(.*\))", re.DOTALL)
 
-_NUL_SHOWN = r"\x00"
+NUL_SHOWN = r"\x00"
+"""What stands for a NUL in an id."""
+
 _LONGEST_HEADER = 2**16  # characters
 _MOST_NAMED, _LONGEST_NAME = 20, 80  # columns in an error, and characters of each
 _TELLING = ("Expected Number of Columns", "Value with unterminated quote", "Invalid unicode")
@@ -147,7 +149,7 @@ def quoted(name: str) -> str:
 
 def sql_text(sql: str) -> str:
     """Cast a value to text in SQL, NUL made visible, which PostgreSQL could not store."""
-    return f"replace(cast({sql} as varchar), chr(0), '{_NUL_SHOWN}')"
+    return f"replace(cast({sql} as varchar), chr(0), '{NUL_SHOWN}')"
 
 
 def _literal(text: str) -> str:
@@ -231,7 +233,7 @@ class OpenTable:
         It compares the column as it is stored, of which whole parts of a file are skipped; what
         `id_text` makes of a row decides.
         """
-        if any(_NUL_SHOWN in each for each in ids):
+        if any(NUL_SHOWN in each for each in ids):
             return "true"  # as a NUL is shown, and only reading shows which of both it was
         kind = "varchar" if TEXTS.fullmatch(self.types[column]) else self.types[column]
         return f"{quoted(column)} in (select try_cast(unnest(${name}::varchar[]) as {kind}))"

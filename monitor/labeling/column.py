@@ -57,7 +57,9 @@ class ColumnSettings(Labeling):
 
     A row for an item answers it: 1 where ``value`` is one of ``positive``, else 0. Where
     ``positive`` is 1, true or both only 0/false means 0, and other values are refused; with an
-    own ``positive`` any other value means 0 unless ``negative`` lists those that do.
+    own ``positive`` any other value means 0 unless ``negative`` lists those that do. With
+    ``unlisted_means: negative`` any other value means 0 whatever ``positive`` is, as where class 1
+    is one of many: a block of ``classes`` sets it.
 
     An item without a row (or with an empty value) waits; with ``missing_means: negative`` it is
     0 once ``matures`` has passed since its prediction. ``time`` names when a row became known:
@@ -74,6 +76,7 @@ class ColumnSettings(Labeling):
     value: str
     positive: Values = _YES
     negative: Values | None = None
+    unlisted_means: Literal["negative"] | None = None
     matures: Duration
     missing_means: Literal["negative", "unanswered"] = "unanswered"
     time: str | None = None
@@ -122,6 +125,8 @@ class ColumnSettings(Labeling):
     @property
     def negatives(self) -> frozenset[str] | None:
         """Texts that mean 0; None where all that is not positive does."""
+        if self.unlisted_means == "negative":
+            return None
         if self.negative is not None:
             return frozenset(all_texts(self.negative))
         is_usual = set(all_texts(self.positive)) <= set(all_texts(_YES))
@@ -135,6 +140,18 @@ class Truth:
     known: int
     positive: int
     examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCounts:
+    """Rows that have a truth, those whose value is odd by their values.
+
+    ``unknown`` mean nothing; ``alike`` are negative though some ``positive`` differs in case alone.
+    """
+
+    rows: int
+    unknown: Mapping[str, int]
+    alike: Mapping[str, int]
 
 
 def _now() -> datetime:
@@ -277,11 +294,14 @@ class ColumnLabeler:
         """Return every column with its type; refuse when one that the config names is missing."""
         return self._within(self.truths.columns)
 
-    def unknown_values(self) -> tuple[dict[str, int], int]:
-        """Count the rows of each value that means nothing, and all rows that have a value."""
+    def values(self) -> ValueCounts:
+        """Count the rows of the values that are odd, and all rows that have a value."""
         rows = self._within(self.truths.values)
         unknown = {text: count for text, count in rows.items() if not self._means_something(text)}
-        return unknown, sum(rows.values())
+        meant = {text.casefold() for text in self._positives}
+        others = rows.keys() - unknown.keys() - self._positives
+        alike = {text: rows[text] for text in rows if text in others and text.casefold() in meant}
+        return ValueCounts(sum(rows.values()), unknown, alike)
 
     def unknown_sentence(self, values: Mapping[str, int]) -> str:
         """Name the values that mean nothing, and where to list them."""
@@ -289,6 +309,14 @@ class ColumnLabeler:
             f"{self.truths}: column {self.settings.value!r} (labeling.value) holds "
             f"{listed(values)}, which the config does not name; list each value under "
             "labeling.positive or labeling.negative"
+        )
+
+    def alike_sentence(self, values: Mapping[str, int]) -> str:
+        """Name the values that are negative by their case alone."""
+        return (
+            f"{self.truths}: column {self.settings.value!r} (labeling.value) holds "
+            f"{listed(values)}, which differs from what is positive only in upper and lower case, "
+            "and so means negative; is it meant?"
         )
 
     def truth_of(self, ids: Sequence[str]) -> Truth:

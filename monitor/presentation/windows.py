@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
 
+    from monitor.domain.block import Block
     from monitor.domain.model import Frame, Window
     from monitor.domain.registered import NamedVersions
 
@@ -65,11 +66,13 @@ def gone_items_sentence(gone: int, wanted: int) -> str:
     )
 
 
-def unknown_values_sentence(unknown: Mapping[str, int]) -> str:
+def unknown_values_sentence(unknown: Mapping[str, int], block: Block | None) -> str:
     """Say which predicted values the config does not name."""
+    has_classes = block is not None and block.kind == "classes"
+    positive = "classes.values" if has_classes else "source.positive"
     return (
         f"columns.predicted holds {listed(unknown)}, which the config does not name; list "
-        "each value under source.positive or source.negative"
+        f"each value under {positive} or source.negative"
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.sources import frames
 from monitor.sources.shared_query import Scan, SharedQuery
-from monitor.sources.sql_draw import Draw, finish, of_one_state, untimed
+from monitor.sources.sql_draw import Draw, finish, has_all, of_one_state, untimed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,6 +70,7 @@ def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str
         window,
         lambda: tallied(reading, shared, window),
         lambda counted: drawn_from(reading, shared, window, seed, counted),
+        lambda drawn: all(map(has_all, drawn, [scan.at_most for scan in scans])),
     )
     without_time = untimed(reading, shared.common)
     return [[*groups, *without_time] for groups in drawn]

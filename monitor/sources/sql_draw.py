@@ -49,35 +49,51 @@ def groups_of(
     Raises
     ------
     SourceUnavailable
-        If rows keep changing and the database cannot show one state of them.
+        If rows keep changing and the database cannot show one state of them, as of a view that
+        uses ``random()``.
     """
     drawn = of_one_state(
         query,
         window,
         lambda: tallied(reading, query, window, strata),
         lambda counted: drawn_from(reading, query, window, strata, at_most, seed, counted),
+        lambda drawn: has_all(drawn, at_most),
     )
     return [*drawn, *untimed(reading, query)]
 
 
-def of_one_state(query: Query, window: Window, count: Callable[[], T], draw: Callable[[T], T]) -> T:
-    """Count and draw; where a database cannot show one state, again until both are of one.
+def of_one_state(
+    query: Query,
+    window: Window,
+    count: Callable[[], T],
+    draw: Callable[[T], T],
+    is_whole: Callable[[T], bool],
+) -> T:
+    """Count and draw; again where what is drawn `has_all` not, or may be of another state.
 
     Raises
     ------
     SourceUnavailable
         If rows keep changing.
     """
+    sees_one_state = query.table.sees_one_state
     for _ in range(TRIES):
         counted = count()
         drawn = draw(counted)
-        if query.table.sees_one_state or count() == counted:
+        if is_whole(drawn) and (sees_one_state or count() == counted):
             return drawn
+    view = ", or name a table where this is a view that computes its rows anew each time"
     message = (
         f"{query.table.place}: rows of {window} changed while they were counted and drawn, "
-        f"{TRIES} times; it is tried again"
+        f"{TRIES} times; it is tried again{view if sees_one_state else ''}"
     )
     raise SourceUnavailable(message)
+
+
+def has_all(drawn: Sequence[frames.Group], at_most: int) -> bool:
+    """Whether as many rows were drawn of each stratum as were counted, or are wanted."""
+    wanted = max(1, at_most)
+    return all(len(group.candidates) == min(wanted, group.rows) for group in current(drawn))
 
 
 def drawn_from(

@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     Uuid,
     and_,
+    bindparam,
     case,
     func,
     literal,
@@ -26,7 +27,7 @@ from sqlalchemy import (
 
 from monitor.domain.segments import NO_VALUE
 from monitor.domain.shown import MOST_BYTES
-from monitor.files.relations import all_texts
+from monitor.files.relations import NUL_SHOWN, all_texts
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
 from monitor.sources.sql_words import written
@@ -151,7 +152,8 @@ class Query:
     def span(self) -> Select[Any]:
         """Find the earliest and the latest time."""
         read = self.times.read
-        return self._from(read(func.min(self._t)), self.newest(self._t))
+        ends = self._from(read(func.min(self._t)), self.newest(self._t))
+        return ends.where(self.times.of_calendar(self._t))
 
     def show(self, ids: Collection[Any], window: Window) -> Select[Any]:
         """Fetch what people see of the rows that may have one of these ids.
@@ -164,7 +166,9 @@ class Query:
 
     def truths(self, value: str, ids: Collection[Any], *, timed: bool) -> Select[Any]:
         """Find the values of the rows that may have one of these ids, with the newest time."""
-        parts = {"id": self._id, "value": self._trimmed(value), **({"t": self._t} if timed else {})}
+        parts = {"id": self._id, "value": self._trimmed(value)}
+        if timed:
+            parts["t"] = case((self.times.of_calendar(self._t), self._t))
         labeled = (part.label(name) for name, part in parts.items())
         rows = self._from(*labeled).where(self._may_be(ids)).subquery()
         newest = self.newest(rows.c.t) if timed else null()
@@ -185,11 +189,17 @@ class Query:
 
     def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
         column = self.table.column(self.settings.columns.id)
-        if self.table.words.has_one_charset:
-            return column.in_(ids)
-        strange = [each for each in ids if isinstance(each, str) and not each.isascii()]
+        strange = [each for each in ids if self._is_strange(each)]
         common = [each for each in ids if each not in strange]
-        return or_(column.in_(common), self._id.in_(strange)) if strange else column.in_(common)
+        listed = bindparam(None, common, types.NullType(), unique=True, expanding=True)
+        is_one = column.in_(common if self.table.words.has_types else listed)
+        return or_(is_one, self._id.in_(strange)) if strange else is_one
+
+    def _is_strange(self, stored: object) -> bool:
+        """Whether an id is compared as it is read: the column may have no such character."""
+        if not isinstance(stored, str):
+            return False
+        return NUL_SHOWN in stored or not (self.table.words.has_one_charset or stored.isascii())
 
     @property
     def segments(self) -> list[str]:
@@ -265,7 +275,7 @@ class Query:
         template = ""
         if isinstance(kind, Uuid):
             template = words.uuid
-        elif isinstance(kind, Boolean):
+        elif isinstance(kind, Boolean) or type(kind).__name__ == "BIT":
             template = words.boolean
         return written(template or words.text, self.table.column(name))
 

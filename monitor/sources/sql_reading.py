@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from monitor.sources.sql_settings import SqlSettings
 
 _TO_CONNECT = 10  # seconds
+_LONGEST = 300  # characters of an error, which may quote a value
 _DRIVERS = {
-    "psycopg": {"connect_timeout": _TO_CONNECT},
-    "psycopg2": {"connect_timeout": _TO_CONNECT},
+    "psycopg": {"connect_timeout": _TO_CONNECT, "client_encoding": "utf8"},
+    "psycopg2": {"connect_timeout": _TO_CONNECT, "client_encoding": "utf8"},
     "pymysql": {"connect_timeout": _TO_CONNECT},
     "mysqldb": {"connect_timeout": _TO_CONNECT},
 }
@@ -223,7 +224,7 @@ class SqlDatabase:
             for value in self._url.query.values()
             for one in ([value] if isinstance(value, str) else value)
         ]
-        return masked(line, [str(one) for one in (self._url.password, *query) if one])
+        return masked(line, [str(one) for one in (self._url.password, *query) if one])[:_LONGEST]
 
 
 def slow(column: str) -> str:

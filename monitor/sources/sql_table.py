@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -137,10 +138,9 @@ def find_table(reading: Reading, place: str, name: str) -> Found:
     schema, _, last = name.rpartition(".")
     for there, table in ((None, name), (schema, last)):
         if there != "" and (columns := _columns(inspector, table, there)):
-            clause = table_of(
-                table, *(column(one["name"], one["type"]) for one in columns), schema=there
-            )
-            kinds = {one["name"]: one["type"] for one in columns}
+            kinds = {one["name"]: _plain(one["type"]) for one in columns}
+            typed = kinds if reading.words.has_types else dict.fromkeys(kinds)
+            clause = table_of(table, *(column(*each) for each in typed.items()), schema=there)
             nullable = frozenset(one["name"] for one in columns if one.get("nullable", True))
             stable = reading.words.sees_one_state and _is_transactional(inspector, table, there)
             return Found(place, clause, kinds, nullable, reading.words, stable)
@@ -148,10 +148,17 @@ def find_table(reading: Reading, place: str, name: str) -> Found:
 
 
 def _columns(inspector: Inspector, table: str, schema: str | None) -> list[Any]:
-    try:
-        return inspector.get_columns(table, schema=schema)
-    except NoSuchTableError:
-        return []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Did not recognize type")  # of a column nobody may name
+        try:
+            return inspector.get_columns(table, schema=schema)
+        except NoSuchTableError:
+            return []
+
+
+def _plain(kind: Any) -> TypeEngine[Any]:
+    """Give the type that a domain of PostgreSQL is made of."""
+    return _plain(kind.data_type) if type(kind).__name__ == "DOMAIN" else kind
 
 
 def _is_transactional(inspector: Inspector, table: str, schema: str | None) -> bool:

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import BigInteger, DateTime, and_, literal
+from sqlalchemy import BigInteger, DateTime, and_, literal, true
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +48,8 @@ class Times:
     side of it a value lies; ``read`` is what is selected of a value, and ``instant`` gives the
     microseconds since 1970 of what comes back. Whole
     numbers are compared with both bounds at once, which asks a function once for each row.
+    ``ends`` are the first and the last value that Python has, where a column may hold others,
+    such as an infinite time or a date of zeros.
     """
 
     kind: TypeEngine[Any]
@@ -55,6 +57,14 @@ class Times:
     instant: Callable[[Any], int]
     is_whole: bool = False
     read: Callable[[ColumnElement[Any]], ColumnElement[Any]] = _as_it_is
+    ends: tuple[datetime, datetime] | None = None
+
+    def of_calendar(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Write which values of a column are a time that comes back as one."""
+        if self.ends is None:
+            return true()
+        first, last = (literal(at, self.kind) for at in self.ends)
+        return column.between(first, last)
 
     def within(self, column: ColumnElement[Any], window: Window) -> ColumnElement[bool]:
         """Write which values of a column lie in a window."""
@@ -66,7 +76,8 @@ class Times:
 
 def aware_times() -> Times:
     """Read a column of instants."""
-    return Times(DateTime(timezone=True), lambda at: at.astimezone(UTC), _since_1970)
+    ends = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+    return Times(DateTime(timezone=True), lambda at: at.astimezone(UTC), _since_1970, ends=ends)
 
 
 def local_times(zone: str) -> Times:
@@ -76,6 +87,7 @@ def local_times(zone: str) -> Times:
         DateTime(),
         lambda at: first_local(at, known),
         lambda value: _since_1970(_utc(_whole(value), known)),
+        ends=(datetime.min, datetime.max),  # noqa: DTZ901  local times, as the column has
     )
 
 
@@ -114,7 +126,10 @@ def first_local(at: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _utc(local: datetime, zone: ZoneInfo) -> datetime:
-    return local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    try:
+        return local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    except OverflowError:  # on the first or the last day of the calendar
+        return local.replace(tzinfo=UTC)
 
 
 def _whole(value: date) -> datetime:

@@ -27,7 +27,7 @@ class Words:
     text
         A value as text that is compared character by character, whatever the column's collation.
     id_text, uuid, boolean
-        The same of an id, a UUID and a truth; as ``text`` where empty.
+        The same of an id, a UUID and a truth (a bit is one too); as ``text`` where empty.
     md5
         The md5 of a text's UTF-8 bytes, as lower-case hex.
     double
@@ -91,6 +91,7 @@ _POSTGRESQL = Words(
         "set transaction isolation level repeatable read, read only",
         "set local statement_timeout = %(ms)d",
         "set local time zone 'UTC'",
+        "set local datestyle = 'ISO'",  # by which a date is text, which `where` and classes name
         # It takes groups of an expression for as many as rows, and would sort all of those.
         "set local enable_sort = off",
         "set local jit = off",  # which every process of a parallel scan would do anew
@@ -106,6 +107,7 @@ def _mysql(collation: str, limit: str) -> Words:
     return Words(
         text=text,
         id_text=f"replace({text}, {visible})",
+        boolean=f"convert(({{0}} + 0) using utf8mb4) collate {collation}",
         double="({0} + 0e0)",
         begin=(
             "set session time_zone = '+00:00'",

@@ -147,6 +147,11 @@ INPUTS = {
         labels=("value: is_travel", "value: is_travl"), at_once=AT_ONCE
     ),
     "labels are yes and no": truth(ID, is_travel="case when i % 5 = 0 then 'yes' else 'no' end"),
+    "some labels are written with a capital": truth(
+        ID,
+        is_travel="case when i % 5 > 0 then 'no' when i % 10 = 0 then 'travel' else 'Travel' end",
+        positive=("value: is_travel", "value: is_travel, positive: travel"),
+    ),
     "ids of the labels have lost their zeros": truth("i::varchar"),
     "ids of the labels are of another kind": truth("'order-' || i"),
     "three in four labels are missing": truth(

@@ -99,6 +99,22 @@ def test_lists_are_read_side_by_side_and_keep_their_types(load):
     assert (travel.source.threshold, finance.source.threshold) == (0.5, 0.7)
 
 
+def test_columns_that_can_be_no_part_of_a_name_get_one_in_a_list_of_their_own(load):
+    lists = '{column: ["score 1", "score 1", "scöre"], as: [one, strict, two], at: [0.5, 0.9, 0.5]}'
+    text = changed(EACH, "{column: [travel, finance]}", lists).replace(
+        "mail-{column}", "mail-{as}-{at}"
+    )
+    text = changed(text, '"score_{column}"', '"{column}"').replace(
+        "threshold: 0.5", 'threshold: "{at}"'
+    )
+
+    *_, strict, two = load(text).monitors
+
+    assert (strict.name, strict.source.columns.score) == ("mail-strict-0.9", "score 1")
+    assert strict.source.threshold == 0.9
+    assert (two.block.name, two.block.value) == ("mail", "two")
+
+
 def test_double_braces_are_the_text_and_variables_stay_variables(load):
     text = changed(EACH, "about {column}?", "{{column}} ${LABELS} {column}?")
 
@@ -124,6 +140,12 @@ def test_classes_that_can_be_no_part_of_a_name_get_one(load):
 
     assert (estate.name, estate.source.positive) == ("mail-real-estate", "Real estate")
     assert (three.name, three.source.positive, three.block.value) == ("mail-three", 3, "3")
+
+
+def test_a_class_that_is_the_number_one_takes_every_other_true_class_for_a_no(load):
+    one, *_ = load(changed(CLASSES, "[travel, finance, other]", "[1, 2, 3]")).monitors
+
+    assert (one.labeling.positive, one.labeling.negatives) == (1, None)
 
 
 def test_classes_without_a_monitor_are_known_by_negative(load):
@@ -195,7 +217,7 @@ REFUSED = {
         ("[travel, finance]", "[travel, real estate]"),
         "3, monitors[mail-{column}].for_each: 'real estate' makes a monitor named 'mail-real "
         "estate', and a name has 1 to 100 letters, digits, '_', '-' or '.'; use a second list for "
-        "the names: for_each: {column: [...], name: [...]}",
+        "the names: for_each: {column: [...], as: [...]}, and {as} in name",
     ),
     "used in no setting of the source": (
         ('"score_{column}"', "score"),
@@ -241,6 +263,11 @@ REFUSED_CLASSES = {
         ("[travel, finance, other]", f"[{', '.join(f'c{place}' for place in range(301))}]"),
         "3, monitors[mail-{class}].classes.values: these are 301 classes, and a block has "
         "monitors for 300 at most; list those that need none in source.negative",
+    ),
+    "two classes that are one without spaces around": (
+        ("[travel, finance, other]", "{a: travel, b: 'travel '}"),
+        "3, monitors[mail-{class}].classes.values: 'travel' stands there twice; name each value "
+        "once",
     ),
     "no column": (
         ("column: topic, ", ""),

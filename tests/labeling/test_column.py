@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.column import ColumnLabeler, ColumnSettings, ValueCounts
 from monitor.testing import LabelerContract
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -180,6 +180,7 @@ def test_a_value_that_is_neither_is_refused_with_the_setting_that_helps(tmp_path
         ({"positive": "fraud"}, {"k1": "1", "k2": "0", "k3": "0"}),
         ({"positive": ["fraud", "theft"]}, {"k1": "1", "k2": "1", "k3": "0"}),
         ({"positive": "fraud", "negative": "clean"}, {"k1": "1", "k3": "0"}),
+        ({"unlisted_means": "negative"}, {"k1": "0", "k2": "0", "k3": "0"}),
     ],
 )
 def test_own_words_for_positive_and_negative_are_heard(tmp_path, changes, answers):
@@ -278,7 +279,7 @@ def test_a_positive_of_one_or_true_takes_no_word_for_a_zero(tmp_path, positive):
 def test_the_values_that_mean_nothing_are_counted_over_the_whole_file(tmp_path):
     write(tmp_path, [("001", "1", ""), ("002", "no", ""), ("009", "no", ""), ("010", "", "")])
 
-    assert labeler_of(tmp_path).unknown_values() == ({"no": 2}, 3)
+    assert labeler_of(tmp_path).values() == ValueCounts(3, {"no": 2}, {})
 
 
 def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):

@@ -54,7 +54,7 @@ def test_a_second_wave_shows_the_rows_of_the_draw_though_the_table_was_rewritten
     scene.answer()
     scene.run()
 
-    assert scene.round(1).snapshot == "0"
+    assert str(scene.round(1).snapshot).startswith("0.")
     assert len(texts(scene)) > len(first)
     assert not any(text == "another text" for text in texts(scene).values())
 
@@ -96,4 +96,5 @@ def test_a_round_whose_snapshot_is_gone_is_drawn_from_the_newest(scene, lake):
 
     scene.run(1)
 
-    assert scene.round(1).snapshot == str(DeltaTable(lake.address).version())
+    newest = DeltaTable(lake.address).version()
+    assert str(scene.round(1).snapshot).startswith(f"{newest}.")

@@ -183,14 +183,16 @@ def _looks_at_join(
 
 
 def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str, ...]:
-    """Say which values mean nothing; refuse them where there are too many to be noise."""
-    unknown, rows = labeler.unknown_values()
-    if not unknown:
-        return ()
-    sentence = labeler.unknown_sentence(unknown)
-    if sum(unknown.values()) > context.settings.round.bad_rows_max * rows:
-        raise LabelsRefused(sentence)
-    return (sentence,)
+    """Say which values are odd; refuse those that mean nothing if too many to be noise do."""
+    values, block = labeler.values(), context.settings.round.block
+    classes = () if block is None else block.values
+    alike = {text: rows for text, rows in values.alike.items() if text not in classes}
+    looks = [labeler.alike_sentence(alike)] if alike else []
+    if values.unknown:
+        looks.insert(0, labeler.unknown_sentence(values.unknown))
+    if sum(values.unknown.values()) > context.settings.round.bad_rows_max * values.rows:
+        raise LabelsRefused(looks[0])
+    return tuple(looks)
 
 
 def _joined_window(context: MonitorContext, matures: timedelta) -> Window | None:

@@ -68,7 +68,7 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     unknown = frame.bad_rows.get(BadRow.UNKNOWN_CLASS, 0)
     if unknown <= settings.bad_rows_max * (frame.size + sum(frame.bad_rows.values())):
         return
-    raise SourceRefused(unknown_values_sentence(frame.unknown))
+    raise SourceRefused(unknown_values_sentence(frame.unknown, settings.block))
 
 
 def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) -> list[Concern]:

@@ -1,4 +1,8 @@
-"""Snapshots of a Delta table, by deltalake: a snapshot's id is the table's version."""
+"""Snapshots of a Delta table, by deltalake.
+
+A snapshot's id is the table's version and the beginning of the table's own id, such as
+``12.5e8a01bc``: versions of a table that is written anew at the same place begin anew.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
 
     from monitor.sources.lake.tables import Near
 
-
+_ID = 8  # characters of a table's id that tell it from those at the same place before
 _PATIENCE = {"max_retries": "3", "retry_timeout": "30s"}
 """Unless the config says otherwise: a round is tried again anyhow."""
 
@@ -36,24 +40,29 @@ class DeltaLake:
 
     def newest(self) -> str:
         """Return the id of the newest snapshot."""
-        return str(self._table(None).version())
+        table = self._table(None)
+        return f"{table.version()}.{_id_of(table)}"
 
     def at(self, snapshot: str) -> DeltaSnapshot:
-        """Read the list of a snapshot's files.
+        """Read the list of a snapshot's files; of an id that is a version alone, that version.
 
         Raises
         ------
         SnapshotGone
-            If the table's log begins later by now.
+            If the table's log begins later by now, or another table took its place.
         """
         from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415
 
+        version, _, known = snapshot.partition(".")
         try:
-            return DeltaSnapshot(self._table(int(snapshot)))
+            table = self._table(int(version))
+            if known in ("", _id_of(table)):
+                return DeltaSnapshot(table)
         except TableNotFoundError:
-            newest = self.newest()  # where there is no table at all, this raises the same
+            pass
+        newest = self.newest()  # where there is no table at all, this raises the same
         message = (
-            f"{masked(self._address)} has no version {snapshot} any more; its newest is {newest}"
+            f"{masked(self._address)} has no snapshot {snapshot} any more; its newest is {newest}"
         )
         raise SnapshotGone(message)
 
@@ -61,6 +70,10 @@ class DeltaLake:
         from deltalake import DeltaTable  # noqa: PLC0415
 
         return DeltaTable(self._address, version=version, storage_options=self._storage)
+
+
+def _id_of(table: DeltaTable) -> str:
+    return str(table.metadata().id)[:_ID]
 
 
 class DeltaSnapshot:

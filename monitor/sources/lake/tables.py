@@ -6,6 +6,7 @@ rows come as a stream of Arrow batches, so that memory does not grow with the ta
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, timedelta
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from monitor.domain.model import Window
 
 _ROWS = "lake_rows"
+_PLAIN = re.compile(r'[^".\\]+')
+"""Names that both libraries read as they stand; a dot is a part of another column to pyiceberg."""
 _SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours)
 
 
@@ -47,7 +50,7 @@ class Near:
 
 def near(window: Window, column: str, column_type: str) -> Near | None:
     """Say which rows may be in a window; None where the column's type does not tell."""
-    if not TIMES.fullmatch(column_type) or '"' in column:  # which both libraries write otherwise
+    if not TIMES.fullmatch(column_type) or not _PLAIN.fullmatch(column):
         return None
     if column_type.startswith(("TIMESTAMP WITH", "TIMESTAMPTZ")):
         return Near(column, window.start.isoformat(), window.end.isoformat())

@@ -117,6 +117,15 @@ def test_a_table_without_snapshots_that_keeps_changing_is_not_read_together(
     assert frame.size == len(drawn(frame)) == 23
 
 
+def test_a_view_that_computes_its_rows_anew_each_time_is_not_drawn_from(sqlite_place):
+    make_table(sqlite_place, rows_of(0) * 2)
+    half = "select * from scored where random() % 2 = 0"
+    sqlite_place.run(f"create view scored_anew as {half}")
+
+    with pytest.raises(SourceUnavailable, match="or name a table where this is a view"):
+        source_of(sqlite_place, table="scored_anew").scan(WEEK, BANDS, 999, "s")
+
+
 def test_a_table_without_snapshots_that_keeps_changing_is_said_and_tried_again(
     mariadb_place, monkeypatch
 ):

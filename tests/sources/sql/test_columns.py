@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from monitor.domain.model import BadRow, BandEdges
+from monitor.domain.truth import TruthColumns
 from tests.sources.sql.databases import (
     COLUMNS,
     TWO,
@@ -68,6 +70,50 @@ def test_a_predicted_class_of_each_type_is_read(place, kind):
 
     assert classes(frame) == {"flagged": ["0"], "passed": ["1"]}
     assert dict(frame.bad_rows) == {BadRow.NO_PREDICTION: 1}
+
+
+def test_a_bit_of_mariadb_is_a_truth(mariadb_place):
+    make_table(mariadb_place, rows_with(predicted=[1, 0, None]), predicted="bit(1)")
+    columns = {"id": "id", "time": "at", "predicted": "predicted"}
+    source = source_of(mariadb_place, columns=columns, threshold=None)
+
+    frame = source.scan(WEEK, TWO, 9, "s")
+    truths = source.truths(TruthColumns(None, "id", "predicted", None)).of(["0", "1", "2"])
+
+    assert classes(frame) == {"flagged": ["0"], "passed": ["1"]}
+    assert {key: [one.value for one in found] for key, found in truths.items()} == {
+        "0": ["1"],
+        "1": ["0"],
+    }
+
+
+@pytest.mark.postgresql
+def test_a_column_of_a_type_that_is_not_known_disturbs_nobody_and_is_shown(postgres_place):
+    make_table(postgres_place, rows_with(text=["<a/>"]), text="xml")
+
+    assert source_of(postgres_place).show(["0"], WEEK) == {"0": {"text": "<a/>"}}
+
+
+@pytest.mark.postgresql
+def test_what_a_user_of_postgresql_has_set_changes_no_text(postgres_place):
+    make_table(postgres_place, rows_with(country=["2026-03-03"], text=["ключ"]), country="date")
+    name = make_url(postgres_place.url).database
+    for setting in ("datestyle = 'German'", "client_encoding = 'LATIN1'"):
+        postgres_place.run(f"alter role monitor in database {name} set {setting}")
+    source = source_of(postgres_place, where={"country": "2026-03-03"})
+
+    assert source.show(["0"], WEEK) == {"0": {"text": "ключ"}}
+
+
+@pytest.mark.postgresql
+def test_a_domain_of_postgresql_is_of_the_type_it_is_made_of(postgres_place):
+    postgres_place.run("create domain mail_id as text", "create domain share as float8")
+    postgres_place.run("create domain small_share as share")
+    make_table(postgres_place, rows_with(score=[0.9, 0.1]), id="mail_id", score="small_share")
+    source = source_of(postgres_place)
+
+    assert classes(source.scan(WEEK, TWO, 9, "s")) == {"flagged": ["0"], "passed": ["1"]}
+    assert set(source.show(["0", "1"], WEEK)) == {"0", "1"}
 
 
 def test_predicted_values_are_told_apart_by_case(place):

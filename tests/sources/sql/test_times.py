@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow, Window
+from monitor.domain.truth import TruthColumns
 from monitor.sources.sql_times import first_local, local_times
 from tests.sources.sql.databases import (
     TWO,
@@ -224,8 +225,41 @@ def test_the_session_of_mariadb_moves_no_timestamp(mariadb_place):
         mariadb_place.run("set global time_zone = 'SYSTEM'")
 
 
-@pytest.mark.postgresql
-def test_infinite_times_of_postgresql_are_outside_of_every_window(postgres_place):
-    with_times(postgres_place, "timestamptz", "2026-03-03", "infinity", "-infinity")
+ODD_TIMES = {
+    "postgres": ("timestamptz", ["infinity", "-infinity", "0044-03-15 BC", "12026-01-01"]),
+    "mariadb": ("datetime", ["0000-00-00"]),
+}
 
-    assert source_of(postgres_place).scan(WEEK, TWO, 5, "s").rows == 1
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("postgres", marks=pytest.mark.postgresql),
+        pytest.param("mariadb", marks=pytest.mark.mariadb),
+    ],
+)
+def test_a_time_that_no_calendar_has_is_in_no_window_and_tells_of_no_truth_when(request, name):
+    place = request.getfixturevalue(f"{name}_place")
+    kind, odd = ODD_TIMES[name]
+    with_times(place, kind, "2026-03-03", *(odd if name == "postgres" else []))
+    if name == "mariadb":
+        place.run("set sql_mode = ''", "insert into scored values ('1', 0, 0.9, '')")
+    source = source_of(place, time_zone="UTC")
+
+    frame = source.scan(WEEK, TWO, 5, "s")
+    truths = source.truths(TruthColumns(None, "id", "score", "at")).of(["0", "1"])
+
+    day = datetime(2026, 3, 3, tzinfo=UTC)
+    assert (frame.rows, source.span()) == (1, (day, day))
+    assert [truths[each][0].known > 0 for each in ("0", "1")] == [True, False]
+
+
+def test_the_first_and_the_last_day_of_the_calendar_have_a_span_in_every_zone(place):
+    ends = [datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)]  # noqa: DTZ001  local times
+    with_times(place, NAIVE[place.name], *map(str, ends))
+
+    for zone in ("Europe/Prague", "America/New_York"):
+        found = source_of(place, time_zone=zone).span()
+
+        assert found is not None
+        assert [at.year for at in found] == [1, 9999]

@@ -55,7 +55,7 @@ WHERE (anon_2.predicted NOT IN (:predicted_1_1, :predicted_1_2, :predicted_1_3, 
 -- span
 SELECT min(mails.scored.scored_at) AS min_1, max(mails.scored.scored_at) AS max_1
 FROM mails.scored
-WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4);
+WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at BETWEEN :param_2 AND :param_3;
 
 -- what people see
 SELECT cast(mails.scored.`mail id` as string) AS anon_1, cast(mails.scored.text as string) AS anon_2, substring(mails.scored.face, :substring_2, :substring_3) AS substring_1
@@ -64,9 +64,9 @@ WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3
 
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1
-FROM (SELECT cast(mails.scored.`mail id` as string) AS id, nullif(trim(cast(mails.scored.`order` as string)), :nullif_1) AS value, mails.scored.scored_at AS t
+FROM (SELECT cast(mails.scored.`mail id` as string) AS id, nullif(trim(cast(mails.scored.`order` as string)), :nullif_1) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_1 AND :param_2) THEN mails.scored.scored_at END AS t
 FROM mails.scored
-WHERE cast(mails.scored.tenant as string) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.`mail id` IN (:mail_id_1_1, :mail_id_1_2)) AS anon_1
+WHERE cast(mails.scored.tenant as string) IN (:param_3_1, :param_3_2, :param_3_3, :param_3_4) AND mails.scored.`mail id` IN (:mail_id_1_1, :mail_id_1_2)) AS anon_1
 WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
 
 -- values of the truth

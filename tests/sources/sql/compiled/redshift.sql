@@ -57,7 +57,7 @@ WHERE (anon_2.predicted NOT IN (%(predicted_1_1)s::VARCHAR, %(predicted_1_2)s::V
 -- span
 SELECT min(mails.scored.scored_at) AS min_1, max(mails.scored.scored_at) AS max_1
 FROM mails.scored
-WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_1_1)s::VARCHAR, %(param_1_2)s::VARCHAR, %(param_1_3)s::VARCHAR, %(param_1_4)s::VARCHAR);
+WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_1_1)s::VARCHAR, %(param_1_2)s::VARCHAR, %(param_1_3)s::VARCHAR, %(param_1_4)s::VARCHAR) AND mails.scored.scored_at BETWEEN %(param_2)s::TIMESTAMP WITH TIME ZONE AND %(param_3)s::TIMESTAMP WITH TIME ZONE;
 
 -- what people see
 SELECT cast(mails.scored."mail id" as varchar(65535)) AS anon_1, cast(mails.scored.text as varchar(65535)) AS anon_2, SUBSTRING(mails.scored.face FROM %(substring_2)s::INTEGER FOR %(substring_3)s::INTEGER) AS substring_1
@@ -66,9 +66,9 @@ WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_1_1)s::VARCHAR, %(
 
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1
-FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_1)s::VARCHAR) AS value, mails.scored.scored_at AS t
+FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_1)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_1)s::TIMESTAMP WITH TIME ZONE AND %(param_2)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t
 FROM mails.scored
-WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_1_1)s::VARCHAR, %(param_1_2)s::VARCHAR, %(param_1_3)s::VARCHAR, %(param_1_4)s::VARCHAR) AND mails.scored."mail id" IN (%(mail_id_1_1)s::VARCHAR, %(mail_id_1_2)s::VARCHAR)) AS anon_1
+WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_3_1)s::VARCHAR, %(param_3_2)s::VARCHAR, %(param_3_3)s::VARCHAR, %(param_3_4)s::VARCHAR) AND mails.scored."mail id" IN (%(mail_id_1_1)s::VARCHAR, %(mail_id_1_2)s::VARCHAR)) AS anon_1
 WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
 
 -- values of the truth

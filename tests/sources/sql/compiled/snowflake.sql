@@ -56,7 +56,7 @@ WHERE (anon_2.predicted NOT IN (:predicted_1_1, :predicted_1_2, :predicted_1_3, 
 -- span
 SELECT min(mails.scored.scored_at) AS min_1, max(mails.scored.scored_at) AS max_1
 FROM mails.scored
-WHERE collate(cast(mails.scored.tenant as varchar), '') IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4);
+WHERE collate(cast(mails.scored.tenant as varchar), '') IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at BETWEEN :param_2 AND :param_3;
 
 -- what people see
 SELECT collate(cast(mails.scored."mail id" as varchar), '') AS anon_1, collate(cast(mails.scored.text as varchar), '') AS anon_2, substring(mails.scored.face, :substring_2, :substring_3) AS substring_1
@@ -65,9 +65,9 @@ WHERE collate(cast(mails.scored.tenant as varchar), '') IN (:param_1_1, :param_1
 
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1
-FROM (SELECT collate(cast(mails.scored."mail id" as varchar), '') AS id, nullif(trim(collate(cast(mails.scored."order" as varchar), '')), :nullif_1) AS value, mails.scored.scored_at AS t
+FROM (SELECT collate(cast(mails.scored."mail id" as varchar), '') AS id, nullif(trim(collate(cast(mails.scored."order" as varchar), '')), :nullif_1) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_1 AND :param_2) THEN mails.scored.scored_at END AS t
 FROM mails.scored
-WHERE collate(cast(mails.scored.tenant as varchar), '') IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored."mail id" IN (:mail_id_1_1, :mail_id_1_2)) AS anon_1
+WHERE collate(cast(mails.scored.tenant as varchar), '') IN (:param_3_1, :param_3_2, :param_3_3, :param_3_4) AND mails.scored."mail id" IN (:mail_id_1_1, :mail_id_1_2)) AS anon_1
 WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
 
 -- values of the truth

@@ -67,7 +67,7 @@ WHERE cast(mails.scored.tenant as text) collate binary IN (?, ?, ?, ?) AND monit
 
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1
-FROM (SELECT case when instr(cast(mails.scored."mail id" as text) collate binary, char(0)) > 0 then monitor_visible(cast(mails.scored."mail id" as text) collate binary) else cast(mails.scored."mail id" as text) collate binary end AS id, nullif(trim(cast(mails.scored."order" as text) collate binary), ?) AS value, monitor_time(mails.scored.scored_at) AS t
+FROM (SELECT case when instr(cast(mails.scored."mail id" as text) collate binary, char(0)) > 0 then monitor_visible(cast(mails.scored."mail id" as text) collate binary) else cast(mails.scored."mail id" as text) collate binary end AS id, nullif(trim(cast(mails.scored."order" as text) collate binary), ?) AS value, CASE WHEN 1 THEN monitor_time(mails.scored.scored_at) END AS t
 FROM mails.scored
 WHERE cast(mails.scored.tenant as text) collate binary IN (?, ?, ?, ?) AND mails.scored."mail id" IN (?, ?)) AS anon_1
 WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
