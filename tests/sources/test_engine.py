@@ -135,7 +135,8 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_one_and_nothing_else_
         )
         for _ in range(2)
     ]
-    living, killed = (Path(process.stdout.readline().strip()) for process in processes)
+    outputs = [process.stdout for process in processes if process.stdout is not None]
+    living, killed = (Path(output.readline().strip()) for output in outputs)
     processes[1].kill()
     processes[1].communicate()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
