@@ -13,7 +13,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-_SELDOM = 10_000  # objects made since garbage was last looked for; 700 is Python's own
+_SELDOM = 100_000  # objects made since garbage was last looked for; 700 is Python's own
 
 
 @dataclass(slots=True)

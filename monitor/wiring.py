@@ -106,12 +106,13 @@ def build(
     database = database or Database(config.store_url)
     link = _link(config, database)
     aliases = MlflowAliases(config.mlflow, config.folder)
+    runs = MlflowRuns(config.mlflow, config.folder)
     settled: defaultdict[str, SettledWindows] = defaultdict(SettledWindows)
     return Application(
         config=config,
         database=database,
         monitors=tuple(
-            _context(config, monitor, database, clock, aliases, settled)
+            _context(config, monitor, database, clock, runs, aliases, settled)
             for monitor in config.monitors
         ),
         handlers=_handlers(config, clock, link),
@@ -162,6 +163,7 @@ def _context(
     monitor: MonitorConfig,
     database: Database,
     clock: Clock,
+    runs: MlflowRuns,
     aliases: MlflowAliases,
     settled: Mapping[str, SettledWindows],
 ) -> MonitorContext:
@@ -175,7 +177,7 @@ def _context(
         labeler=labeler,
         clock=clock,
         reference=_reference(config, monitor),
-        runs=MlflowRuns(config.mlflow, config.folder),
+        runs=runs,
         aliases=aliases,
         labelers=partial(_labelers, monitor.labeling, labeler, make),
         class_monitors=config.class_monitors(monitor),

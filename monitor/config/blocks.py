@@ -70,11 +70,14 @@ def _written(
     listed: list[Value] = []
     blocks: list[RawBlock | None] = []
     for monitor, own, block in zip(monitors, lines, asked, strict=True):
+        kept = own
         for written, of in _monitors_of(monitor, own, block):
             way = ("monitors", len(listed))
-            new.lines |= {(*way, *rest): line for rest, line in own.items()}
+            new.lines |= {(*way, *rest): line for rest, line in kept.items()}
             listed.append(written)
             blocks.append(of)
+            if of is not None:
+                kept = {rest: line for rest, line in kept.items() if rest[:1] != (of["kind"],)}
     new.values = {**values, "monitors": listed}
     return WrittenOut(new, blocks)
 
@@ -87,11 +90,13 @@ def _monitors_of(
         return
     texts = [text_of(value) for value in block.values]
     name = block_name(text_of(monitor.get("name")), block.placeholder)
-    for row, value in zip(block.rows, block.values, strict=True):
+    for place, (row, value) in enumerate(zip(block.rows, block.values, strict=True)):
         written = {key: of if key in BLOCKS else filled(of, row) for key, of in monitor.items()}
         written["name"] = text_of(written.get("name"))
         if block.kind == CLASSES:
             _set_class(written, lines, value, block.values)
+        if place:
+            del written[block.kind]  # read with the first alone: each would repeat all values
         of: RawBlock = {"name": name, "kind": block.kind, "value": text_of(value)}
         yield written, {**of, "values": list(texts)}
 

@@ -70,11 +70,20 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
             tree.refuse(way, filling.without_secrets(way, message))
     if tree.problems:  # not chained to pydantic's error, whose text repeats secrets
         raise ConfigRefused(_listed(path, tree, written.blocks))
-    blocks = [
-        None if each is None else Block.model_validate(filling.values(each))
-        for each in written.blocks
-    ]
-    return config.in_blocks(blocks).placed(filling.folder)
+    return config.in_blocks(_blocks(written.blocks, filling)).placed(filling.folder)
+
+
+def _blocks(raw: Sequence[RawBlock | None], filling: Filling) -> Iterator[Block | None]:
+    """Make the block of each monitor; the values of one are read once for all of its monitors."""
+    known: dict[str, Block] = {}
+    for each in raw:
+        if each is None:
+            yield None
+            continue
+        name = str(each["name"])
+        if name not in known:
+            known[name] = Block.model_validate(filling.values(each))
+        yield known[name].model_copy(update={"value": filling.values(each["value"])})
 
 
 def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:

@@ -57,7 +57,7 @@ from monitor.labeling.column import NO_TRUTHS, ColumnSettings
 from monitor.tracking.mlflow import MlflowSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
 
 def _name(value: str) -> str:
@@ -408,7 +408,7 @@ class Config(Settings):
         placed._folder = folder
         return placed
 
-    def in_blocks(self, blocks: Sequence[Block | None]) -> Config:
+    def in_blocks(self, blocks: Iterable[Block | None]) -> Config:
         """Return the same config with the block of each monitor."""
         for monitor, block in zip(self.monitors, blocks, strict=True):
             monitor._block = block

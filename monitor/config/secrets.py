@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, SecretStr
 
@@ -65,13 +65,13 @@ class Filling:
         """Read the secrets of a section, just before its class validates it."""
         if not isinstance(section, _Section):
             return section
-        values, (secrets, numbers) = dict(section), _secrets_and_numbers(model)
-        for key in secrets:
+        values, settings = dict(section), _settings_of(model)
+        for key in settings.secrets:
             self._read_secret(values, key, section.way)
-        for key in numbers:
+        for key in settings.numbers:
             if isinstance(values.get(key), bool):
                 values[key] = str(values[key]).lower()  # pydantic would take it for 1 or 0
-        self.known[section.way] = sorted([*model.model_fields, *(f"{key}_file" for key in secrets)])
+        self.known[section.way] = settings.names
         return values
 
     def without_secrets(self, way: Way, message: str) -> str:
@@ -130,11 +130,20 @@ class Filling:
             self.tree.refuse(way, message)
 
 
+class _OfModel(NamedTuple):
+    """Settings that a class has: their names, as they may be written, and those of a kind."""
+
+    names: list[str]
+    secrets: list[str]
+    numbers: list[str]
+
+
 @cache
-def _secrets_and_numbers(model: type[BaseModel]) -> tuple[list[str], list[str]]:
+def _settings_of(model: type[BaseModel]) -> _OfModel:
     types = {key: _types_in(setting.annotation) for key, setting in model.model_fields.items()}
     secrets = [key for key, of in types.items() if SecretStr in of]
-    return secrets, [key for key, of in types.items() if bool not in of and _NUMBERS & {*of}]
+    numbers = [key for key, of in types.items() if bool not in of and _NUMBERS & {*of}]
+    return _OfModel(sorted([*types, *(f"{key}_file" for key in secrets)]), secrets, numbers)
 
 
 def _types_in(annotation: object) -> list[object]:

@@ -1,7 +1,7 @@
 """A YAML file as plain values that know their lines; everything odd is refused by file and line.
 
-Accepted is YAML 1.2 as people write it by hand: one document, no key twice, no tags, at most
-`MAX_BYTES` bytes, `MAX_DEPTH` levels and `MAX_NODES` values.
+Accepted is YAML as people write it by hand, its words read as YAML 1.2 has them: one document, no
+key twice, no tags, at most `MAX_BYTES` bytes, `MAX_DEPTH` levels and `MAX_NODES` values.
 """
 
 from __future__ import annotations
@@ -11,18 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from ruamel.yaml.parser import Parser
+import yaml
 
 from monitor.domain.errors import ConfigRefused
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from ruamel.yaml.events import Event
 
 Way: TypeAlias = tuple[str | int, ...]
 Scalar: TypeAlias = bool | int | float | str | None
@@ -33,10 +27,17 @@ MAX_DEPTH = 30  # three times what the settings need; keeps brackets from exhaus
 MAX_NODES = 100_000  # after aliases are written out, so that few lines cannot become many
 
 _LONGEST_NAME = 100  # characters of a list item's name that a path shows
-_TAG = "tag:yaml.org,2002:"
-_SCALARS = YAML(typ="safe", pure=True).constructor
-_READ = {"null", "bool", "int", "float"}  # all else, dates too, is text as it stands
-_TAGS = {*_READ, "map", "seq", "str", "timestamp", "merge", "value"}
+# In C, ten times as fast, where PyYAML was built with libyaml, as its wheels are.
+_PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_WORDS: dict[str, bool | None] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
+_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True)
+_WORDS |= dict.fromkeys(("false", "False", "FALSE"), False)
+_INT = re.compile(r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9_]+)")
+_BASES = {"0b": 2, "0o": 8, "0x": 16}
+_FLOAT = re.compile(
+    r"[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+)
 
 
 @dataclass(slots=True)
@@ -84,7 +85,7 @@ def read_yaml(path: Path) -> Tree:
         message = f"{path} is a folder; name the config file in it, such as {path}/config.yaml"
     except _NoTree as error:
         message = f"{path}{error}"
-    except YAMLError as error:
+    except yaml.YAMLError as error:
         message = f"{path}{_syntax(error)}"
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
@@ -94,7 +95,7 @@ def read_yaml(path: Path) -> Tree:
     raise ConfigRefused(message)
 
 
-def _syntax(error: YAMLError) -> str:
+def _syntax(error: yaml.YAMLError) -> str:
     """Say what the parser met, without the text around it: that may hold a secret."""
     mark = getattr(error, "problem_mark", None)
     if mark is None:
@@ -109,32 +110,17 @@ def _tree_of(content: bytes) -> Tree:
     if len(content) > MAX_BYTES:
         message = f" is larger than {MAX_BYTES:,} bytes; is it a config file?"
         raise _NoTree(message)
-    # Composed to nodes only: they know their lines, and show tags and doubled keys. The parser in
-    # Python is the one that can be made to count.
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Parser = _CountingParser
-    yaml.composer.warn_double_anchors = False  # allowed, and the warning quotes the file
-    text = content.decode("utf-8-sig")
-    try:
-        document: Node | None = yaml.compose(text)
-    except (ValueError, LookupError, AttributeError, TypeError, AssertionError) as error:
-        # What ruamel lets through for odd bytes; random files found each of them.
-        message = f": this is not YAML: the parser gave up with {type(error).__name__}"
-        raise _NoTree(message) from None
-    if document is None:
+    root = _composed(content.decode("utf-8-sig"))
+    if root is None:
         message = ": the file is empty; `pr-monitor init PREDICTIONS` writes one"
         raise _NoTree(message)
     tree = Tree()
-    tree.values = _value(tree, document, _line(document))
+    tree.values = _value(tree, root, root.line)
     return tree
 
 
 class _NoTree(Exception):
     """There are no values; the message goes on after the name of the file."""
-
-
-def _line(part: Node | Event) -> int:
-    return int(part.start_mark.line) + 1
 
 
 def _check_size(line: int, *, depth: int, values: int) -> None:
@@ -144,47 +130,93 @@ def _check_size(line: int, *, depth: int, values: int) -> None:
         raise _NoTree(message)
 
 
-class _CountingParser(Parser):
-    """Refuses deep nesting and endless lists before anything recursive or slow looks at them."""
+@dataclass(slots=True)
+class _Node:
+    """A value as the parser has it; ``parts`` of a mapping are its keys and values in turn."""
 
-    depth = events = 0
-
-    def get_event(self) -> Event:
-        """Hand out the next event, unless it is one too many."""
-        event: Event = super().get_event()
-        self.events += 1
-        self.depth += isinstance(event, CollectionStartEvent)
-        self.depth -= isinstance(event, CollectionEndEvent)
-        _check_size(_line(event), depth=self.depth, values=self.events)
-        return event
+    event: Any
+    line: int
+    parts: list[_Node] = field(default_factory=list)
 
 
-def _value(tree: Tree, node: Node, line: int, way: Way = ()) -> Value:
+def _composed(text: str) -> _Node | None:
+    """Parse a text; deep nesting and endless lists are refused before they are read to the end."""
+    anchors: dict[str, _Node] = {}
+    document: list[_Node] = []
+    inside = [document]
+    values = 0
+    for event in yaml.parse(text, Loader=_PARSER):
+        if isinstance(event, yaml.DocumentStartEvent) and document:
+            raise _at(event, "a second document begins here")
+        if isinstance(event, yaml.CollectionEndEvent):
+            inside.pop()
+        if isinstance(event, yaml.NodeEvent):
+            node = _node(event, anchors)
+            inside[-1].append(node)
+            if isinstance(event, yaml.CollectionStartEvent):
+                inside.append(node.parts)
+            values += 1
+            _check_size(node.line, depth=len(inside) - 1, values=values)
+    return document[0] if document else None
+
+
+def _node(event: Any, anchors: dict[str, _Node]) -> _Node:
+    """Return the node that begins here, or the one that an alias stands for."""
+    if isinstance(event, yaml.AliasEvent):
+        if event.anchor not in anchors:
+            raise _at(event, "found undefined alias")
+        return anchors[event.anchor]
+    node = _Node(event, event.start_mark.line + 1)
+    if event.anchor is not None:
+        anchors[event.anchor] = node
+    return node
+
+
+def _at(event: Any, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+
+
+def _value(tree: Tree, node: _Node, line: int, way: Way = ()) -> Value:
     """Turn the parser's nodes into plain values, aliases written out."""
     _check_size(line, depth=len(way), values=len(tree.lines))  # an alias may hold itself
     tree.lines[way] = line
-    tag = str(node.tag).removeprefix(_TAG)
-    if tag not in _TAGS:
+    event = node.event
+    if event.tag is not None:
         tree.refuse(way, "tags (words that begin with !) mean nothing here; leave it out")
-    if isinstance(node, MappingNode):
+    if isinstance(event, yaml.MappingStartEvent):
         return _mapping(tree, node, way)
-    if isinstance(node, SequenceNode):
-        return [_value(tree, one, _line(one), (*way, i)) for i, one in enumerate(node.value)]
-    if tag in _READ:
-        with suppress(ValueError, LookupError):  # such as `!!int many`
-            return getattr(_SCALARS, f"construct_yaml_{tag}")(node)  # type: ignore[no-any-return]
-    return str(node.value)
+    if isinstance(event, yaml.SequenceStartEvent):
+        return [_value(tree, one, one.line, (*way, i)) for i, one in enumerate(node.parts)]
+    is_plain, _ = event.implicit
+    return _word(event.value) if is_plain else str(event.value)
 
 
-def _mapping(tree: Tree, node: MappingNode, way: Way) -> dict[str, Value]:
+def _mapping(tree: Tree, node: _Node, way: Way) -> dict[str, Value]:
     values: dict[str, Value] = {}
-    for key, value in node.value:
-        line, here = _line(key), (*way, key.value)
-        if not isinstance(key, ScalarNode):
-            tree.refuse(way, "a key must be a plain word", line)
-        elif key.value in values:
+    for key, value in zip(node.parts[::2], node.parts[1::2], strict=True):
+        if not isinstance(key.event, yaml.ScalarEvent):
+            tree.refuse(way, "a key must be a plain word", key.line)
+            continue
+        name = key.event.value
+        here = (*way, name)
+        if name in values:
             first = f"the key stands here twice, first in line {tree.lines[here]}"
-            tree.refuse(here, f"{first}; keep one of them", line)
+            tree.refuse(here, f"{first}; keep one of them", key.line)
         else:
-            values[key.value] = _value(tree, value, line, here)
+            values[name] = _value(tree, value, key.line, here)
     return values
+
+
+def _word(text: str) -> Scalar:
+    """Read a word without quotes as YAML 1.2 does, digits in groups (``10_000``) too."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in "-+.0123456789":
+        return text
+    digits = text.replace("_", "").lower()
+    with suppress(ValueError):  # more digits than Python reads, or none
+        if _INT.fullmatch(text):
+            return int(digits, _BASES.get(digits.lstrip("-+")[:2], 10))
+        if _FLOAT.fullmatch(text):
+            return float(digits.replace(".inf", "inf").replace(".nan", "nan"))
+    return text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cronsim import CronSim, CronSimError
@@ -51,18 +52,24 @@ class Schedule(Settings):
     @field_validator("cron")
     @classmethod
     def _cron_runs(cls, value: str) -> str:
-        fields = len(value.split())
-        try:
-            why = "" if fields == 5 else f"it has {fields} fields"  # noqa: PLR2004
-            next(CronSim(value, datetime.now(UTC)))
-        except CronSimError as error:
-            why = why or str(error).lower()
-        except StopIteration:
-            why = "there is no such day"
+        why = _why_no_cron(value)
         if why:
             message = f"{value!r} is not a cron line ({why}); write five, such as '0 6 * * MON'"
             raise ValueError(message)
         return value
+
+
+@lru_cache(maxsize=4096)  # a thousand monitors have few schedules
+def _why_no_cron(line: str) -> str:
+    fields = len(line.split())
+    why = "" if fields == 5 else f"it has {fields} fields"  # noqa: PLR2004
+    try:
+        next(CronSim(line, datetime.now(UTC)))
+    except CronSimError as error:
+        why = why or str(error).lower()
+    except StopIteration:
+        why = "there is no such day"
+    return why
 
 
 class Pooling(Settings):

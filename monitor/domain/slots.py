@@ -149,7 +149,18 @@ def _days(cron_days: str) -> tuple[datetime, ...]:
 
 def newest_slot(schedule: Schedule, now: datetime) -> datetime:
     """Latest slot that is due at ``now``."""
-    return next(slots_before(schedule, now + timedelta(microseconds=1)))
+    after = now + timedelta(microseconds=1)
+    return _nearest(schedule.cron, schedule.time_zone, after, reverse=True)
+
+
+def next_slot(schedule: Schedule, now: datetime) -> datetime:
+    """First slot that is not yet due at ``now``."""
+    return _nearest(schedule.cron, schedule.time_zone, now, reverse=False)
+
+
+@lru_cache(maxsize=4096)  # many monitors have one schedule, and are asked about at one moment
+def _nearest(cron: str, time_zone: str, start: datetime, *, reverse: bool) -> datetime:
+    return next(_instants(cron, time_zone, start, reverse=reverse))
 
 
 def window_of(schedule: Schedule, slot: datetime) -> Window:

@@ -6,12 +6,15 @@ Starting it takes as long as reading a small file, and a round reads several tim
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import shutil
 import tempfile
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.domain.time_limit import stopped_by
@@ -32,6 +35,9 @@ _OPTIONS: dict[str, str | bool | int | float | list[str]] = {
 MEMORY = "50%"
 """What a DuckDB takes of the memory of this machine or container before it moves rows to disk; its
 own default of 80% leaves too little beside it in a small container."""
+
+_NEWBORN_S = 60
+"""A folder may have no lock yet for so long."""
 
 _lock = threading.Lock()
 _running: dict[int, duckdb.DuckDBPyConnection] = {}
@@ -88,14 +94,32 @@ def spill_folder(process: int) -> str:
 
     DuckDB's own would be in the working directory, which may be read-only, and open to all who
     read there; this one is where the machine's temporary files are (``TMPDIR``), and closed. Where
-    none can be made it is empty, and what does not fit is refused.
+    none can be made it is empty, and what does not fit is refused. It goes when the process ends;
+    that of a process which was killed goes with the next one that reads files.
     """
+    _remove_abandoned()
     try:
         folder = tempfile.mkdtemp(prefix=f"pr-monitor-{process}-")
     except OSError:
         return ""
+    with suppress(OSError):  # a lock says that its process lives; never closed, so that it lasts
+        fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_SH)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def _remove_abandoned() -> None:
+    """Remove folders of this user on which no process holds a lock any more."""
+    for folder in Path(tempfile.gettempdir()).glob("pr-monitor-[0-9]*-*"):
+        with suppress(OSError):  # it is another user's, or no folder, or its process lives
+            here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                of = os.fstat(here)
+                if of.st_uid == os.geteuid() and of.st_mtime < time.time() - _NEWBORN_S:
+                    fcntl.flock(here, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(folder)
+            finally:
+                os.close(here)
 
 
 def running() -> object:

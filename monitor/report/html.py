@@ -13,7 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from monitor.domain.visible import clean
@@ -28,6 +27,8 @@ from monitor.presentation.sentences import capital
 from monitor.report.sections import figures_of, key_numbers, parts_of
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from monitor.domain.report import RoundReport
 
 FILE = "report.html"
@@ -71,6 +72,8 @@ def _style() -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  takes 60 ms
+
     environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,

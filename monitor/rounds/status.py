@@ -10,7 +10,7 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.receipts import why_untagged
 from monitor.domain.report import EstimateRow, Status
-from monitor.domain.slots import newest_slot, slots_after
+from monitor.domain.slots import newest_slot, next_slot
 from monitor.domain.state import RoundState
 from monitor.presentation.attention import attention_text
 from monitor.presentation.delivery import dead_line
@@ -241,7 +241,7 @@ def _overview(
     return Overview(
         monitor=settings.name,
         status=_status(one, problems),
-        next_slot=next(slots_after(settings.round.schedule, now)),
+        next_slot=next_slot(settings.round.schedule, now),
         closed_rounds=one.seen.closed_rounds,
         learning_rounds_left=max(0, LEARNING_ROUNDS - one.seen.closed_rounds),
         proposed_limits=proposed_limits(connection, settings, last),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.ports import Watchable
-from monitor.domain.slots import slots_after
+from monitor.domain.slots import next_slot
 from monitor.rounds.labels.places import place_name
 from monitor.service.reading_ahead import Ahead
 from monitor.service.saved_looks import Kept, keep, mark_of, read_kept
@@ -102,7 +102,7 @@ class Idle:
             labelers = self._labelers(context, stands)
             labels = _labels(labelers, places)
             if not self._is_known(context, stands, labels, kept.get(name), now):
-                following = next(slots_after(context.settings.round.schedule, now))
+                following = next_slot(context.settings.round.schedule, now)
                 looks.append(Look(context, now, stands, labels, following, labelers))
         return looks
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, exists, false, func, not_, or_, select
+from sqlalchemy import Text, and_, cast, exists, false, func, not_, or_, select
 
 from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
@@ -141,6 +141,13 @@ def find_rounds(
     if set(states) != set(RoundState):
         query = query.where(rounds.c.state.in_(states))
     return [_round(row) for row in connection.execute(query)]
+
+
+def numbers_of(connection: Connection, states: Collection[RoundState]) -> list[tuple[str, int]]:
+    """Name the rounds in some states by monitor and number, in slot order."""
+    query = select(monitors.c.name, rounds.c.number).join_from(rounds, monitors)
+    found = connection.execute(query.where(rounds.c.state.in_(states)).order_by(rounds.c.slot))
+    return [(name, number) for name, number in found]
 
 
 def read_marks(connection: Connection, name: str) -> dict[int, Mark]:
@@ -336,8 +343,11 @@ def is_unfinished(now: datetime) -> ColumnElement[bool]:
 
 def _rounds() -> Select[Any]:
     stopped = (stopped_rounds.c[name].label(f"stopped_{name}") for name in Stopped._fields)
+    columns = [column for column in rounds.c if column is not rounds.c.settings]
+    # As text, by which `_settings` knows those that it has read.
+    settings = cast(rounds.c.settings, Text).label("settings")
     return (
-        select(rounds, monitors.c.name.label("monitor"), *stopped)
+        select(*columns, settings, monitors.c.name.label("monitor"), *stopped)
         .join_from(rounds, monitors)
         .outerjoin(stopped_rounds, stopped_rounds.c.round_id == rounds.c.id)
     )
@@ -354,7 +364,7 @@ def _round(row: Row[Any]) -> Round:
         window=Window(row.window_start, row.window_end),
         state=RoundState(row.state),
         reason=row.reason,
-        settings=_settings(json.dumps(row.settings)),  # a dict cannot be looked up in a cache
+        settings=_settings(row.settings),
         seed=row.seed,
         opened_at=row.opened_at,
         deadline=row.deadline,

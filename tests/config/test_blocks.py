@@ -6,8 +6,10 @@ from functools import partial
 
 import pytest
 
+from monitor.config.blocks import written_out
 from monitor.config.diff import changes, written
 from monitor.config.load import load_config
+from monitor.config.yaml_tree import read_yaml
 from monitor.domain.block import Block
 from monitor.domain.settings import RoundSettings
 from monitor.labeling.column import ColumnLabeler
@@ -49,6 +51,17 @@ def refused(tmp_path):
 def changed(text, before, after):
     assert text.count(before) == 1, before
     return text.replace(before, after)
+
+
+def test_monitors_of_a_block_do_not_repeat_all_its_values(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(changed(EACH, "travel, finance", ", ".join(f"c{n}" for n in range(1000))))
+
+    tree = written_out(read_yaml(path)).tree
+
+    assert ("monitors", 999, "name") in tree.lines
+    assert ("monitors", 1000) not in tree.lines
+    assert len(tree.lines) < 30 * 1000
 
 
 def test_each_value_gives_a_monitor_with_the_value_wherever_its_placeholder_stands(load):

@@ -6,7 +6,9 @@ import re
 from functools import partial
 
 import pytest
+import yaml
 
+from monitor.config import yaml_tree
 from monitor.config.load import load_config
 from monitor.config.yaml_tree import MAX_BYTES
 from monitor.domain.errors import ConfigRefused
@@ -165,8 +167,11 @@ ODD_FILES = [
 ]
 
 
+@pytest.mark.parametrize("parser", [yaml.CSafeLoader, yaml.SafeLoader])
 @pytest.mark.parametrize(("content", "sentence"), ODD_FILES)
-def test_an_odd_file_is_refused_in_one_sentence(refused, content, sentence):
+def test_an_odd_file_is_refused_in_one_sentence(refused, monkeypatch, content, sentence, parser):
+    monkeypatch.setattr(yaml_tree, "_PARSER", parser)
+
     found = refused(content)
 
     assert len(found) == 1

@@ -6,10 +6,10 @@ import typing
 from enum import Enum
 
 import pytest
+import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
-from ruamel.yaml import YAML
 
 from tests.dashboards import grafana
 
@@ -22,7 +22,7 @@ def model():
 
 
 def provisioned(kind):
-    return YAML(typ="safe").load(grafana.FOLDER / "provisioning" / kind / "pr-monitor.yaml")
+    return yaml.safe_load((grafana.FOLDER / "provisioning" / kind / "pr-monitor.yaml").read_text())
 
 
 def test_the_data_source_is_the_one_that_the_dashboard_begins_with():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ruamel.yaml import YAML
+import yaml
 from typer.main import get_command
 
 from monitor.cli.app import app
@@ -15,7 +15,7 @@ FILES = sorted(FOLDER.glob("*.yaml"))
 
 
 def all_of_them():
-    return [one for path in FILES for one in YAML(typ="safe").load_all(path)]
+    return [one for path in FILES for one in yaml.safe_load_all(path.read_text())]
 
 
 def the(kind):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from monitor.config.load import load_config
 from monitor.domain.errors import EXIT_INPUT
@@ -99,7 +99,7 @@ def test_a_pass_that_did_not_ends_with_its_code(job, tmp_path):
 
 
 def bundle():
-    return YAML(typ="safe").load(BUNDLE)
+    return yaml.safe_load(BUNDLE.read_text())
 
 
 @pytest.fixture(scope="module")

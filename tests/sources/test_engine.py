@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+import time
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -99,3 +102,60 @@ def test_a_forked_process_starts_its_own():
     done = subprocess.run([sys.executable, "-c", text], timeout=60, check=False)
 
     assert done.returncode == 0
+
+
+SPILLING = """
+import os, sys
+from pathlib import Path
+from monitor.files import engine
+with engine.session(alone=False) as session:
+    session.execute("select 1")
+    folder = Path(engine.spill_folder(os.getpid()))
+    (folder / "spilled").touch()
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_folder_of_a_killed_process_goes_with_the_next_one_and_nothing_else_does(
+    tmp_path, monkeypatch
+):
+    place = tmp_path / "tmp"
+    place.mkdir()
+    kept = [place / "pr-monitor-12-new", place / "pr-monitor-x-y", tmp_path / "pr-monitor-3-of"]
+    for folder in kept:
+        folder.mkdir()
+    (place / "pr-monitor-3-link").symlink_to(tmp_path / "pr-monitor-3-of")
+    (place / "pr-monitor-3-file").touch()
+    environment = {**os.environ, "TMPDIR": str(place)}
+    run = [sys.executable, "-c", SPILLING]
+    processes = [
+        subprocess.Popen(
+            run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        for _ in range(2)
+    ]
+    outputs = [process.stdout for process in processes if process.stdout is not None]
+    living, killed = (Path(output.readline().strip()) for output in outputs)
+    processes[1].kill()
+    processes[1].communicate()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    hour_ago = time.time() - 3600
+    for folder in (living, killed, kept[1], kept[2]):
+        os.utime(folder, (hour_ago, hour_ago))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: -1)
+        engine._remove_abandoned()
+    is_left_by_others = killed.exists()
+    engine._remove_abandoned()
+
+    assert is_left_by_others
+    assert not killed.exists()
+    assert (living / "spilled").exists()
+    assert {*place.iterdir()} == {
+        living, kept[0], kept[1], place / "pr-monitor-3-link", place / "pr-monitor-3-file",
+    }  # fmt: skip
+    assert kept[2].exists()
+    _, error = processes[0].communicate()
+    assert not living.exists(), error

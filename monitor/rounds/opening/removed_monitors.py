@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Clock
     from monitor.storage.alert_store import Alert
     from monitor.storage.database import Database
-    from monitor.storage.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
 
@@ -58,16 +57,16 @@ class RemovedMonitor:
 def removed_monitors(connection: Connection, names: Collection[str]) -> list[RemovedMonitor]:
     """Find the monitors not among ``names`` that have an open alert or round, by name."""
     alerts: dict[str, list[Alert]] = {}
-    rounds: dict[str, list[Round]] = {}
+    rounds: dict[str, list[int]] = {}
     for alert in alert_store.find_alerts(connection, state=AlertState.FIRING):
         alerts.setdefault(alert.monitor, []).append(alert)
-    for round_ in round_store.find_rounds(connection, states=_OPEN):
-        rounds.setdefault(round_.monitor, []).append(round_)
+    for name, number in round_store.numbers_of(connection, _OPEN):
+        rounds.setdefault(name, []).append(number)
     return [
         RemovedMonitor(
             monitor=name,
             alerts=tuple(alerts.get(name, ())),
-            open_rounds=tuple(this_round.number for this_round in rounds.get(name, ())),
+            open_rounds=tuple(rounds.get(name, ())),
             ends_at=_ends_at(connection, name),
         )
         for name in sorted({*alerts, *rounds} - set(names))
