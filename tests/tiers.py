@@ -35,6 +35,7 @@ ON_SQLITE = (
     "tests/rounds/reporting/",
     "tests/rounds/test_aliases.py",
     "tests/rounds/test_challengers.py",
+    "tests/rounds/test_one_answer.py",
     "tests/rounds/test_other_bands.py",
     "tests/rounds/test_overlap.py",
     "tests/rounds/test_packed_counts.py",
