@@ -45,6 +45,7 @@ ON_SQLITE = (
     "tests/rounds/test_stopping.py",
     "tests/rounds/test_words.py",
     "tests/service/pages/test_browser_sign_in.py",
+    "tests/service/pages/test_by_class.py",
     "tests/service/pages/test_door.py",
     "tests/service/pages/test_kinds.py",
     "tests/service/pages/test_margins.py",
