@@ -106,14 +106,15 @@ class PageLabeler:
         self, connection: Connection, block: Block, asked: PageRound, tasks: Sequence[Task]
     ) -> None:
         """Put the tasks on the page as those of one round for all monitors that ask alike."""
-        shared = page_store.lock(connection, [asked.name])
-        if not shared:
-            asks = _shared_round(block, asked, tasks)
-            page_store.open_round(connection, asks, self._clock())
-            control_store.open_controls(connection, asks.name, self._rates(), [])
-            shared = page_store.lock(connection, [asks.name])
+        name = share_store.page_rounds_of(connection, [asked.name]).get(asked.name)
+        if name is None:
+            shared = _shared_round(block, asked, tasks)
+            page_store.open_round(connection, shared, self._clock())
+            control_store.open_controls(connection, shared.name, self._rates(), [])
+            name = shared.name
+        page_store.lock(connection, [name])
         place = block.values.index(block.value)
-        share_store.share_tasks(connection, shared[0].name, asked.name, tasks, place)
+        share_store.share_tasks(connection, name, asked.name, tasks, place)
 
     def _rates(self) -> Rates:
         asked = self.settings

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import exists, func, insert, or_, select, tuple_, union_all, update
+from sqlalchemy import exists, func, insert, select, update
 
 from monitor.storage import control_store
 from monitor.storage.database import add_missing, listed
 from monitor.storage.page_tables import page_answers, page_rounds, page_shares, page_tasks
-from monitor.storage.share_store import digest, let_go, page_rounds_of, shared_by
+from monitor.storage.share_store import digest, let_go, page_rounds_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, CompoundSelect, Connection, Select
+    from sqlalchemy import Column, ColumnElement, CompoundSelect, Connection, Select
 
     from monitor.domain.model import Task
     from monitor.domain.page_answer import PageAnswer
@@ -62,6 +62,7 @@ class PageStatement(NamedTuple):
     id: int
 
 
+_TASK = [page_tasks.c[name] for name in PageTask._fields]
 _SAID = [page_answers.c[name] for name in PageStatement._fields]
 
 
@@ -114,7 +115,7 @@ def empty_round(connection: Connection, round_name: str) -> None:
 
     What another round shares stays as long as that one needs it.
     """
-    lock(connection, [round_name])
+    lock(connection, _here(connection, [round_name]))
     control_store.empty_gold(connection, round_name)
     connection.execute(
         update(page_tasks).where(page_tasks.c.round_name == round_name).values(shown=None)
@@ -127,7 +128,7 @@ def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) 
 
     What another round shares stays as long as that one needs it.
     """
-    lock(connection, [round_name])
+    lock(connection, _here(connection, [round_name]))
     held = update(page_tasks).where(
         page_tasks.c.round_name == round_name,
         page_tasks.c.key.in_(keys),
@@ -141,7 +142,7 @@ def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) 
 
 
 def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
-    """Read those of some rounds that are on the page, and let no other write about them meanwhile.
+    """Read some rounds on the page, and let no other write about them meanwhile.
 
     SQLite, where one process writes at a time, needs no lock.
     """
@@ -149,7 +150,7 @@ def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
 
 
 def read_rounds(connection: Connection, names: Collection[str]) -> list[PageRound]:
-    """Read those of some rounds that are on the page."""
+    """Read some rounds on the page."""
     return _page_rounds(connection, _rounds(names))
 
 
@@ -161,36 +162,40 @@ def _page_rounds(connection: Connection, query: Select[Any]) -> list[PageRound]:
 
 
 def _rounds(names: Collection[str]) -> Select[Any]:
-    shared = select(page_shares.c.page_round).where(page_shares.c.round_name.in_(names))
-    mine = or_(page_rounds.c.name.in_(names), page_rounds.c.name.in_(shared))
-    return select(page_rounds).where(mine).order_by(page_rounds.c.name)
+    return select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
 
 
-def on_page(connection: Connection, names: Sequence[str]) -> set[str]:
-    """Find which of some rounds are on the page: of many monitors only some are labeled there."""
+def on_page(connection: Connection, names: Sequence[str]) -> dict[str, str]:
+    """Find which of some rounds are on the page: of many monitors only some are labeled there.
+
+    Returns, in their order, the round on the page of each: its own, or one that it shares.
+    """
     there = page_rounds.c.name.in_(listed(connection, names))
-    own = connection.execute(select(page_rounds.c.name).where(there)).scalars()
-    return {*own, *page_rounds_of(connection, names)}
-
-
-def rounds_on_page(connection: Connection, names: Sequence[str]) -> list[str]:
-    """Name the round on the page of each of some rounds, in their order: its own, or a shared."""
+    own = set(connection.execute(select(page_rounds.c.name).where(there)).scalars())
     shared = page_rounds_of(connection, names)
-    return list(dict.fromkeys(shared.get(name, name) for name in names))
+    return {name: shared.get(name, name) for name in names if name in own or name in shared}
+
+
+def _here(connection: Connection, names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(on_page(connection, names).values()))
 
 
 def has_tasks(connection: Connection, names: Collection[str]) -> bool:
     """Whether some rounds have a task on the page."""
-    query = select(page_tasks.c.key).where(_is_asked_by(names))
+    query = _asked(names, page_tasks.c.key)
     return connection.execute(query.limit(1)).first() is not None
 
 
-def _is_asked_by(names: Collection[str]) -> ColumnElement[bool]:
-    """Whether a task on the page is of one of some rounds, or shared by one."""
-    own = page_tasks.alias()
-    of_own = select(own.c.round_name, own.c.key).where(own.c.round_name.in_(names))
-    asked: CompoundSelect[tuple[str, str]] = union_all(of_own, shared_by(names))
-    return tuple_(page_tasks.c.round_name, page_tasks.c.key).in_(asked)
+def _asked(
+    names: Collection[str], *columns: Column[Any], where: Sequence[ColumnElement[bool]] = ()
+) -> CompoundSelect[Any]:
+    """Select columns of the tasks that are of one of some rounds, or shared by one."""
+    is_shared = (page_shares.c.page_round == page_tasks.c.round_name) & (
+        page_shares.c.page_key == page_tasks.c.key
+    )
+    own = select(*columns).where(page_tasks.c.round_name.in_(names), *where)
+    shared = select(*columns).join(page_shares, is_shared)
+    return own.union(shared.where(page_shares.c.round_name.in_(names), *where))
 
 
 def read_page_tasks(
@@ -200,19 +205,18 @@ def read_page_tasks(
 
     With an ``item`` only the tasks that ask about it.
     """
-    columns = (page_tasks.c[name] for name in PageTask._fields)
-    query = select(*columns).where(_is_asked_by(names))
-    if item is not None:
-        query = query.where(page_tasks.c.item == item)
-    rows = connection.execute(query.order_by(page_tasks.c.place, page_tasks.c.key))
-    first = {name: place for place, name in enumerate(rounds_on_page(connection, names))}
-    return sorted((PageTask(*row) for row in rows), key=lambda task: first[task.round_name])
+    where = [] if item is None else [page_tasks.c.item == item]
+    query = _asked(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
+    tasks = [PageTask(*row) for *row, _ in connection.execute(query)]
+    first = {name: place for place, name in enumerate(names)}
+    if any(task.round_name not in first for task in tasks):
+        first = {name: place for place, name in enumerate(_here(connection, names))}
+    return sorted(tasks, key=lambda task: first[task.round_name])
 
 
 def find_task(connection: Connection, names: Collection[str], key: str) -> PageTask | None:
     """Find a task of some rounds by its key; None where none of them asks it."""
-    columns = (page_tasks.c[name] for name in PageTask._fields)
-    query = select(*columns).where(page_tasks.c.key == key, _is_asked_by(names))
+    query = _asked(names, *_TASK, where=[page_tasks.c.key == key])
     row = connection.execute(query.limit(1)).one_or_none()
     return None if row is None else PageTask(*row)
 
@@ -289,8 +293,8 @@ def last_answer(
     return None if newest is None else PageStatement._make(newest)
 
 
-def _keys_of(names: Collection[str]) -> Select[tuple[str]]:
-    return select(page_tasks.c.key).where(_is_asked_by(names))
+def _keys_of(names: Collection[str]) -> CompoundSelect[tuple[str]]:
+    return _asked(names, page_tasks.c.key)
 
 
 def _statements(connection: Connection, keys: Any) -> list[PageStatement]:

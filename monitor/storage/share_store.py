@@ -18,7 +18,7 @@ from monitor.storage.tables import store
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy import ColumnElement, Connection
 
     from monitor.domain.model import Task
     from monitor.domain.shown import Shown
@@ -111,13 +111,6 @@ def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, st
     query = select(page_shares.c.round_name, page_shares.c.page_round).distinct()
     mine = page_shares.c.round_name.in_(listed(connection, names))
     return {row.round_name: row.page_round for row in connection.execute(query.where(mine))}
-
-
-def shared_by(names: Collection[str]) -> Select[tuple[str, str]]:
-    """Select the tasks on the page, by round and key, that some rounds share."""
-    return select(page_shares.c.page_round, page_shares.c.page_key).where(
-        page_shares.c.round_name.in_(names)
-    )
 
 
 def let_go(connection: Connection, round_name: str, keys: Collection[str] | None = None) -> bool:

@@ -11,6 +11,7 @@ from monitor.config.load import load_config
 from monitor.domain.block import Block
 from monitor.domain.settings import RoundSettings
 from monitor.labeling.column import ColumnLabeler
+from monitor.labeling.page import PageLabeler
 from monitor.wiring import build
 from tests.config_texts import read, refusals
 
@@ -339,10 +340,11 @@ def test_a_round_keeps_the_kind_of_answer_and_the_classes_that_it_was_opened_wit
         context = build(config).monitors[0]
         for then, before in opened.items():
             [kept] = context.labelers_of(before.settings_of(before.monitors[0]).round)
+            assert isinstance(kept, PageLabeler)
             classes = None if then == "yes or no" else before.monitors[0].block
             assert (kept.block, then) == (classes, then), today
             asked = before if (today == "yes or no") is not (then == "yes or no") else config
-            assert kept.question == asked.monitors[0].labeling.question
+            assert kept.settings.question == asked.monitors[0].labeling.question
 
 
 def test_a_monitor_that_has_the_name_of_one_of_a_block_is_refused(refused):

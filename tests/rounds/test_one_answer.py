@@ -287,8 +287,8 @@ def test_a_round_of_other_classes_asks_for_itself(database, tmp_path):
     block.run("finance", "news")
 
     with block.database.read() as connection:
-        names = block.desk().accepting(connection)
-        asked = page_store.read_rounds(connection, names)
+        names = block.desk().accepting(connection).values()
+        asked = page_store.read_rounds(connection, set(names))
     block.answer()
     block.run()
 

@@ -15,7 +15,7 @@ from tests.rounds.class_page import CLASSES, ClassPage
 from tests.service.pages.people import HOST, PORT, Client, Person
 
 WHAT_IS_LEFT = re.compile(r'<p id="progress".*?</p>')
-MANY = tuple(f"c{place}" for place in range(12))
+MANY = ("<b>News</b>", *(f"c{place}" for place in range(11)))
 
 
 @pytest.fixture
@@ -86,6 +86,7 @@ def test_of_many_classes_a_list_is_searched_and_ones_own_answers_have_a_menu(dat
 
     assert [value for value, _ in offers(ada)][:12] == [f"class {place}" for place in range(12)]
     assert [keys for _, keys in offers(ada)] == [None] * 12 + ["0", "?"]
+    assert "<b>News</b>" in ada.page.text
     assert ("input", "class") in {(tag, of.get("id")) for tag, of in ada.page.elements}
     ada.answer("class 11").get("/label/mine")
     options = [of for tag, of in ada.page.elements if tag == "option"]

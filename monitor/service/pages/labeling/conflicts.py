@@ -105,7 +105,7 @@ def conflicts(desk: Desk, connection: Connection) -> list[Conflict]:
 
     One of which the adjudicator said that nobody can tell is decided.
     """
-    deciding, names = desk.adjudicators(connection), desk.accepting(connection)
+    deciding, names = desk.adjudicators(connection), list(desk.accepting(connection))
     said = page_store.standing(connection, names)
     copies: defaultdict[tuple[str, str], list[PageTask]] = defaultdict(list)
     for task in page_store.read_page_tasks(connection, names):

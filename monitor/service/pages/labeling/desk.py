@@ -101,8 +101,7 @@ class Desk:
     def takes_answers(self) -> bool:
         """Whether some round takes answers here now."""
         with self.database.read() as connection:
-            names = self._rounds(connection, self.clock(), asking=False)
-            return page_store.has_tasks(connection, names)
+            return page_store.has_tasks(connection, list(self.accepting(connection)))
 
     def screen(self, annotator: str, *, first: str = "") -> Screen:
         """Hand somebody the next tasks, those that they have already among them.
@@ -111,10 +110,9 @@ class Desk:
         """
         now = self.clock()
         with self.database.write() as connection:
-            accepting = self._states(connection, now)
-            asking = _asking(accepting)
-            rounds = {round_.name: round_ for round_ in page_store.lock(connection, asking)}
-            work = _Work.read(connection, asking, annotator, now, self._expected(connection))
+            accepting, asking = self._rounds(connection, now)
+            rounds = {one.name: one for one in page_store.lock(connection, on_page(asking))}
+            work = _Work.read(connection, [*asking], annotator, now, self._expected(connection))
             chosen = work.chosen(first)
             page_store.hold(connection, chosen, annotator, now + HELD)
             shown = page_store.read_shown(connection, chosen)
@@ -129,7 +127,7 @@ class Desk:
                 place = 1 if tasks and tasks[0].key == first else 0
                 tasks.insert(place, Handed(control.key, revision, texts))
             progress = self._progress(connection, work, mixed_in)
-            last = self._last(connection, annotator, list(accepting))
+            last = self._last(connection, annotator, accepting)
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
 
     def say(self, annotator: str, key: str, answer: PageAnswer | None, revision: int) -> Outcome:
@@ -140,10 +138,10 @@ class Desk:
         """
         now = self.clock()
         with self.database.write() as connection:
-            names = self._rounds(connection, now, asking=False)
-            task = page_store.find_task(connection, names, key)
+            accepting, _ = self._rounds(connection, now)
+            task = page_store.find_task(connection, list(accepting), key)
             if task is None:
-                names = page_store.rounds_on_page(connection, names)
+                names = on_page(accepting)
                 return controls.say(
                     connection, names, annotator, key, answer, revision=revision, now=now
                 )
@@ -169,12 +167,11 @@ class Desk:
         """
         now = self.clock()
         with self.database.read() as connection:
-            names = self._rounds(connection, now, asking=False)
-            on_page = page_store.rounds_on_page(connection, names)
-            control = control_store.find_control(connection, on_page, annotator, key)
+            accepting, _ = self._rounds(connection, now)
+            control = control_store.find_control(connection, on_page(accepting), annotator, key)
             if control is not None:
                 return control_store.read_shown(connection, control)
-            task = page_store.find_task(connection, names, key)
+            task = page_store.find_task(connection, list(accepting), key)
             if task is None or not self._may_see(connection, annotator, task):
                 return None
             return page_store.read_shown(connection, [task])[key]
@@ -191,20 +188,20 @@ class Desk:
         """Count what is left for somebody."""
         now = self.clock()
         with self.database.read() as connection:
-            asking = self._rounds(connection, now, asking=True)
-            work = _Work.read(connection, asking, annotator, now, self._expected(connection))
+            _, asking = self._rounds(connection, now)
+            work = _Work.read(connection, [*asking], annotator, now, self._expected(connection))
             mixed_in = Controls.read(connection, work.courses(), annotator)
             return self._progress(connection, work, mixed_in)
 
     def feedback(self, annotator: str, key: str) -> str | None:
         """Say what is known of the item that somebody has just answered, if they are to be told."""
         with self.database.read() as connection:
-            names = page_store.rounds_on_page(connection, self.accepting(connection))
+            names = on_page(self.accepting(connection))
             return controls.feedback(connection, names, annotator, key)
 
-    def accepting(self, connection: Connection) -> list[str]:
-        """Name the rounds that take answers."""
-        return self._rounds(connection, self.clock(), asking=False)
+    def accepting(self, connection: Connection) -> dict[str, str]:
+        """Name the rounds that take answers, each with its round on the page."""
+        return self._rounds(connection, self.clock())[0]
 
     def adjudicators(self, connection: Connection) -> dict[str, str | None]:
         """Name who decides conflicts in each round on the page that takes answers.
@@ -219,16 +216,17 @@ class Desk:
             named[shared.get(name, name)].add(who)
         return {name: who.pop() if len(who) == 1 else None for name, who in named.items()}
 
-    def _rounds(self, connection: Connection, now: datetime, *, asking: bool) -> list[str]:
-        """Name the rounds that take answers here, or only those that still ask for them."""
-        states = self._states(connection, now)
-        return _asking(states) if asking else list(states)
+    def _rounds(
+        self, connection: Connection, now: datetime
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Find the rounds that take answers here, and those of them that still ask for them.
 
-    def _states(self, connection: Connection, now: datetime) -> dict[str, RoundState]:
-        """Find the rounds that take answers here, in slot order, and their states."""
+        In slot order, each with its round on the page.
+        """
         found = round_store.unfinished_names(connection, list(self._monitors()), now + LAST_DAY)
         here = page_store.on_page(connection, [name for name, _ in found])
-        return {name: state for name, state in found if name in here}
+        asks = {name for name, state in found if state is RoundState.LABELING}
+        return here, {name: page for name, page in here.items() if name in asks}
 
     def _expected(self, connection: Connection) -> Mapping[str, Expected]:
         return stop_store.read_expected(connection, list(self._monitors()))
@@ -247,11 +245,12 @@ class Desk:
         then = work.expected.get(names.pop()) if len(names) == 1 else None
         return Progress(len(left) + len(mixed_in.to_come), elsewhere, each, then)
 
-    def _last(self, connection: Connection, annotator: str, names: Sequence[str]) -> Given | None:
+    def _last(
+        self, connection: Connection, annotator: str, accepting: Mapping[str, str]
+    ) -> Given | None:
         """Find the last answer of somebody that stands and may be taken back."""
-        newest = page_store.last_answer(connection, names, annotator)
-        on_page = page_store.rounds_on_page(connection, names)
-        control = control_store.last_answer(connection, on_page, annotator)
+        newest = page_store.last_answer(connection, list(accepting), annotator)
+        control = control_store.last_answer(connection, on_page(accepting), annotator)
         if control is not None and (newest is None or newest.id <= control.after):
             return Given(control.control_key, control.revision)
         return None if newest is None else Given(newest.task_key, newest.revision)
@@ -360,6 +359,6 @@ class _Work:
         return self.standing.get(key, {}).get(self.annotator)
 
 
-def _asking(states: Mapping[str, RoundState]) -> list[str]:
-    """Name the rounds that still ask for answers."""
-    return [name for name, state in states.items() if state is RoundState.LABELING]
+def on_page(rounds: Mapping[str, str]) -> list[str]:
+    """Name the rounds on the page of some rounds, each once."""
+    return list(dict.fromkeys(rounds.values()))

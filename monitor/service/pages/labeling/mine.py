@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from monitor.service.pages.labeling.desk import on_page
 from monitor.service.pages.labeling.offered import Offered, offered
 from monitor.service.pages.labeling.outcome import Outcome, stands
 from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
@@ -75,31 +76,31 @@ def correct(request: Request, visit: Labeling, form: OwnForm) -> Response:
 def _standing_answer(desk: Desk, annotator: str, key: str) -> PageAnswer | None:
     """Find what somebody's answer is; None where they gave none to a task that is open."""
     with desk.database.read() as connection:
-        names = desk.accepting(connection)
+        accepting = desk.accepting(connection)
+        names = list(accepting)
         said = page_store.standing(connection, names).get(key, {}).get(annotator)
         if said is not None:
             return said.answer
-        on_page = page_store.rounds_on_page(connection, names)
-        if control_store.find_control(connection, on_page, annotator, key) is None:
+        if control_store.find_control(connection, on_page(accepting), annotator, key) is None:
             return None
-        control = control_store.latest_said(connection, on_page).get(key)
+        control = control_store.latest_said(connection, on_page(accepting)).get(key)
     return None if control is None else control.answer
 
 
 def _entries(desk: Desk, annotator: str, page: int) -> tuple[list[Entry], int, int]:
     """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
     with desk.database.read() as connection:
-        names = desk.accepting(connection)
-        on_page = page_store.rounds_on_page(connection, names)
+        accepting = desk.accepting(connection)
+        asked_here = on_page(accepting)
         found = [
-            *_of_tasks(connection, names, annotator),
-            *_of_gold(connection, on_page, annotator),
+            *_of_tasks(connection, list(accepting), annotator),
+            *_of_gold(connection, asked_here, annotator),
         ]
         found.sort(key=lambda one: one["place"], reverse=True)
         pages = max(1, -(-len(found) // AT_ONCE))
         page = min(max(page, 1), pages)
         first = AT_ONCE * (page - 1)
-        rounds = {one.name: one for one in page_store.read_rounds(connection, names)}
+        rounds = {one.name: one for one in page_store.read_rounds(connection, asked_here)}
         entries = []
         for one in found[first : first + AT_ONCE]:
             shown = one.pop("read")(connection)

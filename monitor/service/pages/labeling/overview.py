@@ -29,7 +29,7 @@ def overview_page(request: Request, visit: Administering) -> Response:
     """Show the rounds that take answers, and everybody who gave some."""
     desk: Desk = request.app.state.desk
     with desk.database.read() as connection:
-        names = desk.accepting(connection)
+        names = list(desk.accepting(connection))
         people = read_figures(connection, names, desk.adjudicators(connection))
         rounds = _rounds(connection, names)
         disputed = len(conflicts(desk, connection))
