@@ -108,9 +108,11 @@ def read_shares(connection: Connection, task_keys: Sequence[str]) -> list[Share]
 
 def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:
     """Find the round on the page of those of some rounds that share one, by name."""
-    query = select(page_shares.c.round_name, page_shares.c.page_round).distinct()
-    mine = page_shares.c.round_name.in_(listed(connection, names))
-    return {row.round_name: row.page_round for row in connection.execute(query.where(mine))}
+    asked = listed(connection, names).subquery()
+    # By one of its tasks, not by all: this is read for each answer.
+    one = select(page_shares.c.page_round).where(page_shares.c.round_name == asked.c.value).limit(1)
+    rows = connection.execute(select(asked.c.value, one.scalar_subquery()))
+    return {name: page_round for name, page_round in rows if page_round is not None}
 
 
 def let_go(connection: Connection, round_name: str, keys: Collection[str] | None = None) -> bool:

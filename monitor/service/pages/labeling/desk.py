@@ -111,7 +111,7 @@ class Desk:
         now = self.clock()
         with self.database.write() as connection:
             accepting, asking = self._rounds(connection, now)
-            rounds = {one.name: one for one in page_store.lock(connection, on_page(asking))}
+            rounds = {one.name: one for one in page_store.lock(connection, names_on_page(asking))}
             work = _Work.read(connection, [*asking], annotator, now, self._expected(connection))
             chosen = work.chosen(first)
             page_store.hold(connection, chosen, annotator, now + HELD)
@@ -141,7 +141,7 @@ class Desk:
             accepting, _ = self._rounds(connection, now)
             task = page_store.find_task(connection, list(accepting), key)
             if task is None:
-                names = on_page(accepting)
+                names = names_on_page(accepting)
                 return controls.say(
                     connection, names, annotator, key, answer, revision=revision, now=now
                 )
@@ -168,7 +168,9 @@ class Desk:
         now = self.clock()
         with self.database.read() as connection:
             accepting, _ = self._rounds(connection, now)
-            control = control_store.find_control(connection, on_page(accepting), annotator, key)
+            control = control_store.find_control(
+                connection, names_on_page(accepting), annotator, key
+            )
             if control is not None:
                 return control_store.read_shown(connection, control)
             task = page_store.find_task(connection, list(accepting), key)
@@ -196,7 +198,7 @@ class Desk:
     def feedback(self, annotator: str, key: str) -> str | None:
         """Say what is known of the item that somebody has just answered, if they are to be told."""
         with self.database.read() as connection:
-            names = on_page(self.accepting(connection))
+            names = names_on_page(self.accepting(connection))
             return controls.feedback(connection, names, annotator, key)
 
     def accepting(self, connection: Connection) -> dict[str, str]:
@@ -250,7 +252,7 @@ class Desk:
     ) -> Given | None:
         """Find the last answer of somebody that stands and may be taken back."""
         newest = page_store.last_answer(connection, list(accepting), annotator)
-        control = control_store.last_answer(connection, on_page(accepting), annotator)
+        control = control_store.last_answer(connection, names_on_page(accepting), annotator)
         if control is not None and (newest is None or newest.id <= control.after):
             return Given(control.control_key, control.revision)
         return None if newest is None else Given(newest.task_key, newest.revision)
@@ -359,6 +361,6 @@ class _Work:
         return self.standing.get(key, {}).get(self.annotator)
 
 
-def on_page(rounds: Mapping[str, str]) -> list[str]:
+def names_on_page(rounds: Mapping[str, str]) -> list[str]:
     """Name the rounds on the page of some rounds, each once."""
     return list(dict.fromkeys(rounds.values()))

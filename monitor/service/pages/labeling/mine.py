@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from monitor.service.pages.labeling.desk import on_page
+from monitor.service.pages.labeling.desk import names_on_page
 from monitor.service.pages.labeling.offered import Offered, offered
 from monitor.service.pages.labeling.outcome import Outcome, stands
 from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
@@ -81,9 +81,9 @@ def _standing_answer(desk: Desk, annotator: str, key: str) -> PageAnswer | None:
         said = page_store.standing(connection, names).get(key, {}).get(annotator)
         if said is not None:
             return said.answer
-        if control_store.find_control(connection, on_page(accepting), annotator, key) is None:
+        if control_store.find_control(connection, names_on_page(accepting), annotator, key) is None:
             return None
-        control = control_store.latest_said(connection, on_page(accepting)).get(key)
+        control = control_store.latest_said(connection, names_on_page(accepting)).get(key)
     return None if control is None else control.answer
 
 
@@ -91,7 +91,7 @@ def _entries(desk: Desk, annotator: str, page: int) -> tuple[list[Entry], int, i
     """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
     with desk.database.read() as connection:
         accepting = desk.accepting(connection)
-        asked_here = on_page(accepting)
+        asked_here = names_on_page(accepting)
         found = [
             *_of_tasks(connection, list(accepting), annotator),
             *_of_gold(connection, asked_here, annotator),
