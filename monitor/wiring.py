@@ -40,12 +40,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from monitor.config.model import Config, MonitorConfig
+    from monitor.domain.block import Block
     from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
     from monitor.domain.settings import Labeling, RoundSettings
     from monitor.hooks.links import Link
 
-    MakeLabeler = Callable[[Labeling], Labeler]
+    MakeLabeler = Callable[[Labeling, Block | None], Labeler]
+
+_ALIKE = ("kind", "answer")
+"""Settings of a labeler without which the answers of people are others."""
 
 
 def utc_now() -> datetime:
@@ -169,7 +173,7 @@ def _context(
 ) -> MonitorContext:
     source = _source(config, monitor)
     make = partial(_made_labeler, config, monitor.name, clock, database, source)
-    labeler = _labeler(monitor.labeling, make)
+    labeler = _labeler(monitor, make)
     return MonitorContext(
         settings=config.settings_of(monitor),
         database=database,
@@ -179,25 +183,30 @@ def _context(
         reference=_reference(config, monitor),
         runs=runs,
         aliases=aliases,
-        labelers=partial(_labelers, monitor.labeling, labeler, make),
+        labelers=partial(_labelers, monitor, labeler, make),
         class_monitors=config.class_monitors(monitor),
         settled=SettledWindows() if monitor.block is None else settled[monitor.block.name],
     )
 
 
 def _labelers(
-    asked: Labeling, today: Labeler, make: MakeLabeler, settings: RoundSettings
+    monitor: MonitorConfig, today: Labeler, make: MakeLabeler, settings: RoundSettings
 ) -> tuple[Labeler, ...]:
     """Labelers of a round, the one that it was opened with first.
 
     A round that asks people keeps the folder that its tasks went to, and is read from today's as
-    well, where there is one: people may bring answers there. Any other kind is read as the config
+    well, where there is one: people may bring answers there. It also keeps whether they are asked
+    for yes or no or for the class, and of which classes. Any other kind is read as the config
     says today, so that a wrong path or name can be corrected.
     """
-    is_same_kind = (settings.labeling or {}).get("kind") == asked.own()["kind"]
-    if settings.labeling is None or (is_same_kind and type(today) is not FilesLabeler):
+    asked = monitor.labeling
+    if settings.labeling is None:
         return (today,)
-    kept = _kept_labeler(settings.labeling, make)
+    if _asks_alike(settings.labeling, asked) and type(today) is not FilesLabeler:
+        of_block = LABELERS.adapter(asked.own()["kind"]).wants_block
+        is_other = of_block and settings.block != monitor.block
+        return (make(asked, settings.block) if is_other else today,)
+    kept = _kept_labeler(settings.labeling, settings.block, make)
     # By the very class: a package may derive its own labeler from it.
     if type(kept) is not FilesLabeler or type(today) is not FilesLabeler:
         return (kept,)
@@ -213,9 +222,16 @@ def _folders(kept: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
     return (kept,) if kept.place == today.place else (kept, today)
 
 
-def _kept_labeler(labeling: dict[str, Any], make: MakeLabeler) -> Labeler:
+def _asks_alike(kept: Mapping[str, Any], asked: Labeling) -> bool:
+    """Whether a round's labeler is of the config's kind, and asks for the same kind of answer."""
+    today = asked.own()
+    defaults = {"answer": "yes_no"}  # rounds of older versions do not say
+    return all({**defaults, **kept}.get(name) == {**defaults, **today}[name] for name in _ALIKE)
+
+
+def _kept_labeler(labeling: dict[str, Any], block: Block | None, make: MakeLabeler) -> Labeler:
     try:
-        return make(LABELERS.settings(labeling))
+        return make(LABELERS.settings(labeling), block)
     except (SettingRefused, ValidationError) as error:
         # its package was uninstalled or changed while the round was open: that round alone stops
         return AbsentLabeler(" ".join(str(error).split()))
@@ -227,9 +243,9 @@ def _source(config: Config, monitor: MonitorConfig) -> Source:
         return source
 
 
-def _labeler(labeling: Labeling, make: MakeLabeler) -> Labeler:
+def _labeler(monitor: MonitorConfig, make: MakeLabeler) -> Labeler:
     with _refused("labeling"):
-        return make(labeling)
+        return make(monitor.labeling, monitor.block)
 
 
 def _made_labeler(
@@ -239,12 +255,14 @@ def _made_labeler(
     database: Database,
     source: Source,
     labeling: Labeling,
+    block: Block | None,
 ) -> Labeler:
     adapter = LABELERS.adapter(labeling.own()["kind"])
     experiment = f"{config.mlflow.experiment_prefix}/{name}/labels"
     more: list[object] = [database] if adapter.wants_store else []
     more += [MlflowPlace(config.mlflow.tracking_uri, experiment)] if adapter.wants_mlflow else []
     more += [source] if adapter.wants_source else []
+    more += [block] if adapter.wants_block else []
     labeler: Labeler = LABELERS.make(labeling, config.folder, clock, *more)
     return labeler
 

@@ -265,7 +265,7 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
             ),
             wants_source=True,
         ),
-        "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True),
+        "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True, wants_block=True),
         "mlflow": LabelerAdapter(
             ReviewSettings, _review_labeler, wants_store=True, wants_mlflow=True
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from monitor.config.asked_blocks import BLOCKS, CLASSES, FOR_EACH, block_name, is_block
+from monitor.config.asked_blocks import BLOCKS, CLASS, CLASSES, FOR_EACH, block_name, is_block
 from monitor.config.placeholders import filled, leaves, placeholders_in, text_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlo
         _check_placeholders(tree, way, monitor, block)
         if block.kind == CLASSES:
             _check_class_settings(tree, way, block)
+            _check_one_question(tree, way, monitor)
         name = monitor.get("name")
         if isinstance(name, str) and block.placeholder in placeholders_in(name):
             _check_names_of(tree, way, name, block)
@@ -101,6 +102,20 @@ def _check_class_settings(tree: Tree, way: Way, block: AskedBlock) -> None:
     for path, why in decided.items():
         if (*way, *path) in tree.lines:
             tree.refuse((*way, *path), f"a block of classes needs none: {why}; leave it out")
+
+
+def _check_one_question(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> None:
+    """Refuse a question that differs by class where one is asked for all."""
+    labeling = monitor.get("labeling")
+    if not isinstance(labeling, dict) or labeling.get("answer") != "class":
+        return
+    for path, value in leaves(labeling):
+        if CLASS in placeholders_in(value):
+            message = (
+                "people are asked once for all classes (answer: class), so it cannot differ by "
+                "class; leave {class} out, as in: What is this mail about?"
+            )
+            tree.refuse((*way, "labeling", *path), message)
 
 
 def _check_names_of(tree: Tree, way: Way, name: str, block: AskedBlock) -> None:

@@ -192,6 +192,16 @@ class MonitorConfig(Settings):
         return self
 
     @model_validator(mode="after")
+    def _classes_to_choose_from(self) -> MonitorConfig:
+        if getattr(self.labeling, "answer", None) == "class" and self.classes is None:
+            message = (
+                "people can choose a class where a block has classes; write classes: {column: ..., "
+                "values: [...]}, or leave it out and ask for yes or no"
+            )
+            raise SettingRefused(setting="labeling.answer", why=message)
+        return self
+
+    @model_validator(mode="after")
     def _the_truth_is_somewhere(self) -> MonitorConfig:
         labeling = self.labeling
         if isinstance(labeling, ColumnSettings) and not (labeling.paths or self.source.has_truths):
@@ -258,6 +268,11 @@ def why_no_stop(monitor: MonitorConfig) -> str | None:
         return (
             "only the labeling page hands items out in an order of which any first part is a "
             "random part of the round; use labeling.kind: page, or leave stop out"
+        )
+    if getattr(labeling, "answer", None) == "class":
+        return (
+            "an item that several monitors ask about has no order of its own in which a part of "
+            "each of their rounds is complete; leave out stop, or answer: class"
         )
     if monitor.limits.bounds:
         return (

@@ -96,7 +96,8 @@ class LabelerAdapter:
     """A kind of labeler: its settings, and how one is made of them, the folder and the clock.
 
     One that ``wants_store`` is made of the store as well, one that ``wants_mlflow`` of a
-    `MlflowPlace` after that, and one that ``wants_source`` of the monitor's source at last.
+    `MlflowPlace` after that, one that ``wants_source`` of the monitor's source, and one that
+    ``wants_block`` at last of the `monitor.domain.block.Block` that a round was opened in, or None.
     """
 
     settings: type[Labeling]
@@ -104,3 +105,4 @@ class LabelerAdapter:
     wants_store: bool = False
     wants_mlflow: bool = False
     wants_source: bool = False
+    wants_block: bool = False

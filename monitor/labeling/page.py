@@ -1,32 +1,41 @@
 """Labels given in a browser: tasks stand on the labeling page, answers come back from it.
 
 The page itself is `monitor.service.pages`. Both sides meet in tables of the store that
-hold no score, no class and no stratum (`monitor.storage.page_store`).
+hold no score, no class and no stratum (`monitor.storage.page_store`). Where a block of classes asks
+for the class, its rounds share one round on the page, and each takes from an answer what that says
+of its own class.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Collected, LabelEvent, LabelKind
+from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind
+from monitor.domain.page_answer import answer_for
 from monitor.domain.visible import visible_lines
 from monitor.labeling.gold import read_gold
-from monitor.storage import control_store, page_store
+from monitor.storage import control_store, page_store, share_store
 from monitor.storage.control_store import Rates
 from monitor.storage.page_store import PageRound
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from sqlalchemy import Connection
+
+    from monitor.domain.block import Block
     from monitor.domain.model import Task
     from monitor.domain.ports import Clock
     from monitor.labeling.page_settings import PageSettings
     from monitor.storage.control_store import GoldItem
     from monitor.storage.database import Database
     from monitor.storage.page_store import PageStatement
+    from monitor.storage.share_store import Share
 
 MOST_BYTES = 100_000
 """Of a guideline: what is longer, nobody reads before they answer."""
@@ -47,6 +56,8 @@ class PageLabeler:
         Dates the moment at which tasks go out.
     database
         The store.
+    block
+        The block of monitors that the rounds were opened in; None for a monitor by itself.
     """
 
     name = "page"
@@ -54,9 +65,15 @@ class PageLabeler:
     place = PLACE
 
     def __init__(
-        self, settings: PageSettings, base_folder: Path | str, clock: Clock, database: Database
+        self,
+        settings: PageSettings,
+        base_folder: Path | str,
+        clock: Clock,
+        database: Database,
+        block: Block | None = None,
     ) -> None:
         self.settings = settings
+        self.block = block if settings.answer == "class" else None
         self._folder = Path(base_folder)
         self._clock = clock
         self._database = database
@@ -77,10 +94,27 @@ class PageLabeler:
         asked = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
         gold = self.gold()
         with self._database.write() as connection:
+            if self.block is not None:
+                self._share(connection, self.block, asked, tasks)
+                return
             if not page_store.lock(connection, [round_name]):
                 page_store.open_round(connection, asked, self._clock())
                 control_store.open_controls(connection, round_name, self._rates(), gold)
             page_store.add_tasks(connection, round_name, tasks)
+
+    def _share(
+        self, connection: Connection, block: Block, asked: PageRound, tasks: Sequence[Task]
+    ) -> None:
+        """Put the tasks on the page as those of one round for all monitors that ask alike."""
+        name = share_store.page_rounds_of(connection, [asked.name]).get(asked.name)
+        if name is None:
+            shared = _shared_round(block, asked, tasks)
+            page_store.open_round(connection, shared, self._clock())
+            control_store.open_controls(connection, shared.name, self._rates(), [])
+            name = shared.name
+        page_store.lock(connection, [name])
+        place = block.values.index(block.value)
+        share_store.share_tasks(connection, name, asked.name, tasks, place)
 
     def _rates(self) -> Rates:
         asked = self.settings
@@ -131,7 +165,7 @@ class PageLabeler:
         transaction ended after a later one.
         """
         with self._database.read() as connection:
-            said = page_store.statements(connection, sorted(tasks))
+            said = _said_of(connection, sorted(tasks))
         mark = _mark(said)
         if mark == cursor:
             return Collected(cursor=cursor, anew=False)
@@ -154,6 +188,32 @@ class PageLabeler:
         return (PLACE,) if gone else ()
 
 
+def _shared_round(block: Block, asked: PageRound, tasks: Sequence[Task]) -> PageRound:
+    """Make the round on the page that all share who ask the same, of one window.
+
+    Who asks otherwise, of other classes or with another guideline, asks by itself.
+    """
+    end = max((task.predicted_before for task in tasks if task.predicted_before), default=None)
+    window = "" if end is None else f"-{end:%Y-%m-%dT%H%M%S}"
+    alike = json.dumps([asked.question, asked.guideline, block.values])
+    name = f"{block.name}{window}-{share_store.digest(alike)[:8]}"
+    choices = tuple(map(visible_lines, block.values))
+    return PageRound(name, asked.question, asked.guideline, choices)
+
+
+def _said_of(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
+    """Read all that was said about some tasks, of a shared one what it says of each class."""
+    said = page_store.statements(connection, keys)
+    shares: defaultdict[str, list[Share]] = defaultdict(list)
+    for share in share_store.read_shares(connection, keys):
+        shares[share.page_key].append(share)
+    for one in page_store.statements(connection, sorted(shares)):
+        for share in shares[one.task_key]:
+            answer = None if one.answer is None else answer_for(one.answer, share.place)
+            said.append(one._replace(task_key=share.task_key, answer=answer))
+    return said
+
+
 def _about(path: Path, why: str) -> str:
     return f"labeling.guideline: {path} {why}"
 
@@ -164,5 +224,6 @@ def _mark(said: Sequence[PageStatement]) -> str:
 
 
 def _event(said: PageStatement) -> LabelEvent:
-    kind = LabelKind.WITHDRAWN if said.answer is None else LabelKind.GIVEN
-    return LabelEvent(said.task_key, said.annotator, said.answer, at=said.at, kind=kind)
+    if said.answer is None:
+        return LabelEvent(said.task_key, said.annotator, None, said.at, LabelKind.WITHDRAWN)
+    return LabelEvent(said.task_key, said.annotator, Answer(str(said.answer)), said.at)

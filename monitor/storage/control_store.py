@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.page_answer import PageAnswer
+
 _INSTANT = timedelta(microseconds=1)
 _KEY_BYTES = 8
 
@@ -80,7 +82,7 @@ class ControlStatement(NamedTuple):
 
     control_key: str
     revision: int
-    answer: Answer | None
+    answer: PageAnswer | None
     at: datetime
     after: int
     id: int
@@ -189,7 +191,7 @@ def latest_said(connection: Connection, names: Collection[str]) -> dict[str, Con
         .order_by(page_control_answers.c.revision)
     )
     found = (ControlStatement._make(row) for row in connection.execute(query))
-    return {said.control_key: _typed(said) for said in found}
+    return {said.control_key: said for said in found}
 
 
 def last_answer(
@@ -205,14 +207,10 @@ def last_answer(
     return max(said, key=lambda one: one.id, default=None)
 
 
-def _typed(said: ControlStatement) -> ControlStatement:
-    return said if said.answer is None else said._replace(answer=Answer(said.answer))
-
-
 def say(
     connection: Connection,
     control: Control,
-    answer: Answer | None,
+    answer: PageAnswer | None,
     *,
     before: ControlStatement | None,
     now: datetime,

@@ -20,8 +20,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from monitor.storage import page_tables  # noqa: F401  the tables below refer to its own
 from monitor.storage.columns import BigId, UtcDateTime
+from monitor.storage.page_tables import Said
 from monitor.storage.tables import metadata
 
 page_control_rates = Table(
@@ -63,7 +63,7 @@ page_control_answers = Table(
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("control_key", ForeignKey("page_controls.key"), nullable=False),
     Column("revision", Integer, nullable=False),
-    Column("answer", String(12)),  # null: taken back
+    Column("answer", Said),  # null: taken back
     Column("at", UtcDateTime, nullable=False),
     Column("after", BigInteger, nullable=False),  # the person's last row of page_answers, or 0
     UniqueConstraint("control_key", "revision"),

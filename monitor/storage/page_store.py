@@ -1,11 +1,12 @@
 """The labeling page's own tables: tasks in a random order, and what people said about them.
 
-Nothing here reads a round, an item or a stratum, so the page can show none of them.
+Nothing here reads a round, an item or a stratum, so the page can show none of them. Where several
+rounds share a round on the page (`monitor.storage.share_store`), their names stand for what each of
+them asks of it.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,18 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import exists, func, insert, select, update
 
-from monitor.domain.model import Answer
 from monitor.storage import control_store
 from monitor.storage.database import add_missing, listed
-from monitor.storage.page_tables import page_answers, page_rounds, page_tasks
+from monitor.storage.page_tables import page_answers, page_rounds, page_shares, page_tasks
+from monitor.storage.share_store import digest, let_go, page_rounds_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row, Select
+    from sqlalchemy import Column, ColumnElement, CompoundSelect, Connection, Select
 
     from monitor.domain.model import Task
+    from monitor.domain.page_answer import PageAnswer
     from monitor.domain.shown import Shown
 
 _INSTANT = timedelta(microseconds=1)
@@ -34,7 +36,10 @@ _UNDER_WAY = 1000
 
 
 class PageTask(NamedTuple):
-    """A task on the page, without what is shown; ``item`` is the same for copies of an item."""
+    """A task on the page, without what is shown; ``item`` is the same for copies of an item.
+
+    ``round_name`` is that of the round on the page, which several rounds may share.
+    """
 
     round_name: str
     key: str
@@ -52,21 +57,23 @@ class PageStatement(NamedTuple):
     task_key: str
     annotator: str
     revision: int
-    answer: Answer | None
+    answer: PageAnswer | None
     at: datetime
     id: int
 
 
+_TASK = [page_tasks.c[name] for name in PageTask._fields]
 _SAID = [page_answers.c[name] for name in PageStatement._fields]
 
 
 @dataclass(frozen=True, slots=True)
 class PageRound:
-    """What a round asks."""
+    """What a round asks: for one of some classes, or for yes or no where there are none."""
 
     name: str
     question: str
     guideline: str | None
+    choices: tuple[str, ...] = ()
 
 
 # Tasks: written by the labeler
@@ -78,6 +85,7 @@ def open_round(connection: Connection, round_: PageRound, now: datetime) -> None
         "name": round_.name,
         "question": round_.question,
         "guideline": round_.guideline,
+        "choices": list(round_.choices) or None,
         "sent_at": now,
     }
     add_missing(connection, page_rounds, [row])
@@ -93,8 +101,8 @@ def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) ->
         {
             "round_name": round_name,
             "key": task.key,
-            "place": task.place or _digest(task.key),
-            "item": _digest(f"{round_name}|{task.item_id}"),
+            "place": task.place or digest(task.key),
+            "item": digest(f"{round_name}|{task.item_id}"),
             "shown": dict(task.shown),
         }
         for task in tasks
@@ -103,59 +111,91 @@ def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) ->
 
 
 def empty_round(connection: Connection, round_name: str) -> None:
-    """Delete what was shown in a round; its tasks and what was said of them stay."""
+    """Delete what was shown in a round; its tasks and what was said of them stay.
+
+    What another round shares stays as long as that one needs it.
+    """
+    lock(connection, _here(connection, [round_name]))
     control_store.empty_gold(connection, round_name)
     connection.execute(
         update(page_tasks).where(page_tasks.c.round_name == round_name).values(shown=None)
     )
+    let_go(connection, round_name)
 
 
 def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) -> bool:
-    """Delete what was shown of some tasks of a round; false if there was nothing."""
+    """Delete what was shown of some tasks of a round; false if there was nothing.
+
+    What another round shares stays as long as that one needs it.
+    """
+    lock(connection, _here(connection, [round_name]))
     held = update(page_tasks).where(
         page_tasks.c.round_name == round_name,
         page_tasks.c.key.in_(keys),
         page_tasks.c.shown.is_not(None),
     )
-    return connection.execute(held.values(shown=None)).rowcount > 0
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    is_emptied = connection.execute(held.values(shown=None)).rowcount > 0
+    return let_go(connection, round_name, keys) or is_emptied
 
 
 # What the page asks
 
 
 def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
-    """Read those of some rounds that are on the page, and let no other write about them meanwhile.
+    """Read some rounds on the page, and let no other write about them meanwhile.
 
     SQLite, where one process writes at a time, needs no lock.
     """
-    rows = connection.execute(_rounds(names).with_for_update())
-    return [PageRound(row.name, row.question, row.guideline) for row in rows]
+    return _page_rounds(connection, _rounds(names).with_for_update())
 
 
 def read_rounds(connection: Connection, names: Collection[str]) -> list[PageRound]:
-    """Read those of some rounds that are on the page."""
-    rows = connection.execute(_rounds(names))
-    return [PageRound(row.name, row.question, row.guideline) for row in rows]
+    """Read some rounds on the page."""
+    return _page_rounds(connection, _rounds(names))
+
+
+def _page_rounds(connection: Connection, query: Select[Any]) -> list[PageRound]:
+    return [
+        PageRound(row.name, row.question, row.guideline, tuple(row.choices or ()))
+        for row in connection.execute(query)
+    ]
 
 
 def _rounds(names: Collection[str]) -> Select[Any]:
     return select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
 
 
-def on_page(connection: Connection, names: Sequence[str]) -> set[str]:
-    """Find which of some rounds are on the page: of many monitors only some are labeled there."""
+def on_page(connection: Connection, names: Sequence[str]) -> dict[str, str]:
+    """Find which of some rounds are on the page: of many monitors only some are labeled there.
+
+    Returns, in their order, the round on the page of each: its own, or one that it shares.
+    """
     there = page_rounds.c.name.in_(listed(connection, names))
-    return set(connection.execute(select(page_rounds.c.name).where(there)).scalars())
+    own = set(connection.execute(select(page_rounds.c.name).where(there)).scalars())
+    shared = page_rounds_of(connection, names)
+    return {name: shared.get(name, name) for name in names if name in own or name in shared}
+
+
+def _here(connection: Connection, names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(on_page(connection, names).values()))
 
 
 def has_tasks(connection: Connection, names: Collection[str]) -> bool:
     """Whether some rounds have a task on the page."""
-    query = select(page_tasks.c.key).where(page_tasks.c.round_name.in_(names))
+    query = _asked(names, page_tasks.c.key)
     return connection.execute(query.limit(1)).first() is not None
+
+
+def _asked(
+    names: Collection[str], *columns: Column[Any], where: Sequence[ColumnElement[bool]] = ()
+) -> CompoundSelect[Any]:
+    """Select columns of the tasks that are of one of some rounds, or shared by one."""
+    is_shared = (page_shares.c.page_round == page_tasks.c.round_name) & (
+        page_shares.c.page_key == page_tasks.c.key
+    )
+    own = select(*columns).where(page_tasks.c.round_name.in_(names), *where)
+    shared = select(*columns).join(page_shares, is_shared)
+    return own.union(shared.where(page_shares.c.round_name.in_(names), *where))
 
 
 def read_page_tasks(
@@ -165,19 +205,18 @@ def read_page_tasks(
 
     With an ``item`` only the tasks that ask about it.
     """
-    columns = (page_tasks.c[name] for name in PageTask._fields)
-    query = select(*columns).where(page_tasks.c.round_name.in_(names))
-    if item is not None:
-        query = query.where(page_tasks.c.item == item)
-    rows = connection.execute(query.order_by(page_tasks.c.place, page_tasks.c.key))
+    where = [] if item is None else [page_tasks.c.item == item]
+    query = _asked(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
+    tasks = [PageTask(*row) for *row, _ in connection.execute(query)]
     first = {name: place for place, name in enumerate(names)}
-    return sorted((PageTask(*row) for row in rows), key=lambda task: first[task.round_name])
+    if any(task.round_name not in first for task in tasks):
+        first = {name: place for place, name in enumerate(_here(connection, names))}
+    return sorted(tasks, key=lambda task: first[task.round_name])
 
 
 def find_task(connection: Connection, names: Collection[str], key: str) -> PageTask | None:
     """Find a task of some rounds by its key; None where none of them asks it."""
-    columns = (page_tasks.c[name] for name in PageTask._fields)
-    query = select(*columns).where(page_tasks.c.key == key, page_tasks.c.round_name.in_(names))
+    query = _asked(names, *_TASK, where=[page_tasks.c.key == key])
     row = connection.execute(query.limit(1)).one_or_none()
     return None if row is None else PageTask(*row)
 
@@ -251,11 +290,11 @@ def last_answer(
     )
     # By its row and not by its time, since a clock may have been set back.
     newest = connection.execute(query.order_by(page_answers.c.id.desc()).limit(1)).one_or_none()
-    return None if newest is None else _statement(newest)
+    return None if newest is None else PageStatement._make(newest)
 
 
-def _keys_of(names: Collection[str]) -> Select[tuple[str]]:
-    return select(page_tasks.c.key).where(page_tasks.c.round_name.in_(names))
+def _keys_of(names: Collection[str]) -> CompoundSelect[tuple[str]]:
+    return _asked(names, page_tasks.c.key)
 
 
 def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
@@ -263,19 +302,14 @@ def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
     ordered = query.order_by(
         page_answers.c.task_key, page_answers.c.annotator, page_answers.c.revision
     )
-    return [_statement(row) for row in connection.execute(ordered)]
-
-
-def _statement(row: Row[Any]) -> PageStatement:
-    said = PageStatement._make(row)
-    return said if said.answer is None else said._replace(answer=Answer(said.answer))
+    return [PageStatement._make(row) for row in connection.execute(ordered)]
 
 
 def say(
     connection: Connection,
     task_key: str,
     annotator: str,
-    answer: Answer | None,
+    answer: PageAnswer | None,
     *,
     before: PageStatement | None,
     now: datetime,

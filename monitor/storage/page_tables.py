@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlalchemy import (
     JSON,
+    Boolean,
     Column,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     String,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
 )
 
+from monitor.domain.page_answer import PageAnswer, read_page_answer
 from monitor.storage.columns import BigId, UtcDateTime
 from monitor.storage.tables import metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
+
+
+class Said(TypeDecorator[PageAnswer]):
+    """An answer; null where one was taken back."""
+
+    impl = String(12)
+    cache_ok = True
+
+    def process_bind_param(self, value: PageAnswer | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Write an answer."""
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> PageAnswer | None:  # noqa: ARG002
+        """Read it."""
+        return None if value is None else read_page_answer(value)
+
 
 page_rounds = Table(
     "page_rounds",
@@ -23,6 +48,7 @@ page_rounds = Table(
     Column("name", String(200), primary_key=True),
     Column("question", Text, nullable=False),
     Column("guideline", Text),
+    Column("choices", JSON(none_as_null=True)),  # null: it is asked for yes or no
     Column("sent_at", UtcDateTime, nullable=False),
     comment="What the labeling page asks about each round, as it was when the tasks went out.",
 )
@@ -41,6 +67,24 @@ page_tasks = Table(
     comment="Tasks on the labeling page, and who has which on the screen.",
 )
 
+page_shares = Table(
+    "page_shares",
+    metadata,
+    Column("round_name", String(200), primary_key=True),
+    Column("task_key", String(40), primary_key=True),
+    Column("page_round", String(200), nullable=False),
+    Column("page_key", String(40), nullable=False),
+    Column("place", Integer, nullable=False),  # of the monitor's class among the choices
+    Column("let_go", Boolean, nullable=False, default=False),
+    ForeignKeyConstraint(["page_round", "page_key"], ["page_tasks.round_name", "page_tasks.key"]),
+    Index(None, "page_round", "page_key"),
+    Index(None, "task_key"),
+    comment=(
+        "Tasks of monitors of a block that one task on the page answers; let_go once a round needs "
+        "what it shows no more."
+    ),
+)
+
 page_answers = Table(
     "page_answers",
     metadata,
@@ -48,7 +92,7 @@ page_answers = Table(
     Column("task_key", String(40), nullable=False),
     Column("annotator", Text, nullable=False),
     Column("revision", Integer, nullable=False),
-    Column("answer", String(12)),  # null: taken back
+    Column("answer", Said),  # null: taken back
     Column("at", UtcDateTime, nullable=False),
     UniqueConstraint("task_key", "annotator", "revision"),
     Index(None, "annotator", "at"),

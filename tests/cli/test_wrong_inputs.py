@@ -186,6 +186,9 @@ INPUTS = {
     "gold items are given to another labeler than the page": config(
         labeling="{kind: files, gold: gold.csv}"
     ),
+    "people are to name classes where there are none": config(
+        labeling='{kind: page, question: "What is it about?", answer: class}'
+    ),
     "the labeling page asks nothing": config(labeling='{kind: page, question: " "}'),
     "the labeling page is to be for other machines, without more": config(
         listen=("monitors:", 'pages: {listen: "0.0.0.0:8089"}\nmonitors:')

@@ -13,6 +13,7 @@ from monitor.config.yaml_tree import read_yaml
 from monitor.domain.block import Block
 from monitor.domain.settings import RoundSettings
 from monitor.labeling.column import ColumnLabeler
+from monitor.labeling.page import PageLabeler
 from monitor.wiring import build
 from tests.config_texts import read, refusals
 
@@ -313,6 +314,77 @@ REFUSED_CLASSES = {
 @pytest.mark.parametrize(("change", "why"), REFUSED_CLASSES.values(), ids=REFUSED_CLASSES)
 def test_a_block_of_classes_is_refused_by_its_line(refused, change, why):
     assert refused(changed(CLASSES, *change)) == [f"config.yaml:{why}"]
+
+
+BY_CLASS = changed(
+    CLASSES,
+    "{kind: column, path: t.parquet, id: id, value: true_topic, matures: 5d}",
+    '{kind: page, question: "What is this mail about?", answer: class}',
+)
+BY_YES_NO = changed(BY_CLASS, "What is this mail about?", "Is it about {class}?").replace(
+    ", answer: class", ""
+)
+REFUSED_ANSWERS = {
+    "a question for each class": (
+        (BY_CLASS, "about?", "about {class}?"),
+        "6, monitors[mail-{class}].labeling.question: people are asked once for all classes "
+        "(answer: class), so it cannot differ by class; leave {class} out, as in: What is this "
+        "mail about?",
+    ),
+    "outside of a block of classes": (
+        (EACH, "labeling: {", "labeling: {answer: class, "),
+        "9, monitors[mail-travel].labeling.answer: people can choose a class where a block has "
+        "classes; write classes: {column: ..., values: [...]}, or leave it out and ask for yes or "
+        "no",
+    ),
+    "gold items": (
+        (BY_CLASS, "answer: class", "answer: class, gold: gold.csv"),
+        "6, monitors[mail-travel].labeling.gold: the truth of a gold item is yes or no, and people "
+        "are asked for the class; leave it out, or answer: class",
+    ),
+    "an audit": (
+        (BY_CLASS, "answer: class", "answer: class, audit: {tp: 9, fn: 1, tn: 9, fp: 1}"),
+        "6, monitors[mail-travel].labeling.audit: an audit counts how yes and no were labeled, and "
+        "people are asked for the class; errors of one class say nothing of another's; leave it "
+        "out, or answer: class",
+    ),
+    "a stop at the margins": (
+        (
+            BY_CLASS,
+            "    labeling",
+            "    sample: {margin: {recall: 0.1}, stop: margin}\n    labeling",
+        ),
+        "6, monitors[mail-travel].sample.stop: an item that several monitors ask about has no "
+        "order of its own in which a part of each of their rounds is complete; leave out stop, or "
+        "answer: class",
+    ),
+    "another place to label": (
+        (BY_CLASS, "kind: page", "kind: mlflow"),
+        "6, monitors[mail-travel].labeling.answer: there is no such setting here; kind: page has "
+        "it; leave it out, or change the kind",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "why"), REFUSED_ANSWERS.values(), ids=REFUSED_ANSWERS)
+def test_an_answer_that_cannot_settle_several_classes_is_refused_by_its_line(refused, change, why):
+    assert refused(changed(*change)) == [f"config.yaml:{why}"]
+
+
+def test_a_round_keeps_the_kind_of_answer_and_the_classes_that_it_was_opened_with(load):
+    more = changed(BY_CLASS, "other]", "other, sport]")
+    texts = {"yes or no": BY_YES_NO, "class": BY_CLASS, "class of more": more}
+    opened = {name: load(text) for name, text in texts.items()}
+
+    for today, config in opened.items():
+        context = build(config).monitors[0]
+        for then, before in opened.items():
+            [kept] = context.labelers_of(before.settings_of(before.monitors[0]).round)
+            assert isinstance(kept, PageLabeler)
+            classes = None if then == "yes or no" else before.monitors[0].block
+            assert (kept.block, then) == (classes, then), today
+            asked = before if (today == "yes or no") is not (then == "yes or no") else config
+            assert kept.settings.question == asked.monitors[0].labeling.question
 
 
 def test_a_monitor_that_has_the_name_of_one_of_a_block_is_refused(refused):

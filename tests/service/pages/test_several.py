@@ -11,7 +11,7 @@ from sqlalchemy import update
 from monitor.domain.model import Answer
 from monitor.domain.settings import Limits
 from monitor.service.pages.labeling.controls import REPEAT_AFTER
-from monitor.service.pages.labeling.desk import BLOCK
+from monitor.service.pages.labeling.order import BLOCK
 from monitor.service.pages.labeling.outcome import Outcome
 from monitor.storage.database import Database
 from monitor.storage.tables import store

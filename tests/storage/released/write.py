@@ -4,7 +4,7 @@ Run once before a version with a new schema is released, in a checkout of that v
 ``PYTHONPATH=. python tests/storage/released/write.py`` writes ``<revision>.json`` beside this file.
 The store holds a round in each state: closed with effects that wait, closed with a late label that
 no estimate has seen, abandoned, skipped, half labeled, and just opened. Somebody is on the labeling
-page.
+page, and has answered one of two tasks there.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from pathlib import Path
 
 from sqlalchemy import MetaData, insert, select, update
 
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Task
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import AuditCounts, Limits
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.labels.collect import collect
 from monitor.rounds.opening import due
-from monitor.storage import schema
+from monitor.storage import page_store, schema
 from monitor.storage.database import Database
+from monitor.storage.page_store import PageRound
 from monitor.storage.page_tables import page_sessions
 from monitor.storage.tables import store
 from tests.rounds.scene import Scene, settings
@@ -57,6 +58,7 @@ def play(database):
     scene.now += timedelta(days=7)
     due.open_due(scene.context)
     come_in(database, "ada", scene.now + timedelta(hours=12))
+    label(database, "ada", scene.now)
 
 
 def come_in(database, annotator, until):
@@ -64,6 +66,15 @@ def come_in(database, annotator, until):
     session = {"digest": "0" * 64, "annotator": annotator, "expires_at": until}
     with database.write() as connection:
         connection.execute(insert(page_sessions).values(session))
+
+
+def label(database, annotator, now):
+    """Put a round on the labeling page, and let somebody answer its first task."""
+    tasks = [Task(f"t{place}", f"item-{place}", {"text": "a trip to Rome"}) for place in range(2)]
+    with database.write() as connection:
+        page_store.open_round(connection, PageRound("page-1", "Is it about travel?", None), now)
+        page_store.add_tasks(connection, "page-1", tasks)
+        page_store.say(connection, "t0", annotator, Answer.POSITIVE, before=None, now=now)
 
 
 class Taken:

@@ -9,9 +9,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from monitor.domain.model import Answer
+from monitor.domain.page_answer import PageAnswer
 from monitor.service.pages.labeling.desk import Desk, Handed, Screen
 from monitor.service.pages.labeling.guideline import as_html
+from monitor.service.pages.labeling.offered import offered
 from monitor.service.pages.labeling.outcome import Outcome
 from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
 from monitor.service.pages.labeling.shown import parts_of
@@ -48,7 +49,9 @@ def undo_answer(request: Request, visit: Labeling, form: OwnForm) -> Response:
     return _said(request, visit, form, None)
 
 
-def _said(request: Request, visit: Visit, form: dict[str, str], answer: Answer | None) -> Response:
+def _said(
+    request: Request, visit: Visit, form: dict[str, str], answer: PageAnswer | None
+) -> Response:
     desk: Desk = request.app.state.desk
     task, revision = said_about(form)
     outcome = desk.say(visit.annotator, task, answer, revision)
@@ -76,6 +79,7 @@ def _item_page(screen: Screen, visit: Visit) -> Response:
         question=screen.round_.question,
         guideline=as_html(screen.round_.guideline),
         round_name=screen.round_.name,
+        offered=offered(screen.round_.choices),
         item=item,
         parts=parts_of(item.shown, item.key),
         progress=screen.progress,

@@ -17,7 +17,9 @@ from fastapi.responses import RedirectResponse, Response
 
 from monitor.domain.labels import Statement, is_disputed
 from monitor.domain.model import LabelKind
+from monitor.domain.page_answer import ClassChosen, answer_for
 from monitor.service.pages.labeling.guideline import as_html
+from monitor.service.pages.labeling.offered import offered
 from monitor.service.pages.labeling.outcome import Outcome, revision_of
 from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
 from monitor.service.pages.labeling.shown import parts_of
@@ -72,6 +74,7 @@ def conflicts_page(request: Request, visit: Administering) -> Response:
         left=len(mine),
         question=None if round_ is None else round_.question,
         guideline=None if round_ is None else as_html(round_.guideline),
+        offered=None if round_ is None else offered(round_.choices, "Nobody can tell"),
         parts=[] if not mine else parts_of(shown[mine[0].task.key], mine[0].task.key),
         others=[(name, who, count) for (name, who), count in sorted(others.items(), key=str)],
     )
@@ -102,13 +105,12 @@ def conflicts(desk: Desk, connection: Connection) -> list[Conflict]:
 
     One of which the adjudicator said that nobody can tell is decided.
     """
-    deciding = desk.adjudicators(connection)
-    names = list(deciding)
+    deciding, names = desk.adjudicators(connection), list(desk.accepting(connection))
     said = page_store.standing(connection, names)
     copies: defaultdict[tuple[str, str], list[PageTask]] = defaultdict(list)
     for task in page_store.read_page_tasks(connection, names):
         copies[task.round_name, task.item].append(task)
-    found = (_conflict(tasks, said, deciding[name]) for (name, _), tasks in copies.items())
+    found = (_conflict(tasks, said, deciding.get(name)) for (name, _), tasks in copies.items())
     return [one for one in found if one is not None]
 
 
@@ -121,15 +123,26 @@ def _conflict(
     of_judge = {one.task_key: one for one in statements if one.annotator == adjudicator}
     if any(one.answer is not None for one in of_judge.values()):
         return None
-    if not is_disputed([_statement(one) for one in statements], adjudicator):
+    if not _is_disputed(statements, adjudicator):
         return None
     task = next((task for task in tasks if task.key in of_judge), tasks[0])
     return Conflict(task, adjudicator, revision_of(of_judge.get(task.key)))
 
 
-def _statement(said: PageStatement) -> Statement:
-    kind = LabelKind.WITHDRAWN if said.answer is None else LabelKind.GIVEN
-    return Statement(said.at, said.annotator, kind, said.answer)
+def _is_disputed(said: Sequence[PageStatement], adjudicator: str | None) -> bool:
+    """Whether people differ and most do not agree, of a class by what each said of that one."""
+    places = {one.answer.place for one in said if isinstance(one.answer, ClassChosen)}
+    return any(
+        is_disputed([_statement(one, place) for one in said], adjudicator)
+        for place in places or {0}
+    )
+
+
+def _statement(said: PageStatement, place: int) -> Statement:
+    if said.answer is None:
+        return Statement(said.at, said.annotator, LabelKind.WITHDRAWN, None)
+    answer = answer_for(said.answer, place)
+    return Statement(said.at, said.annotator, LabelKind.GIVEN, answer)
 
 
 def _names(found: Sequence[Conflict]) -> list[str]:

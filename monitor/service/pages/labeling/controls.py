@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import Answer
+from monitor.domain.page_answer import fits
 from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
 from monitor.storage import control_store, page_store
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.page_answer import PageAnswer
     from monitor.storage.control_store import Control, ControlStatement, Rates
 
 REPEAT_AFTER = 20
@@ -136,7 +138,7 @@ def say(
     names: Collection[str],
     annotator: str,
     key: str,
-    answer: Answer | None,
+    answer: PageAnswer | None,
     *,
     revision: int,
     now: datetime,
@@ -145,7 +147,9 @@ def say(
     control = control_store.find_control(connection, names, annotator, key)
     if control is None:
         return Outcome.NOT_OPEN
-    page_store.lock(connection, [control.round_name])
+    [asked] = page_store.lock(connection, [control.round_name])
+    if answer is not None and not fits(answer, len(asked.choices)):
+        return Outcome.NOT_ASKED
     before = control_store.latest_said(connection, [control.round_name]).get(key)
     outcome = judged(before, answer, revision)
     if outcome is None:
@@ -168,5 +172,5 @@ def feedback(
         return None
     return (
         f"The answer to the item before is known: {_WORDS[known]}. You said "
-        f"{_WORDS[Answer(said.answer)]}. It counts for no result; the guideline may help."
+        f"{_WORDS[Answer(str(said.answer))]}. It counts for no result; the guideline may help."
     )

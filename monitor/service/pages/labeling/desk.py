@@ -9,28 +9,27 @@ then it comes back. Nothing that decides here depends on an answer, but whether 
 
 from __future__ import annotations
 
-import hashlib
-from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import groupby
-from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
+from monitor.domain.page_answer import fits
 from monitor.domain.state import RoundState
 from monitor.service.pages.labeling import controls
 from monitor.service.pages.labeling.controls import Controls, Course
+from monitor.service.pages.labeling.order import in_own_order
 from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
 from monitor.service.pages.labeling.pace import Progress, seconds_each
-from monitor.storage import control_store, page_store, round_store, stop_store
+from monitor.storage import control_store, page_store, round_store, share_store, stop_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Answer
+    from monitor.domain.page_answer import PageAnswer
     from monitor.domain.ports import Clock
     from monitor.domain.shown import Shown
     from monitor.storage.database import Database
@@ -49,10 +48,6 @@ to be read by a pass of ``run-once`` or ``serve`` first."""
 
 AT_ONCE = 10
 """Tasks that a screen has at a time: enough that nobody waits for the next one."""
-
-BLOCK = 50
-"""Tasks of the order that all have in common within which each person has an order of their own;
-where the round may stop, fewer: none goes out past a look while there are some before it."""
 
 _LOOKED_BACK = 21
 """Answers whose times make the pace of a person."""
@@ -106,8 +101,7 @@ class Desk:
     def takes_answers(self) -> bool:
         """Whether some round takes answers here now."""
         with self.database.read() as connection:
-            names = self._rounds(connection, self.clock(), asking=False)
-            return page_store.has_tasks(connection, names)
+            return page_store.has_tasks(connection, list(self.accepting(connection)))
 
     def screen(self, annotator: str, *, first: str = "") -> Screen:
         """Hand somebody the next tasks, those that they have already among them.
@@ -116,11 +110,9 @@ class Desk:
         """
         now = self.clock()
         with self.database.write() as connection:
-            accepting = self._states(connection, now)
-            asking = _asking(accepting)
-            rounds = {round_.name: round_ for round_ in page_store.lock(connection, asking)}
-            names = [name for name in asking if name in rounds]
-            work = _Work.read(connection, names, annotator, now, self._expected(connection))
+            accepting, asking = self._rounds(connection, now)
+            rounds = {one.name: one for one in page_store.lock(connection, names_on_page(asking))}
+            work = _Work.read(connection, [*asking], annotator, now, self._expected(connection))
             chosen = work.chosen(first)
             page_store.hold(connection, chosen, annotator, now + HELD)
             shown = page_store.read_shown(connection, chosen)
@@ -135,10 +127,10 @@ class Desk:
                 place = 1 if tasks and tasks[0].key == first else 0
                 tasks.insert(place, Handed(control.key, revision, texts))
             progress = self._progress(connection, work, mixed_in)
-            last = self._last(connection, annotator, list(accepting))
+            last = self._last(connection, annotator, accepting)
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
 
-    def say(self, annotator: str, key: str, answer: Answer | None, revision: int) -> Outcome:
+    def say(self, annotator: str, key: str, answer: PageAnswer | None, revision: int) -> Outcome:
         """Take an answer to a task, or with None take back the one before.
 
         ``revision`` counts what the person had said about it when they saw it. What is sent again,
@@ -146,13 +138,16 @@ class Desk:
         """
         now = self.clock()
         with self.database.write() as connection:
-            names = self._rounds(connection, now, asking=False)
-            task = page_store.find_task(connection, names, key)
+            accepting, _ = self._rounds(connection, now)
+            task = page_store.find_task(connection, list(accepting), key)
             if task is None:
+                names = names_on_page(accepting)
                 return controls.say(
                     connection, names, annotator, key, answer, revision=revision, now=now
                 )
-            page_store.lock(connection, [task.round_name])
+            [asked] = page_store.lock(connection, [task.round_name])
+            if answer is not None and not fits(answer, len(asked.choices)):
+                return Outcome.NOT_ASKED
             work = _Work.of_item(connection, task, annotator, now)
             before = work.standing.get(key, {}).get(annotator)
             outcome = judged(before, answer, revision)
@@ -172,11 +167,13 @@ class Desk:
         """
         now = self.clock()
         with self.database.read() as connection:
-            names = self._rounds(connection, now, asking=False)
-            control = control_store.find_control(connection, names, annotator, key)
+            accepting, _ = self._rounds(connection, now)
+            control = control_store.find_control(
+                connection, names_on_page(accepting), annotator, key
+            )
             if control is not None:
                 return control_store.read_shown(connection, control)
-            task = page_store.find_task(connection, names, key)
+            task = page_store.find_task(connection, list(accepting), key)
             if task is None or not self._may_see(connection, annotator, task):
                 return None
             return page_store.read_shown(connection, [task])[key]
@@ -193,36 +190,45 @@ class Desk:
         """Count what is left for somebody."""
         now = self.clock()
         with self.database.read() as connection:
-            asking = self._rounds(connection, now, asking=True)
-            work = _Work.read(connection, asking, annotator, now, self._expected(connection))
+            _, asking = self._rounds(connection, now)
+            work = _Work.read(connection, [*asking], annotator, now, self._expected(connection))
             mixed_in = Controls.read(connection, work.courses(), annotator)
             return self._progress(connection, work, mixed_in)
 
     def feedback(self, annotator: str, key: str) -> str | None:
         """Say what is known of the item that somebody has just answered, if they are to be told."""
         with self.database.read() as connection:
-            names = self._rounds(connection, self.clock(), asking=False)
+            names = names_on_page(self.accepting(connection))
             return controls.feedback(connection, names, annotator, key)
 
-    def accepting(self, connection: Connection) -> list[str]:
-        """Name the rounds that take answers."""
-        return self._rounds(connection, self.clock(), asking=False)
+    def accepting(self, connection: Connection) -> dict[str, str]:
+        """Name the rounds that take answers, each with its round on the page."""
+        return self._rounds(connection, self.clock())[0]
 
     def adjudicators(self, connection: Connection) -> dict[str, str | None]:
-        """Name who decides conflicts in each round that takes answers."""
+        """Name who decides conflicts in each round on the page that takes answers.
+
+        Nobody where the rounds that share it were opened with different people.
+        """
         until = self.clock() + LAST_DAY
-        return round_store.adjudicators(connection, list(self._monitors()), until)
+        deciding = round_store.adjudicators(connection, list(self._monitors()), until)
+        shared = share_store.page_rounds_of(connection, list(deciding))
+        named: defaultdict[str, set[str | None]] = defaultdict(set)
+        for name, who in deciding.items():
+            named[shared.get(name, name)].add(who)
+        return {name: who.pop() if len(who) == 1 else None for name, who in named.items()}
 
-    def _rounds(self, connection: Connection, now: datetime, *, asking: bool) -> list[str]:
-        """Name the rounds that take answers here, or only those that still ask for them."""
-        states = self._states(connection, now)
-        return _asking(states) if asking else list(states)
+    def _rounds(
+        self, connection: Connection, now: datetime
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Find the rounds that take answers here, and those of them that still ask for them.
 
-    def _states(self, connection: Connection, now: datetime) -> dict[str, RoundState]:
-        """Find the rounds that take answers here, in slot order, and their states."""
+        In slot order, each with its round on the page.
+        """
         found = round_store.unfinished_names(connection, list(self._monitors()), now + LAST_DAY)
         here = page_store.on_page(connection, [name for name, _ in found])
-        return {name: state for name, state in found if name in here}
+        asks = {name for name, state in found if state is RoundState.LABELING}
+        return here, {name: page for name, page in here.items() if name in asks}
 
     def _expected(self, connection: Connection) -> Mapping[str, Expected]:
         return stop_store.read_expected(connection, list(self._monitors()))
@@ -241,10 +247,12 @@ class Desk:
         then = work.expected.get(names.pop()) if len(names) == 1 else None
         return Progress(len(left) + len(mixed_in.to_come), elsewhere, each, then)
 
-    def _last(self, connection: Connection, annotator: str, names: Sequence[str]) -> Given | None:
+    def _last(
+        self, connection: Connection, annotator: str, accepting: Mapping[str, str]
+    ) -> Given | None:
         """Find the last answer of somebody that stands and may be taken back."""
-        newest = page_store.last_answer(connection, names, annotator)
-        control = control_store.last_answer(connection, names, annotator)
+        newest = page_store.last_answer(connection, list(accepting), annotator)
+        control = control_store.last_answer(connection, names_on_page(accepting), annotator)
         if control is not None and (newest is None or newest.id <= control.after):
             return Given(control.control_key, control.revision)
         return None if newest is None else Given(newest.task_key, newest.revision)
@@ -278,7 +286,7 @@ class _Work:
         expected: Mapping[str, Expected],
     ) -> _Work:
         stopping = {name for name, of_round in expected.items() if of_round.may_stop}
-        tasks = _in_own_order(page_store.read_page_tasks(connection, names), annotator, stopping)
+        tasks = in_own_order(page_store.read_page_tasks(connection, names), annotator, stopping)
         return cls(tasks, page_store.standing(connection, names), annotator, now, expected)
 
     def revision(self, key: str) -> int:
@@ -353,37 +361,6 @@ class _Work:
         return self.standing.get(key, {}).get(self.annotator)
 
 
-def _asking(states: Mapping[str, RoundState]) -> list[str]:
-    """Name the rounds that still ask for answers."""
-    return [name for name, state in states.items() if state is RoundState.LABELING]
-
-
-def _in_own_order(
-    tasks: Sequence[PageTask], annotator: str, stopping: Collection[str]
-) -> list[PageTask]:
-    """Shuffle each block of each round for one person; rounds and blocks stay in their order.
-
-    In a round that may stop, blocks end at its looks too. Else a look would wait for answers that
-    lie behind it, and they would be given for nothing.
-    """
-    ordered: list[PageTask] = []
-    for name, of_round in groupby(tasks, attrgetter("round_name")):
-        mine = list(of_round)
-        ends = _looks(len(mine)) if name in stopping else []
-        places = [
-            (bisect_right(ends, place), place // BLOCK, _own_place(task, annotator), task)
-            for place, task in enumerate(mine)
-        ]
-        ordered += [task for *_, task in sorted(places, key=itemgetter(0, 1, 2))]
-    return ordered
-
-
-def _looks(planned: int) -> list[int]:
-    from monitor.stats.estimation.stopping import looks  # noqa: PLC0415  takes almost a second
-
-    return looks(planned)
-
-
-def _own_place(task: PageTask, annotator: str) -> bytes:
-    text = f"order|{annotator}|{task.key}"
-    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+def names_on_page(rounds: Mapping[str, str]) -> list[str]:
+    """Name the rounds on the page of some rounds, each once."""
+    return list(dict.fromkeys(rounds.values()))

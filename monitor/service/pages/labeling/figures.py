@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.page_answer import PageAnswer
     from monitor.storage.control_store import Control, ControlStatement
     from monitor.storage.page_store import PageStatement, PageTask
 
@@ -34,7 +35,6 @@ FEWEST = 20
 """Answers by which a pace is judged at least."""
 
 _LOOKED_BACK = 200
-_DECIDED = frozenset({Answer.POSITIVE, Answer.NEGATIVE})
 
 
 class Share(NamedTuple):
@@ -85,14 +85,17 @@ class _Hits:
         return Share(sum(hits), len(hits))
 
 
-def read_figures(connection: Connection, adjudicators: Mapping[str, str | None]) -> list[Figures]:
+def read_figures(
+    connection: Connection, asking: Sequence[str], adjudicators: Mapping[str, str | None]
+) -> list[Figures]:
     """Read the figures of everybody who answered in some rounds, by name.
 
-    ``adjudicators`` names for each round who decides conflicts: they agree with nobody by chance.
+    ``adjudicators`` names for each round on the page who decides conflicts: they agree with nobody
+    by chance.
     """
     names = list(adjudicators)
-    tasks = {task.key: task for task in page_store.read_page_tasks(connection, names)}
-    said = page_store.standing(connection, names)
+    tasks = {task.key: task for task in page_store.read_page_tasks(connection, asking)}
+    said = page_store.standing(connection, asking)
     standing = [one for of in said.values() for one in of.values() if stands(one)]
     controls = {one.key: one for one in control_store.controls(connection, names)}
     answered = control_store.latest_said(connection, names)
@@ -125,17 +128,18 @@ def _with_others(
     said: Mapping[str, Mapping[str, PageStatement]],
     adjudicators: Mapping[str, str | None],
 ) -> _Hits:
-    of_item: defaultdict[tuple[str, str], dict[str, Answer]] = defaultdict(dict)
+    of_item: defaultdict[tuple[str, str], dict[str, PageAnswer | None]] = defaultdict(dict)
     for key, of in said.items():
         task = tasks[key]
         for name, one in of.items():
-            if one.answer in _DECIDED and name != adjudicators[task.round_name]:
-                of_item[task.round_name, task.item][name] = Answer(one.answer)
+            is_decided = one.answer not in {None, Answer.CANNOT_TELL}
+            if is_decided and name != adjudicators.get(task.round_name):
+                of_item[task.round_name, task.item][name] = one.answer
     hits = _Hits()
     for answers in of_item.values():
         for pair in combinations(sorted(answers), 2):
             for name in pair:
-                hits.add(name, answers[pair[0]] is answers[pair[1]])
+                hits.add(name, answers[pair[0]] == answers[pair[1]])
     return hits
 
 
@@ -162,7 +166,7 @@ def _with_self(
             and one.answer is not None
         ]
         if before:
-            hits.add(control.annotator, before[-1].answer is again.answer)
+            hits.add(control.annotator, before[-1].answer == again.answer)
     return hits
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from monitor.domain.model import Answer
+from monitor.service.pages.labeling.desk import names_on_page
+from monitor.service.pages.labeling.offered import Offered, offered
 from monitor.service.pages.labeling.outcome import Outcome, stands
 from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
 from monitor.service.pages.labeling.shown import Part, parts_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.page_answer import PageAnswer
     from monitor.service.pages.labeling.desk import Desk
 
 router = APIRouter(prefix="/label/mine")
@@ -39,9 +41,10 @@ class Entry:
 
     key: str
     revision: int
-    answer: Answer
+    answer: PageAnswer
     place: tuple[int, int]
     question: str
+    offered: Offered
     parts: Sequence[Part]
 
 
@@ -49,9 +52,7 @@ class Entry:
 def mine_page(request: Request, visit: Labeling, page: int = 1) -> Response:
     """Show somebody's own answers, the newest first."""
     entries, page, pages = _entries(request.app.state.desk, visit.annotator, page)
-    return html_page(
-        "labeling/mine.html", visit=visit, entries=entries, page=page, pages=pages, answers=_ANSWERS
-    )
+    return html_page("labeling/mine.html", visit=visit, entries=entries, page=page, pages=pages)
 
 
 @router.post("")
@@ -64,7 +65,7 @@ def correct(request: Request, visit: Labeling, form: OwnForm) -> Response:
     standing = _standing_answer(desk, visit.annotator, key)
     if standing is None:
         raise PageRefused(*REFUSALS[Outcome.NOT_OPEN])
-    if standing is not answer:
+    if standing != answer:
         outcome = desk.say(visit.annotator, key, answer, revision)
         if outcome is not Outcome.TAKEN:
             raise PageRefused(*REFUSALS[outcome])
@@ -72,41 +73,41 @@ def correct(request: Request, visit: Labeling, form: OwnForm) -> Response:
     return RedirectResponse(f"/label/mine?page={shown}", HTTPStatus.SEE_OTHER)
 
 
-_ANSWERS = {
-    Answer.POSITIVE: "Yes",
-    Answer.NEGATIVE: "No",
-    Answer.CANNOT_TELL: "Cannot tell",
-}
-
-
-def _standing_answer(desk: Desk, annotator: str, key: str) -> Answer | None:
+def _standing_answer(desk: Desk, annotator: str, key: str) -> PageAnswer | None:
     """Find what somebody's answer is; None where they gave none to a task that is open."""
     with desk.database.read() as connection:
-        names = desk.accepting(connection)
+        accepting = desk.accepting(connection)
+        names = list(accepting)
         said = page_store.standing(connection, names).get(key, {}).get(annotator)
         if said is not None:
             return said.answer
-        if control_store.find_control(connection, names, annotator, key) is None:
+        if control_store.find_control(connection, names_on_page(accepting), annotator, key) is None:
             return None
-        control = control_store.latest_said(connection, names).get(key)
+        control = control_store.latest_said(connection, names_on_page(accepting)).get(key)
     return None if control is None else control.answer
 
 
 def _entries(desk: Desk, annotator: str, page: int) -> tuple[list[Entry], int, int]:
     """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
     with desk.database.read() as connection:
-        names = desk.accepting(connection)
-        found = [*_of_tasks(connection, names, annotator), *_of_gold(connection, names, annotator)]
+        accepting = desk.accepting(connection)
+        asked_here = names_on_page(accepting)
+        found = [
+            *_of_tasks(connection, list(accepting), annotator),
+            *_of_gold(connection, asked_here, annotator),
+        ]
         found.sort(key=lambda one: one["place"], reverse=True)
         pages = max(1, -(-len(found) // AT_ONCE))
         page = min(max(page, 1), pages)
         first = AT_ONCE * (page - 1)
-        rounds = {one.name: one for one in page_store.read_rounds(connection, names)}
+        rounds = {one.name: one for one in page_store.read_rounds(connection, asked_here)}
         entries = []
         for one in found[first : first + AT_ONCE]:
             shown = one.pop("read")(connection)
-            question = rounds[one.pop("round_name")].question
-            entries.append(Entry(**one, question=question, parts=_excerpts(shown, one["key"])))
+            asked = rounds[one.pop("round_name")]
+            parts = _excerpts(shown, one["key"])
+            one |= {"question": asked.question, "offered": offered(asked.choices), "parts": parts}
+            entries.append(Entry(**one))
     return entries, page, pages
 
 

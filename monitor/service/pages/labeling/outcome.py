@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Answer
+    from monitor.domain.page_answer import PageAnswer
     from monitor.storage.control_store import ControlStatement
     from monitor.storage.page_store import PageStatement
 
@@ -20,9 +20,10 @@ class Outcome(Enum):
     NOT_OPEN = auto()
     OUTDATED = auto()
     NOT_YOURS = auto()
+    NOT_ASKED = auto()
 
 
-def judged(before: Said | None, answer: Answer | None, revision: int) -> Outcome | None:
+def judged(before: Said | None, answer: PageAnswer | None, revision: int) -> Outcome | None:
     """Judge an answer, or with None an undoing, by what the person said ``before``.
 
     ``revision`` counts what they had said when they saw the item. None where it is to be taken;

@@ -29,9 +29,9 @@ def overview_page(request: Request, visit: Administering) -> Response:
     """Show the rounds that take answers, and everybody who gave some."""
     desk: Desk = request.app.state.desk
     with desk.database.read() as connection:
-        deciding = desk.adjudicators(connection)
-        people = read_figures(connection, deciding)
-        rounds = _rounds(connection, list(deciding))
+        names = list(desk.accepting(connection))
+        people = read_figures(connection, names, desk.adjudicators(connection))
+        rounds = _rounds(connection, names)
         disputed = len(conflicts(desk, connection))
     return html_page(
         "labeling/overview.html",

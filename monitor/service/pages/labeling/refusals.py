@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import Answer
+from monitor.domain.page_answer import PageAnswer, read_page_answer
 from monitor.service.pages.labeling.outcome import Outcome
 from monitor.service.pages.requests import PageRefused
 
@@ -25,20 +25,21 @@ _NOT_YOURS = (
     "You have answered the other copy of this item; this one needs a second person. The answer was "
     "not taken."
 )
+_NOT_ASKED = "That is no answer to what is asked about this item. Choose one that its page offers."
 REFUSALS = {
     Outcome.NOT_OPEN: (HTTPStatus.NOT_FOUND, _NOT_OPEN),
     Outcome.OUTDATED: (HTTPStatus.CONFLICT, _OUTDATED),
     Outcome.NOT_YOURS: (HTTPStatus.CONFLICT, _NOT_YOURS),
+    Outcome.NOT_ASKED: (HTTPStatus.BAD_REQUEST, _NOT_ASKED),
 }
 
 
-def answer_of(form: Mapping[str, str]) -> Answer:
+def answer_of(form: Mapping[str, str]) -> PageAnswer:
     """Read the answer that a form gives."""
     try:
-        return Answer(form.get("answer", ""))
+        return read_page_answer(form.get("answer", ""))
     except ValueError:
-        answers = ", ".join(Answer)
-        raise PageRefused(HTTPStatus.BAD_REQUEST, f"An answer is one of {answers}.") from None
+        raise PageRefused(*REFUSALS[Outcome.NOT_ASKED]) from None
 
 
 def said_about(form: Mapping[str, str]) -> tuple[str, int]:

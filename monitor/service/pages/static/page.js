@@ -6,9 +6,6 @@
 const FEW = 7; // items left on the screen when more are asked for
 const KEPT = 20; // answered items that undo shows again at once
 const MOST_WAITING = 10; // answers that may wait for the server before nobody goes on
-const KEYS = new Map([
-  ["1", "1"], ["y", "1"], ["0", "0"], ["n", "0"], ["?", "cannot tell"],
-]);
 
 const main = document.querySelector("main");
 const item = document.getElementById("item");
@@ -18,6 +15,10 @@ const keys = document.getElementById("keys");
 const guideline = document.getElementById("guideline");
 const notice = document.getElementById("notice");
 const progress = document.getElementById("progress");
+const answerOf = new Map(); // the answer of each key
+for (const button of document.querySelectorAll("#answers .answer")) {
+  for (const key of (button.getAttribute("aria-keyshortcuts") ?? "").split(" ")) answerOf.set(key, button.value);
+}
 const formToken = undo.elements.form_token.value;
 const store = `answers of ${main.dataset.annotator}`;
 
@@ -78,7 +79,7 @@ function show() {
   put(now.box);
   markIn(now.box);
   window.scrollTo(0, 0);
-  item.focus({ preventScroll: true });
+  startChoice();
 }
 
 // Answering
@@ -215,7 +216,8 @@ function onKey(event) {
   if (event.target.closest("input, textarea, select")) return;
   if (keys.getAttribute("aria-pressed") === "false") return;
   const key = event.key.toLowerCase();
-  if (KEYS.has(key)) answer(KEYS.get(key));
+  if (answerOf.has(key)) answer(answerOf.get(key));
+  else if (key === "c" && filter) filter.focus();
   else if (key === "u") takeBack();
   else if (key === "g" && guideline) guideline.open = !guideline.open;
   else if (key === "/") look();
@@ -257,6 +259,7 @@ function begin() {
   put(box);
   markIn(box);
   keys.hidden = false;
+  if (filter) beginChoices();
   keys.setAttribute("aria-pressed", localStorage.getItem("keys") !== "off");
   keys.addEventListener("click", () => {
     const on = keys.getAttribute("aria-pressed") === "false";

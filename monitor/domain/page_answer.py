@@ -1,0 +1,67 @@
+"""What people say on the labeling page: yes or no, or of which class an item is.
+
+Where the class is asked, `Answer.NEGATIVE` is "none of these".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from monitor.domain.model import Answer
+
+_CLASS = "class "
+
+
+@dataclass(frozen=True, slots=True)
+class ClassChosen:
+    """The class that somebody chose, by its place among those offered; the first is at 0.
+
+    >>> str(ClassChosen(2))
+    'class 2'
+    """
+
+    place: int
+
+    def __str__(self) -> str:
+        return f"{_CLASS}{self.place}"
+
+
+PageAnswer: TypeAlias = Answer | ClassChosen
+
+
+def read_page_answer(text: str) -> PageAnswer:
+    """Read an answer as it is written.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+
+    Examples
+    --------
+    >>> read_page_answer("class 2"), read_page_answer("0")
+    (ClassChosen(place=2), <Answer.NEGATIVE: '0'>)
+    """
+    place = text.removeprefix(_CLASS)
+    if place != text and place.isdecimal() and place.isascii():
+        return ClassChosen(int(place))
+    return Answer(text)
+
+
+def fits(answer: PageAnswer, choices: int) -> bool:
+    """Whether an answer is one to a question that offers so many classes; 0 asks yes or no."""
+    if isinstance(answer, ClassChosen):
+        return answer.place < choices
+    return not choices or answer is not Answer.POSITIVE
+
+
+def answer_for(said: PageAnswer, place: int) -> Answer:
+    """Return what an answer is to "Is it of the class at this place?".
+
+    >>> answer_for(ClassChosen(2), 2), answer_for(ClassChosen(2), 0)
+    (<Answer.POSITIVE: '1'>, <Answer.NEGATIVE: '0'>)
+    """
+    if isinstance(said, ClassChosen):
+        return Answer.POSITIVE if said.place == place else Answer.NEGATIVE
+    return said

@@ -1,0 +1,57 @@
+"""The answers that the page offers: yes or no, or one of some classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from monitor.domain.model import Answer
+from monitor.domain.page_answer import ClassChosen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_KEYS = 9
+"""Classes that have a key of their own; of more, letters find one."""
+
+
+class Offer(NamedTuple):
+    """An answer as a button: what it sends, its words, and the keys that stand for it."""
+
+    value: str
+    word: str
+    keys: str = ""
+
+
+class Offered(NamedTuple):
+    """All answers to a question: of ``classes`` where those are asked, and the ``others``."""
+
+    classes: Sequence[Offer]
+    others: Sequence[Offer]
+
+    @property
+    def are_many(self) -> bool:
+        """Whether there are more classes than keys."""
+        return len(self.classes) > MOST_KEYS
+
+    @property
+    def all(self) -> Sequence[Offer]:
+        """Every answer, those of classes first."""
+        return [*self.classes, *self.others]
+
+
+def offered(choices: Sequence[str], unsure: str = "Cannot tell") -> Offered:
+    """Make the answers to a question with some choices; without any it is yes or no.
+
+    >>> [(one.word, one.keys) for one in offered(["travel"]).all]
+    [('travel', '1'), ('None of these', '0'), ('Cannot tell', '?')]
+    """
+    cannot_tell = Offer(Answer.CANNOT_TELL, unsure, "?")
+    if not choices:
+        both = (Offer(Answer.POSITIVE, "Yes", "1 y"), Offer(Answer.NEGATIVE, "No", "0 n"))
+        return Offered((), (*both, cannot_tell))
+    has_keys = len(choices) <= MOST_KEYS
+    classes = [
+        Offer(str(ClassChosen(place)), name or "(empty)", str(place + 1) if has_keys else "")
+        for place, name in enumerate(choices)
+    ]
+    return Offered(classes, (Offer(Answer.NEGATIVE, "None of these", "0"), cannot_tell))

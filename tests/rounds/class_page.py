@@ -1,0 +1,188 @@
+"""A block of classes whose monitors share the labeling page, and people who name classes there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from monitor.domain.block import Block
+from monitor.domain.model import Answer
+from monitor.domain.page_answer import ClassChosen
+from monitor.domain.sample_settings import Bands, Sample
+from monitor.labeling.page import PageLabeler
+from monitor.labeling.page_settings import PageSettings
+from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.labeling.outcome import Outcome
+from monitor.testing import MemorySource
+from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from monitor.storage.database import Database
+
+CLASSES = ("travel", "finance", "news")
+QUESTION = "What is this mail about?"
+AVERAGES = "select payload from effects where kind = 'class_averages' order by id"
+SAMPLE = Sample(max_labels=24, bands=Bands(flagged=1, passed=1))
+
+
+class OfClass(Scene):
+    """The monitor of one class, whose rounds ask as they were opened."""
+
+    block: ClassPage
+
+    @property
+    def context(self):
+        names = {value: scene.name for value, scene in self.block.monitors.items()}
+        context = replace(super().context, labeler=self.block.labeler(self.settings))
+        return replace(
+            context,
+            class_monitors=names,
+            labelers=lambda of_round: (self.block.labeler(of_round),),
+        )
+
+
+class ClassPage:
+    """A classifier with some classes, and one page for all of its monitors.
+
+    Items that are of no class of the block are ``other``; nobody can tell of some.
+    """
+
+    def __init__(self, database: Database, folder: Path, classes=CLASSES, *, sample=SAMPLE, **more):
+        self.database, self.folder = database, folder
+        self.asked = {"question": QUESTION, "answer": "class", **more.pop("asked", {})}
+        self.truth: dict[str, str | None] = {}
+        self.now = MONDAY
+        self.monitors: dict[str, OfClass] = {}
+        for value in classes:
+            block = Block(name="mail", kind="classes", value=value, values=classes)
+            scene = OfClass(database, settings(sample=sample, block=block, **more))
+            scene.name, scene.block = f"mail-{value}", self
+            scene.source = MemorySource([], threshold=THRESHOLD, show=["text"])
+            self.monitors[value] = scene
+
+    def __getitem__(self, value):
+        return self.monitors[value]
+
+    def labeler(self, of_round):
+        asked = PageSettings.model_validate(self.asked)
+        return PageLabeler(asked, self.folder, lambda: self.now, self.database, of_round.block)
+
+    def week(self, number=1, *, count=240, right=0.7):
+        """Add the predictions of a week, the same items for each class."""
+        rng, start = np.random.default_rng(number), MONDAY + (number - 2) * WEEK
+        truths = [*self.monitors, "other"]
+        true, predicted = rng.integers(0, len(truths), (2, count))
+        predicted = np.where(rng.random(count) < right, true, predicted)
+        noise = rng.random(count) / 2 * 0.99
+        for item in range(count):
+            name = f"{number}-{item:04}"
+            self.truth[name] = truths[true[item]]
+            at = start + item * WEEK / count
+            for value, scene in self.monitors.items():
+                score = noise[item] + (THRESHOLD if truths[predicted[item]] == value else 0)
+                row = {"id": name, "time": at, "score": score, "text": f"mail {name}"}
+                scene.source.rows.append(row)
+
+    def run(self, *values, number=None):
+        """Look at the monitors of some classes, or of all, in this order."""
+        if number is not None:
+            self.now = MONDAY + (number - 1) * WEEK
+        for value in values or self.monitors:
+            self[value].now = self.now
+            self[value].run()
+
+    def states(self):
+        return {value: str(scene.round(1).state) for value, scene in self.monitors.items()}
+
+    def estimates(self):
+        """All that the rounds estimate."""
+        query = (
+            "select m.name, r.number, e.metric, e.estimand, e.basis, e.point, e.low, e.high "
+            "from estimates e join rounds r on r.id = e.round_id "
+            "join monitors m on m.id = r.monitor_id order by 1, 2, 3, 4, 5"
+        )
+        return self.rows(query)
+
+    def averages(self):
+        """All that was reported of the classes together."""
+        payloads = (row["payload"] for row in self.rows(AVERAGES))  # PostgreSQL reads JSON itself
+        return [json.loads(each) if isinstance(each, str) else each for each in payloads]
+
+    # The page
+
+    def desk(self, *values):
+        """The page of the monitors of some classes, or of all."""
+        names = [self[value].name for value in values or self.monitors]
+        return Desk(self.database, lambda: self.now, lambda: names)
+
+    @property
+    def items(self):
+        """The item that each task on the page is about."""
+        query = (
+            "select distinct s.page_key, t.item_id from page_shares s join tasks t on "
+            "t.key = s.task_key"
+        )
+        return {row["page_key"]: row["item_id"] for row in self.rows(query)}
+
+    def chosen(self, item):
+        """What somebody says who knows the truth."""
+        truth = self.truth[item]
+        if truth is None:
+            return Answer.CANNOT_TELL
+        return ClassChosen([*self.monitors].index(truth)) if truth in self.monitors else Answer("0")
+
+    def answer(self, who="ada", *, at_most=10_000, desk=None):
+        """Let somebody answer what is asked of them; returns the items in that order."""
+        said: list[str] = []
+        desk = desk or self.desk()
+        while len(said) < at_most and (tasks := desk.screen(who).tasks):
+            items = self.items
+            for task in tasks[: at_most - len(said)]:
+                item = items[task.key]
+                outcome = desk.say(who, task.key, self.chosen(item), task.revision)
+                assert outcome is Outcome.TAKEN
+                said.append(item)
+        return said
+
+    def say(self, item, answer, who="ada", desk=None):
+        """Let somebody say something else about an item; returns what came of it."""
+        key = {of: key for key, of in self.items.items()}[item]
+        query = (
+            "select max(revision) as n from page_answers where task_key = :key and annotator = :who"
+        )
+        [row] = self.rows(query, key=key, who=who)
+        return (desk or self.desk()).say(who, key, answer, row["n"] or 0)
+
+    # What the rounds have
+
+    def rows(self, query, **values):
+        return next(iter(self.monitors.values())).rows(query, **values)
+
+    def drawn(self, value):
+        """Items of a class's rounds."""
+        query = (
+            "select i.id from items i join rounds r on r.id = i.round_id "
+            "join monitors m on m.id = r.monitor_id where m.name = :name"
+        )
+        return {row["id"] for row in self.rows(query, name=self[value].name)}
+
+    def labels(self, value, who="ada"):
+        """What stands of somebody's answers in a class's rounds, by item."""
+        query = (
+            "select e.item_id, e.answer from label_events e join rounds r on r.id = e.round_id "
+            "join monitors m on m.id = r.monitor_id "
+            "where m.name = :name and e.annotator = :who order by e.at, e.id"
+        )
+        rows = self.rows(query, name=self[value].name, who=who)
+        found = {row["item_id"]: row["answer"] for row in rows}
+        return {item: answer for item, answer in found.items() if answer is not None}
+
+    def wanted(self, value, items=None):
+        """The labels that a class's rounds are to have by the truth, of some items or all."""
+        drawn = self.drawn(value) if items is None else self.drawn(value) & set(items)
+        return {item: "1" if self.truth[item] == value else "0" for item in drawn}
