@@ -45,6 +45,22 @@ def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlo
             tree.refuse((*way, "name"), message)
 
 
+def check_class_answers(tree: Tree, monitors: Sequence[Value]) -> None:
+    """Refuse to ask people for a class where there are no classes to choose from."""
+    for place, monitor in enumerate(monitors):
+        if isinstance(monitor, dict) and CLASSES not in monitor and _asks_for_class(monitor):
+            message = (
+                "people can choose a class where a block has classes; write classes: {column: ..., "
+                "values: [...]}, or leave it out and ask for yes or no"
+            )
+            tree.refuse(("monitors", place, "labeling", "answer"), message)
+
+
+def _asks_for_class(monitor: Mapping[str, Value]) -> bool:
+    labeling = monitor.get("labeling")
+    return isinstance(labeling, dict) and labeling.get("answer") == "class"
+
+
 def _check_placeholders(
     tree: Tree, way: Way, monitor: Mapping[str, Value], block: AskedBlock
 ) -> None:
@@ -106,10 +122,9 @@ def _check_class_settings(tree: Tree, way: Way, block: AskedBlock) -> None:
 
 def _check_one_question(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> None:
     """Refuse a question that differs by class where one is asked for all."""
-    labeling = monitor.get("labeling")
-    if not isinstance(labeling, dict) or labeling.get("answer") != "class":
+    if not _asks_for_class(monitor):
         return
-    for path, value in leaves(labeling):
+    for path, value in leaves(monitor["labeling"]):
         if CLASS in placeholders_in(value):
             message = (
                 "people are asked once for all classes (answer: class), so it cannot differ by "

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.config.asked_blocks import BLOCKS, CLASSES, asked_of, block_name, is_block
-from monitor.config.block_checks import check_blocks
+from monitor.config.block_checks import check_blocks, check_class_answers
 from monitor.config.placeholders import filled, text_of
 from monitor.config.yaml_tree import Tree
 
@@ -42,6 +42,7 @@ def written_out(tree: Tree) -> WrittenOut:
     monitors = tree.at(("monitors",))
     if not isinstance(tree.values, dict) or not isinstance(monitors, list):
         return WrittenOut(tree)
+    check_class_answers(tree, monitors)
     if not any(is_block(monitor) for monitor in monitors):
         return WrittenOut(tree, [None] * len(monitors))
     asked = [

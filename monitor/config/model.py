@@ -192,16 +192,6 @@ class MonitorConfig(Settings):
         return self
 
     @model_validator(mode="after")
-    def _classes_to_choose_from(self) -> MonitorConfig:
-        if getattr(self.labeling, "answer", None) == "class" and self.classes is None:
-            message = (
-                "people can choose a class where a block has classes; write classes: {column: ..., "
-                "values: [...]}, or leave it out and ask for yes or no"
-            )
-            raise SettingRefused(setting="labeling.answer", why=message)
-        return self
-
-    @model_validator(mode="after")
     def _the_truth_is_somewhere(self) -> MonitorConfig:
         labeling = self.labeling
         if isinstance(labeling, ColumnSettings) and not (labeling.paths or self.source.has_truths):

@@ -333,7 +333,7 @@ REFUSED_ANSWERS = {
     ),
     "outside of a block of classes": (
         (EACH, "labeling: {", "labeling: {answer: class, "),
-        "9, monitors[mail-travel].labeling.answer: people can choose a class where a block has "
+        "9, monitors[mail-{column}].labeling.answer: people can choose a class where a block has "
         "classes; write classes: {column: ..., values: [...]}, or leave it out and ask for yes or "
         "no",
     ),
