@@ -51,7 +51,11 @@ test-thorough: $(VENV)/.ready-dev
 
 # Tests of these are thorough ones, and are skipped without them. Each has an environment of its own,
 # by a lock in tests/environments, since their libraries want other versions than ours.
-label-studio s3-server deploy-tools: %: .%/.ready
+label-studio: .label-studio/.ready
+
+s3-server: .s3-server/.ready
+
+deploy-tools: .deploy-tools/.ready
 
 orchestrators: .airflow/.ready .dagster/.ready
 
