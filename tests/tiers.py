@@ -63,6 +63,7 @@ TOGETHER = {
     "tests/faults/test_label_studio_kills.py": "label studio",
     "tests/labeling/label_studio/": "label studio",
     "tests/service/pages/test_browser.py": "browser",
+    "tests/service/pages/test_mlflow_accounts.py": "mlflow with accounts",
     "tests/sources/spark/": "spark",
     "tests/cli/test_spark_story.py": "spark",
     "tests/cli/test_review_story.py": "mlflow",

@@ -24,7 +24,7 @@ from tests.workers import ROOT
 COMMAND = [sys.executable, "-m", "monitor"]
 
 
-@pytest.fixture(params=["pipe.parquet", "pipe.csv"])
+@pytest.fixture(params=["pipe.parquet", pytest.param("pipe.csv", marks=pytest.mark.soak)])
 def hanging(request, place, mlflow_tables):
     """Two monitors, the first of which reads from a pipe that nobody writes to."""
     shutil.copy(mlflow_tables, place.folder / "mlflow.db")
