@@ -20,7 +20,13 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlock | None]) -> None:
     """Refuse what no monitor, or not the one that is meant, could be made of."""
-    singles = {m.get("name") for m in monitors if isinstance(m, dict) and not is_block(m)}
+    singles = {
+        name
+        for monitor in monitors
+        if isinstance(monitor, dict)
+        and not is_block(monitor)
+        and isinstance(name := monitor.get("name"), str)
+    }
     names: dict[str, int] = {}
     for place, (monitor, block) in enumerate(zip(monitors, asked, strict=True)):
         if block is None or not isinstance(monitor, dict):
@@ -134,6 +140,8 @@ def _check_one_question(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> N
 
 
 def _check_names_of(tree: Tree, way: Way, name: str, block: AskedBlock) -> None:
+    if not set(placeholders_in(name)) <= set(block.rows[0]):
+        return  # refused already: no row has a value for it
     for row, value in zip(block.rows, block.values, strict=True):
         made = text_of(filled(name, row))
         if "${" in made or NAME.fullmatch(made):

@@ -34,6 +34,7 @@ from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused
+from monitor.domain.masking import one_at
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
@@ -48,6 +49,7 @@ from monitor.domain.settings import (
     Schedule,
 )
 from monitor.domain.slots import rounds_per
+from monitor.files.sqlite_address import literal_address
 from monitor.hooks.alertmanager import AlertmanagerSettings
 from monitor.hooks.apprise import AppriseSettings
 from monitor.hooks.command import CommandSettings
@@ -290,7 +292,7 @@ def _store(value: str) -> str:
     if value.startswith("sqlite:///") and value.removeprefix("sqlite:///") not in {"", ":memory:"}:
         return value
     if re.match(r"postgresql(\+psycopg)?://.", value):
-        return value
+        return one_at(value)
     message = (
         "this is no address of a store; write sqlite:///monitor.db or "
         "postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE"
@@ -326,8 +328,7 @@ class Config(Settings):
     @property
     def store_url(self) -> str:
         """Address of the store, the path of a SQLite file made absolute."""
-        path = self.store.removeprefix("sqlite:///")
-        return self.store if path == self.store else f"sqlite:///{self.folder / path}"
+        return literal_address(self.store, self.folder)
 
     @model_validator(mode="after")
     def _one_promise(self) -> Config:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 MASK = "***"
+_SHORT = 4
 
 _WORDS = (
     r"secret|token|passwd|passwords?|pwd|passphrase|credentials?|signature|authorization"
@@ -30,8 +31,8 @@ _LOOKS_SECRET = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), replacement)
     for pattern, replacement in (
         (r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", MASK),
-        (r"(https?://)[^/\s@'\"]+@", rf"\1{MASK}@"),
         (rf"(://[^/\s:@'\"]*):{_AFTER_USER}@", rf"\1:{MASK}@"),
+        (r"(https?://)[^/\s@'\"]+@", rf"\1{MASK}@"),
         (rf"\b({_NAME})=(?!\s)(?:\"[^\"]*\"|'[^']*'|[^\s&;,\"'<>)\]}}]+)", rf"\1={MASK}"),
         (rf"([\"']{_NAME}[\"']\s*:\s*b?)(?:\"[^\"]*\"|'[^']*')", rf"\1'{MASK}'"),
         (r"\b(authorization:\s*)[^\r\n'\",]+", rf"\1{MASK}"),
@@ -60,10 +61,27 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
     """
     # The longest first, as one secret may be part of another.
     for form in sorted({form for one in secrets for form in _forms(one)}, key=len, reverse=True):
-        text = text.replace(form, MASK)
+        text = _without(text, form)
     for pattern, replacement in _LOOKS_SECRET:
         text = pattern.sub(replacement, text)
     return text
+
+
+def one_at(address: str) -> str:
+    """Return an address, unless its password could be cut short.
+
+    An ``@`` ends a password. With a second one, what follows the first would be read as the host
+    or the database, and be shown as such.
+
+    Raises
+    ------
+    ValueError
+        If the address has more than one ``@``. The message does not repeat it.
+    """
+    if address.count("@") > 1:
+        message = "the address has more than one @; write %40 for one in the password"
+        raise ValueError(message)
+    return address
 
 
 def secrets_of(options: Mapping[str, str]) -> set[str]:
@@ -80,6 +98,13 @@ def secrets_of(options: Mapping[str, str]) -> set[str]:
     for value in options.values():
         found |= {*_PASSWORD.findall(value), *_QUERY_VALUE.findall(value)}
     return {one for one in found if one.strip()}
+
+
+def _without(text: str, secret: str) -> str:
+    """Replace a secret; one of a letter or two only where it stands alone, or no word is left."""
+    if len(secret) >= _SHORT:
+        return text.replace(secret, MASK)
+    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, text)
 
 
 def _forms(secret: str) -> Iterator[str]:

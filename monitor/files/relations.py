@@ -88,7 +88,7 @@ class DataFiles:
         files: set[str] = set()
         for path in self.paths:
             whole = str(self.folder / path)
-            matches = [whole] if Path(whole).is_file() else _glob(whole)
+            matches = [whole] if Path(whole).is_file() else _glob(path, self.folder)
             if not matches:
                 message = (
                     f"no file matches {path} (looked for {whole}); check the path, or wait until "
@@ -99,8 +99,10 @@ class DataFiles:
         return sorted(files)
 
 
-def _glob(pattern: str) -> list[str]:
-    return glob.glob(pattern, recursive=True)  # noqa: PTH207  absolute patterns, as DuckDB takes them
+def _glob(pattern: str, folder: Path) -> list[str]:
+    # Only the pattern is one: a folder may have brackets in its name.
+    found = glob.glob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  may be absolute
+    return [str(folder / path) for path in found]
 
 
 def kind_of(paths: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.domain.masking import masked
+from monitor.domain.masking import masked, secrets_of
 from monitor.domain.time_limit import stopped_by
 from monitor.sources.sql_times import instant_of, is_naive
 from monitor.sources.sql_words import WORDS, Words, words_of
@@ -219,12 +219,7 @@ class SqlDatabase:
         """Give the first line of an error, without what the address holds."""
         text = error.args[1] if error is not None and _is_numbered(error) else str(error)
         line = (str(text).strip().splitlines() or [type(error).__name__])[0]
-        query = [
-            one
-            for value in self._url.query.values()
-            for one in ([value] if isinstance(value, str) else value)
-        ]
-        return masked(line, [str(one) for one in (self._url.password, *query) if one])[:_LONGEST]
+        return masked(line, secrets_of({"url": self._settings.url}))[:_LONGEST]
 
 
 def slow(column: str) -> str:
@@ -237,14 +232,10 @@ def slow(column: str) -> str:
 
 def _parsed(address: str) -> URL:
     try:
-        url = make_url(address)
+        return make_url(address)
     except (ArgumentError, ValueError):
         message = "source.url is no address of a database, or its port is no number"
         raise SourceRefused(message) from None
-    if "@" in (url.host or ""):  # where the rest of the password is
-        message = "source.url has more than one @; write %40 for one in the password"
-        raise SourceRefused(message)
-    return url
 
 
 def _md5(text: str | None) -> str | None:

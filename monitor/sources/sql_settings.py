@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from monitor.domain.masking import one_at
 from monitor.sources.queried_settings import QueriedSettings
 
 
 def _address(value: str) -> str:
     if re.match(r"[a-z][a-z0-9_]*(\+[a-z0-9_]+)?://.", value):
-        return value
+        return value if value.startswith("sqlite") else one_at(value)
     message = (
         "this is no address of a database; write sqlite:///FILE, "
         "postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE or another address that "

@@ -21,6 +21,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
+from monitor.domain.masking import masked, secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -132,7 +133,10 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
-        self.shown = self.engine.url.render_as_string(hide_password=True)
+        self._secrets = secrets_of({"url": url})
+        place = self.engine.url
+        address = f"sqlite:///{place.database}" if self.is_sqlite else place.render_as_string()
+        self.shown = masked(address, self._secrets)
 
     @property
     def is_sqlite(self) -> bool:
@@ -185,7 +189,8 @@ class Database:
 
     def _sentence(self, error: DBAPIError) -> MonitorError | None:
         """Say what an error of the database means for a person; None for a bug of ours."""
-        cause = (str(error.orig).strip().splitlines() or [type(error.orig).__name__])[0]
+        first = (str(error.orig).strip().splitlines() or [type(error.orig).__name__])[0]
+        cause = masked(first, self._secrets)
         if isinstance(error, DataError):
             return InputRefused(f"the store {self.shown} cannot hold a value: {cause}")
         if getattr(error.orig, "sqlstate", None) == _NOT_ALLOWED:

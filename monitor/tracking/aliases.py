@@ -21,7 +21,8 @@ from monitor.domain.masking import masked
 from monitor.domain.mlflow_login import http_client, secrets
 from monitor.domain.registered import NAMES_NONE, alias_of
 from monitor.domain.visible import visible
-from monitor.tracking.connection import CALL_SECONDS, absolute_uri, shown, sqlite_path
+from monitor.files.sqlite_address import absolute_address, sqlite_path
+from monitor.tracking.connection import CALL_SECONDS, shown
 
 if TYPE_CHECKING:
     from monitor.domain.registered import Alias
@@ -57,7 +58,7 @@ class MlflowAliases:
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
         elsewhere = settings.registry_uri or os.environ.get("MLFLOW_REGISTRY_URI")
-        self._uri = absolute_uri(elsewhere or settings.tracking_uri, base_folder)
+        self._uri = absolute_address(elsewhere or settings.tracking_uri, base_folder)
         self._seconds = min(settings.timeout.total_seconds(), CALL_SECONDS)
         self.is_cheap = self._uri.startswith(("http://", "https://"))
         self._failed: tuple[float, RegistryUnavailable] | None = None

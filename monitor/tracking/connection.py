@@ -16,12 +16,12 @@ import threading
 import time
 import warnings
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
+from monitor.files.sqlite_address import sqlite_path
 from monitor.tracking import client_settings
 from monitor.tracking.reach import TOO_MANY, UNAVAILABLE, ask_health, check_reachable
 
@@ -61,28 +61,6 @@ def load_mlflow() -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = handlers, propagate
         logger.setLevel(level)
-
-
-def absolute_uri(uri: str, base_folder: Path) -> str:
-    """Make a relative SQLite path absolute; leave every other URI as it is.
-
-    Examples
-    --------
-    >>> absolute_uri("sqlite:///mlflow.db", Path("/srv/monitor"))
-    'sqlite:////srv/monitor/mlflow.db'
-    """
-    path = sqlite_path(uri)
-    if path is None or path.is_absolute():
-        return uri
-    return f"sqlite:///{(base_folder.absolute() / path).as_posix()}"
-
-
-def sqlite_path(uri: str) -> Path | None:
-    """Return the file of a SQLite URI, or None for any other."""
-    prefix, separator, path = uri.partition(":///")
-    if not separator or not path or prefix.partition("+")[0] != "sqlite":
-        return None
-    return Path(path.partition("?")[0])
 
 
 def shown(uri: str) -> str:

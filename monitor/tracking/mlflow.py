@@ -13,15 +13,17 @@ from pydantic import AfterValidator, Field
 
 from monitor.domain.class_report import ClassReport
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
+from monitor.domain.masking import one_at
 from monitor.domain.model import EffectKind
 from monitor.domain.receipts import untagged
 from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
+from monitor.files.sqlite_address import absolute_address, sqlite_path
 from monitor.tracking import values
 from monitor.tracking.classes import key_of as classes_key
 from monitor.tracking.classes import new_run as new_classes_run
 from monitor.tracking.classes import write_classes
-from monitor.tracking.connection import Connection, absolute_uri, shown, sqlite_path
+from monitor.tracking.connection import Connection, shown
 from monitor.tracking.describe import as_far_as_fits, describe, verdict
 from monitor.tracking.experiments import (
     MOST_CHARACTERS,
@@ -72,6 +74,9 @@ def _prefix(value: str) -> str:
     return value
 
 
+Address = Annotated[str, AfterValidator(one_at)]
+
+
 class MlflowSettings(Settings):
     """Where MLflow is and what our experiments are called there.
 
@@ -80,8 +85,8 @@ class MlflowSettings(Settings):
     one delivery may take over the network.
     """
 
-    tracking_uri: str = "sqlite:///mlflow.db"  # MLflow's own default, beside the config
-    registry_uri: str | None = None
+    tracking_uri: Address = "sqlite:///mlflow.db"  # MLflow's own default, beside the config
+    registry_uri: Address | None = None
     experiment_prefix: Annotated[str, AfterValidator(_prefix)] = "monitor"
     timeout: Annotated[Duration, Field(ge=timedelta(seconds=1))] = timedelta(seconds=12)
 
@@ -97,9 +102,9 @@ class MlflowHandler:
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
         self._prefix = settings.experiment_prefix
-        uri = absolute_uri(settings.tracking_uri, base_folder)
+        uri = absolute_address(settings.tracking_uri, base_folder)
         self.shown = shown(uri)
-        registry = settings.registry_uri and absolute_uri(settings.registry_uri, base_folder)
+        registry = settings.registry_uri and absolute_address(settings.registry_uri, base_folder)
         self._connection = Connection(uri, registry, settings.timeout.total_seconds())
         path = sqlite_path(uri)
         self._files = path.parent / "mlartifacts" if path else None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import ShownRun
-from monitor.tracking.connection import Connection, absolute_uri, sqlite_path
+from monitor.files.sqlite_address import absolute_address, sqlite_path
+from monitor.tracking.connection import Connection
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
 from monitor.tracking.runs import FORGOTTEN, RunKey, remove
 
@@ -39,7 +40,7 @@ class MlflowRuns:
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
         self._prefix = settings.experiment_prefix
-        self._uri = absolute_uri(settings.tracking_uri, base_folder)
+        self._uri = absolute_address(settings.tracking_uri, base_folder)
         self._connection = Connection(self._uri, None, settings.timeout.total_seconds())
 
     def find(self, store_id: str, monitor: str) -> list[ShownRun]:

@@ -437,3 +437,24 @@ def test_another_setting_of_a_block_is_told_of_each_monitor(tmp_path):
 
     line = ("limits.precision: 0.8 -> 0.7",)
     assert found.changed == {"mail-travel": line, "mail-finance": line}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("[a]", "it should be a valid string, found a list of 1"),
+        ("{a: b}", "it should be a valid string, found a mapping"),
+    ],
+)
+def test_a_name_that_is_no_text_is_refused_beside_a_block(tmp_path, name, said):
+    single = CLASSES.replace("mail-{class}", name).replace(
+        "    classes: {column: topic, values: [travel, finance, other]}\n", ""
+    )
+
+    assert any(said in one for one in refusals(tmp_path, EACH + single.partition("\n")[2]))
+
+
+def test_an_unknown_placeholder_in_the_name_of_a_block_is_refused(tmp_path):
+    text = CLASSES.replace("mail-{class}", "mail-{class}-{team}")
+
+    assert "{team} is no placeholder of this block" in refusals(tmp_path, text)[0]

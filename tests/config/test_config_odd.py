@@ -7,11 +7,14 @@ from functools import partial
 
 import pytest
 import yaml
+from sqlalchemy.engine import make_url
 
 from monitor.config import yaml_tree
 from monitor.config.load import load_config
 from monitor.config.yaml_tree import MAX_BYTES
 from monitor.domain.errors import ConfigRefused
+from monitor.storage.database import Database
+from monitor.tracking.mlflow import MlflowHandler
 from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals
 
 
@@ -305,3 +308,39 @@ def _with_stop(changes):
         key = line.strip().partition(":")[0]
         lines[place] = f"    {asked[key]}" if key in asked else line
     return "\n".join(lines)
+
+
+@pytest.mark.parametrize("folder", ["my%20project", "repo_feature%2Ffoo", "50%off", "what?", "a#b"])
+def test_paths_are_relative_to_the_config_whatever_its_folder_is_called(tmp_path, folder):
+    home = tmp_path / folder
+    home.mkdir()
+
+    config = read(home, TEXT)
+    handler = MlflowHandler(config.mlflow, config.folder)
+
+    assert Database(config.store_url).engine.url.database == str(home / "monitor.db")
+    assert make_url(handler._connection.tracking_uri).database == str(home / "mlflow.db")
+
+
+def test_the_path_of_a_store_is_taken_as_it_is_written(load, tmp_path):
+    config = load(changed("sqlite:///monitor.db", "sqlite:////srv/repo%2Ffoo/monitor.db"))
+
+    assert Database(config.store_url).engine.url.database == "/srv/repo%2Ffoo/monitor.db"
+
+
+@pytest.mark.parametrize(
+    ("setting", "address"),
+    [
+        ("sqlite:///monitor.db", "postgresql+psycopg://me:${DB_PASSWORD}@h/db"),
+        ("sqlite:///mlflow.db", "https://me:${DB_PASSWORD}@mlflow.example"),
+    ],
+)
+def test_a_password_with_an_at_sign_is_refused_and_no_part_of_it_shown(
+    refused, monkeypatch, setting, address
+):
+    monkeypatch.setitem(ENVIRONMENT, "DB_PASSWORD", "can@localhost/ary")
+
+    sentence = refused(changed(setting, f'"{address}"'))[0]
+
+    assert sentence.endswith("the address has more than one @; write %40 for one in the password")
+    assert "ary" not in sentence

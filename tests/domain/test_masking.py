@@ -78,3 +78,7 @@ def test_a_bug_is_told_without_what_its_exception_quotes():
     bug = StoppedByBug.of(KeyError("https://ada:canary@host"))
 
     assert "canary" not in str(bug)
+
+
+def test_a_secret_of_a_letter_is_taken_out_where_it_stands_alone():
+    assert masked("port 9 of p, said p", ["p"]) == "port 9 of ***, said ***"

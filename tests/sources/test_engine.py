@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from monitor.files import engine
+from monitor.files.relations import DataFiles
 from tests.sources.prediction_files import TWO, WEEK, csv_source, parquet_source
 
 MAILS = (
@@ -108,6 +109,7 @@ SPILLING = """
 import os, sys
 from pathlib import Path
 from monitor.files import engine
+from monitor.files.relations import DataFiles
 with engine.session(alone=False) as session:
     session.execute("select 1")
     folder = Path(engine.spill_folder(os.getpid()))
@@ -159,3 +161,11 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_one_and_nothing_else_
     assert kept[2].exists()
     _, error = processes[0].communicate()
     assert not living.exists(), error
+
+
+def test_a_pattern_matches_in_a_folder_whose_name_has_brackets(tmp_path):
+    folder = tmp_path / "week [1]*"
+    folder.mkdir()
+    (folder / "p1.csv").write_text("id\n")
+
+    assert DataFiles(("p*.csv",), folder).found() == [str(folder / "p1.csv")]

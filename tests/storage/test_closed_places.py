@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from monitor.domain.errors import MonitorError
+from monitor.domain.errors import MonitorError, StoreUnavailable
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.servers import cannot_start
@@ -114,3 +114,14 @@ def test_a_folder_that_may_be_written_says_nothing_of_rights(folder, monkeypatch
     monkeypatch.setattr(sqlite3.dbapi2, "connect", refuse)
 
     assert "cannot be used now" in said_on_opening(folder)
+
+
+def test_secrets_in_the_options_of_an_address_are_shown_nowhere():
+    address = "postgresql+psycopg://me@127.0.0.1:1/db?password=canary&sslpassword=canary"
+    database = Database(address)
+
+    with pytest.raises(StoreUnavailable) as error, database.read():
+        pass
+
+    assert database.shown.count("***") == 2
+    assert "canary" not in f"{database.shown} {error.value}"

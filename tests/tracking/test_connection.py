@@ -16,8 +16,9 @@ from pydantic import ValidationError
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
+from monitor.files.sqlite_address import absolute_address
 from monitor.tracking import client_settings, reach
-from monitor.tracking.connection import Deadline, Timed, absolute_uri, load_mlflow, shown
+from monitor.tracking.connection import Deadline, Timed, load_mlflow, shown
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.servers import free_port
 from tests.tracking.conftest import Stub, handler_for
@@ -227,9 +228,9 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 
 def test_only_relative_sqlite_paths_are_made_absolute(tmp_path):
-    assert absolute_uri("sqlite:///a.db", tmp_path) == f"sqlite:///{tmp_path}/a.db"
-    assert absolute_uri("sqlite:////a.db", tmp_path) == "sqlite:////a.db"
-    assert absolute_uri("http://host:5000", tmp_path) == "http://host:5000"
+    assert absolute_address("sqlite:///a.db", tmp_path) == f"sqlite:///{tmp_path}/a.db"
+    assert absolute_address("sqlite:////a.db", tmp_path) == "sqlite:////a.db"
+    assert absolute_address("http://host:5000", tmp_path) == "http://host:5000"
 
 
 def test_a_shown_uri_holds_no_password():

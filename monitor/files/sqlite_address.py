@@ -1,0 +1,60 @@
+"""Addresses of SQLite files, in which some characters of a path mean something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+
+def sqlite_path(address: str) -> Path | None:
+    """Return the file of a SQLite address, or None for any other address.
+
+    Reads the address as SQLAlchemy does: ``%20`` stands for a blank.
+
+    Examples
+    --------
+    >>> print(sqlite_path("sqlite:////srv/my%20project/mlflow.db?timeout=5"))
+    /srv/my project/mlflow.db
+    >>> sqlite_path("http://mlflow:5000")
+    """
+    prefix, separator, path = address.partition(":///")
+    if not separator or not path or prefix.partition("+")[0] != "sqlite":
+        return None
+    return Path(unquote(path.partition("?")[0]))
+
+
+def absolute_address(address: str, folder: Path) -> str:
+    """Make the path of a SQLite address absolute; return every other address as it is.
+
+    Examples
+    --------
+    >>> absolute_address("sqlite:///mlflow.db", Path("/srv/50%20off"))
+    'sqlite:////srv/50%2520off/mlflow.db'
+    """
+    path = sqlite_path(address)
+    if path is None or path.is_absolute():
+        return address
+    return _with_path(address, folder.absolute() / path)
+
+
+def literal_address(address: str, folder: Path) -> str:
+    """Return the address of the SQLite file whose path is written in ``address`` as it is.
+
+    A setting such as ``sqlite:///${WORKSPACE}/monitor.db`` names a file. Reading ``%2F`` in it as
+    an escape would open another project's file. Every other address is returned as it is.
+
+    Examples
+    --------
+    >>> literal_address("sqlite:///a%2Fb/monitor.db", Path("/srv"))
+    'sqlite:////srv/a%252Fb/monitor.db'
+    """
+    if sqlite_path(address) is None:
+        return address
+    return _with_path(address, folder / address.partition(":///")[2].partition("?")[0])
+
+
+def _with_path(address: str, path: Path) -> str:
+    prefix, options = address.partition(":///")[0], address.partition("?")[1:]
+    # No more is escaped than has to be: MLflow takes the path for one of a folder, as it stands.
+    escaped = path.as_posix().replace("%", "%25").replace("?", "%3F")
+    return "".join((prefix, ":///", escaped, *options))
