@@ -10,6 +10,7 @@ from monitor.storage import (  # their tables are among those of the metadata
     people_tables,  # noqa: F401
     restatement_tables,  # noqa: F401
     stop_tables,  # noqa: F401
+    views,
 )
 from monitor.storage.database import Database
 from monitor.storage.schema import VERSION_TABLE
@@ -31,7 +32,10 @@ def _run(connection):
         transactional_ddl=True,
     )
     with context.begin_transaction():
+        views.drop_all(connection)
         context.run_migrations()
+        if set(context.get_context().get_current_heads()) == set(context.script.get_heads()):
+            views.create_all(connection)
 
 
 def _connect_and_run():

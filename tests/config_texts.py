@@ -99,12 +99,6 @@ threshold: 0.5 => time_unit: seconds
     12, monitors[mail-travel].source.time_unit: there is no such setting here; kind: spark and sql have it; leave it out, or change the kind
 late_labels: 90d => repeats: 0.1
     15, monitors[mail-travel].labeling.repeats: there is no such setting here; kind: page has it; leave it out, or change the kind
-pooling: {hazard => carry: {hazard
-    19, monitors[mail-travel].carry: there is no such setting here; it is called pooling now
-pooling: {hazard => pooling: {lean: 0.4, hazard
-    19, monitors[mail-travel].pooling.lean: there is no such setting here; leave it out: rises and falls are treated alike now
-pooling: {hazard => pooling: {shift: 0.4, hazard
-    19, monitors[mail-travel].pooling.shift: there is no such setting here; leave it out: rises and falls are treated alike now
 kind: files,  => <nothing>
     15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column, page, mlflow, label_studio
 tp: 138 => tp: 0.3

@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 50  # lines of a refusal; whoever has more to fix begins with these
 _LONGEST = 500  # characters of a message; a value in it may be as long as the file
 _LONGEST_VALUE = 60  # characters of a value that a sentence shows
-# Settings of configs that were written for an earlier version.
-_RENAMED = {"carry": "pooling", "own_share": "robust_weight"}
-_REMOVED = dict.fromkeys(
-    ("pooling.shift", "pooling.lean"), "leave it out: rises and falls are treated alike now"
-)
 _PLAIN = (  # what pydantic says, one a line, without reasons and words of Python
     (r"(?m)^\w+ should", "it should"),
     (r" after validation.*|, (unable|got|not|exceeded) .*", ""),
@@ -180,15 +175,13 @@ def _missing_setting(key: str, known: list[str]) -> str:
 
 def _unknown_setting(way: Way, known: list[str]) -> str:
     key = str(way[-1])
-    now = _RENAMED.get(key)
     section = way[-2] if len(way) > 1 else None
     kinds = _KINDS[section].with_setting(key) if section in _KINDS else []
-    hint = f"it is called {now} now" if now in known else _closest(key, known)
+    hint = _closest(key, known)
     if kinds:
         has = "has" if len(kinds) == 1 else "have"
         hint = f"kind: {' and '.join(kinds)} {has} it; leave it out, or change the kind"
-    removed = _REMOVED.get(".".join(str(part) for part in way[-2:]))
-    return f"there is no such setting here; {removed or hint}"
+    return f"there is no such setting here; {hint}"
 
 
 def _closest(word: str, known: list[str]) -> str:

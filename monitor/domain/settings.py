@@ -296,8 +296,8 @@ class RoundSettings(Settings):
     the labels of each stratum where a round is done again whose plan is known, and ``first_wave``
     those of its first wave, where it had two, and ``snapshot`` the state of its source that it was
     drawn from. ``labeling`` is what the labeler's kind has alone (`Labeling.own`), so that a round
-    is read from where its tasks went; None in rounds of older versions. ``block`` is the block of
-    the config that the monitor was one of.
+    is read from where its tasks went. ``block`` is the block of the config that the monitor was
+    one of.
     """
 
     model: str | None = None
@@ -323,23 +323,6 @@ class RoundSettings(Settings):
     first_wave: dict[str, int] | None = None
     snapshot: str | None = None
     block: Block | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _the_level_was_a_setting(cls, value: object) -> object:
-        """Read rounds of older versions, which froze the one level that there was."""
-        if isinstance(value, dict) and value.get("level") == CREDIBLE_LEVEL:
-            return {key: of for key, of in value.items() if key != "level"}
-        return value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _pooling_had_a_shift(cls, value: object) -> object:
-        """Read rounds of older versions, which shifted the round's own part to the worse."""
-        if isinstance(value, dict) and "shift" in (pooling := value.get("pooling") or {}):
-            kept = {key: of for key, of in pooling.items() if key != "shift"}
-            return {**value, "pooling": kept}
-        return value
 
 
 class MonitorSettings(Settings):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
-from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate, RoundReport
+from monitor.domain.report import AnswersRow, ReportedEstimate, RoundReport
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import caution_text
 from monitor.presentation.round_page import (
@@ -33,11 +33,8 @@ from monitor.storage import (
 from monitor.storage.round_labels import read_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
-    from monitor.stats.estimation.small_counts import DecidingClass
     from monitor.storage.round_store import Round
 
 
@@ -79,7 +76,7 @@ def read_page(
         "strata": strata,
         "cells": report.get("cells", []),
         "estimates": [row.model_dump() for row in estimates],
-        "cautions": _cautions(report, strata, estimates),
+        "cautions": _cautions(report),
         "pooled_coverage": report.get("pooled_coverage"),
         "answers": answers and answers.model_dump(),
         "agreement": agreement and agreement.model_dump(),
@@ -183,35 +180,11 @@ def _is_compared(connection: Connection, round_: Round) -> bool:
     return round_ids.has_closed_before(connection, history.id, round_.slot)
 
 
-def _cautions(
-    report: dict[str, Any], strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
-) -> dict[str, str]:
+def _cautions(report: dict[str, Any]) -> dict[str, str]:
     """Say which metrics of this round alone few labels decide."""
     rows = [row for row in report.get("estimates", []) if (row["basis"], row["estimand"]) == OWN]
-    # Reports of earlier versions of the program have no such field, not even an empty one.
-    has_kept = any("caution" in row for row in rows)
-    kept = {row.metric: row.caution for row in (ReportedEstimate(**row) for row in rows)}
-    few = kept if has_kept else _counted_cautions(strata, estimates)
     return {
-        metric: text
-        for metric, classes in few.items()
-        if (text := caution_text(classes)) is not None
+        row.metric: text
+        for row in (ReportedEstimate(**row) for row in rows)
+        if (text := caution_text(row.caution)) is not None
     }
-
-
-def _counted_cautions(
-    strata: Sequence[dict[str, Any]], estimates: Sequence[EstimateRow]
-) -> dict[str, Sequence[DecidingClass]]:
-    """Find the cautions of a round by its counts."""
-    from monitor.stats.core.counts import Counts  # noqa: PLC0415  numpy takes 0.2 s
-    from monitor.stats.estimation.small_counts import small_count_caution  # noqa: PLC0415
-
-    own = [row for row in estimates if (row.basis, row.estimand) == OWN and row.point is not None]
-    if not own:
-        return {}
-    counts = Counts.of_arrays(
-        **{name: [row[name] for row in strata] for name in ("size", "labeled", "positive")},
-        is_flagged=[row["flagged"] for row in strata],
-    )
-    few = {row.metric: small_count_caution(counts, row.metric, estimand="window") for row in own}
-    return {metric: found.classes for metric, found in few.items() if found is not None}

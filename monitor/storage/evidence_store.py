@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _EVIDENCE = (
     *("metric", "side", "limit", "log_evidence", "log_threshold", "fires"),
-    *("log_recovery", "recovery_rounds", "log_r", "recovered"),
+    *("log_recovery", "recovery_rounds", "log_r"),
 )
 
 

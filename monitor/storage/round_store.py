@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -386,13 +385,7 @@ def _round(row: Row[Any]) -> Round:
     )
 
 
-_BEFORE_THEY_WERE_SETTINGS = {"assurance": None, "share_by_size": 0.0}
-"""How rounds of older versions were planned, whose settings do not name these."""
-
-
 @lru_cache(maxsize=2_000)
 def _settings(frozen: str) -> RoundSettings:
     """Read settings once, since nearly all rounds of a monitor were opened with the same."""
-    settings = json.loads(frozen)
-    settings["sample"] = _BEFORE_THEY_WERE_SETTINGS | settings.get("sample", {})
-    return RoundSettings.model_validate_json(json.dumps(settings))
+    return RoundSettings.model_validate_json(frozen)

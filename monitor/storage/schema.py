@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from monitor.storage.database import Database
 
-VERSION_TABLE = "monitor_alembic_version"
+VERSION_TABLE = "monitor_schema_version"
+_BEFORE_RELEASE = "monitor_alembic_version"
+"""Development versions before 0.1.0 kept their schema's name here."""
 _MIGRATING = 0x6D6F6E69746F72  # "monitor": names the lock below
 
 
@@ -44,8 +46,9 @@ def upgrade(database: Database) -> None:
     with database.write() as connection:
         if not database.is_sqlite:  # an empty store has no row that two workers could lock
             connection.execute(select(func.pg_advisory_xact_lock(_MIGRATING)))
-        _refuse_newer(connection, database)
-        command.upgrade(alembic_config(connection), "head")
+        _refuse_unknown(connection, database)
+        if _found(connection) != _head():  # views made anew would lose what was granted on them
+            command.upgrade(alembic_config(connection), "head")
 
 
 def check(database: Database) -> None:
@@ -54,7 +57,7 @@ def check(database: Database) -> None:
         found, wanted = _found(connection), _head()
         if found == wanted:
             return
-        _refuse_newer(connection, database)
+        _refuse_unknown(connection, database)
     what = "holds no tables yet" if found is None else f"has schema {found}, this program {wanted}"
     message = f"the store {database.shown} {what}; run: pr-monitor db upgrade"
     raise SchemaMismatch(message)
@@ -64,6 +67,7 @@ def ready(database: Database) -> None:
     """Create the schema in an empty store; refuse any other than this program's."""
     with database.read() as connection:
         empty = _found(connection) is None
+        _refuse_unknown(connection, database)
     if empty:
         upgrade(database)
     check(database)  # also after an upgrade: another program may have made the tables meanwhile
@@ -102,8 +106,15 @@ def _head() -> str:
     return known[-1]
 
 
-def _refuse_newer(connection: Connection, database: Database) -> None:
+def _refuse_unknown(connection: Connection, database: Database) -> None:
     found = _found(connection)
+    if found is None and inspect(connection).has_table(_BEFORE_RELEASE):
+        message = (
+            f"the store {database.shown} was made by a development version before 0.1.0, which "
+            "this version does not read. Keep it, name another one in the config, and fill that: "
+            "pr-monitor backfill"
+        )
+        raise SchemaMismatch(message)
     if found is not None and found not in revisions():
         message = (
             f"the store {database.shown} has schema {found}, which this version does not know: "

@@ -330,7 +330,6 @@ evidence = Table(
     Column("log_evidence", Float),
     Column("log_threshold", Float, nullable=False),
     Column("fires", Boolean, nullable=False),
-    Column("recovered", Float),  # only in rows written before schema 0008
     Column("log_recovery", Float),
     Column("recovery_rounds", Integer),
     Column("log_r", Float),

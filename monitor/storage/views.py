@@ -1,15 +1,19 @@
 """The views: what a person with ``sqlite3`` or ``psql`` looks at first, and what dashboards read.
 
 docs/sql.md explains each column. Views say what the store has, of each round by its newest version;
-they hold no rule of their own. Migrations make them, and a test says that these are the ones.
+they hold no rule of their own. No migration makes them: after one, all are made anew.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlalchemy import inspect, text
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sqlalchemy import Connection
 
 # A class with a stratum that holds items but no label has no scaled counts: NULL, never a guess.
 CONFUSION_MATRICES = """
@@ -311,3 +315,15 @@ NAMES = (*_ALIKE, *_BY_DIALECT)
 def queries(dialect: str) -> dict[str, str]:
     """Return the query of each view; ``sqlite`` and ``postgresql`` read JSON differently."""
     return _ALIKE | {name: written(dialect) for name, written in _BY_DIALECT.items()}
+
+
+def drop_all(connection: Connection) -> None:
+    """Drop the views of this or any older version, so that migrations may change tables."""
+    for name in sorted(set(inspect(connection).get_view_names()) & {*NAMES}):
+        connection.execute(text(f"drop view {name}"))
+
+
+def create_all(connection: Connection) -> None:
+    """Create all views over the tables of this version."""
+    for name, query in queries(connection.dialect.name).items():
+        connection.exec_driver_sql(f"create view {name} as {query}")

@@ -20,7 +20,7 @@ NO_MLFLOW = f"MLflow at {NOWHERE} does not answer (connection refused)"
 def test_a_store_of_a_newer_version(place):
     place.run("db", "upgrade")
     with sqlite3.connect("monitor.db") as store:
-        store.execute("update monitor_alembic_version set version_num = '9999'")
+        store.execute("update monitor_schema_version set version_num = '9999'")
     store.close()
 
     done = [place.run(*words) for words in (["run-once"], ["db", "check"], ["db", "upgrade"])]

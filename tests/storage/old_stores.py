@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from alembic import command
-from sqlalchemy import DateTime, LargeBinary, MetaData, Table, delete, insert, inspect, text
+from sqlalchemy import DateTime, LargeBinary, MetaData, Table, delete, insert, text
 
 from monitor.storage import schema
 
@@ -42,58 +42,29 @@ def tables_of(connection):
     return found
 
 
-RENAMED = {  # by revisions 0005 and 0007
-    "precision_carried": "precision_pooled",
-    "recall_carried": "recall_pooled",
-    "carried": "pooled",
-    "carry": "pooling",
-    "own_share": "robust_weight",
-    "lean": "shift",
-    "gold": "audit",
-}
-PUBLISHED_AGAIN = "/renamed"  # ends the keys of effects that revision 0005 adds
-
-
 def rows_of(database, columns):
-    """Read these columns of each table as they are stored, in today's words.
-
-    That is what an upgrade must not change.
-    """
+    """Read these columns of each table: what an upgrade must not change."""
     with database.read() as connection:
         return {name: _rows(connection, name, wanted) for name, wanted in columns.items()}
 
 
 def _rows(connection, table, columns):
     listed = ", ".join(f'"{name}"' for name in columns)
-    found = connection.exec_driver_sql(f"select {listed} from {_whole(connection, table)}")
-    rows = [tuple(_in_todays_words(cell) for cell in row) for row in found]
-    return sorted((row for row in rows if not _is_published_again(row)), key=str)
+    found = connection.exec_driver_sql(f"select {listed} from {table}")
+    return sorted((tuple(row) for row in found), key=str)
 
 
-def _whole(connection, table):
-    """Name a table, or for effects say how to read them with the reports that they refer to."""
-    if table != "effects" or not inspect(connection).has_table("reports"):
-        return table
-    names = [column["name"] for column in inspect(connection).get_columns(table)]
-    own = ", ".join(f'e."{name}"' for name in names if name != "payload")
-    return (
-        f"(select {own}, coalesce(p.payload, e.payload) as payload from effects e left join"
-        " reports p on p.round_id = e.round_id and p.version = e.report_version) whole"
+def newer_program(monkeypatch, folder, body):
+    """Give this program a migration more; returns the folder of its migrations."""
+    shipped, head = schema.migrations_folder(), schema.revisions()[-1]
+    (folder / "versions").mkdir(parents=True)
+    for path in (*shipped.glob("*.py"), *shipped.glob("versions/*.py")):
+        (folder / path.relative_to(shipped)).write_text(path.read_text())
+    (folder / "versions" / "0999_next.py").write_text(
+        f'revision = "0999"\ndown_revision = "{head}"\n\n\n{body}'
     )
-
-
-def _is_published_again(row):
-    return any(str(cell).endswith(PUBLISHED_AGAIN) for cell in row)
-
-
-def _in_todays_words(cell):
-    if isinstance(cell, str) and cell.startswith("{"):
-        cell = json.loads(cell)
-    if isinstance(cell, dict):
-        return {RENAMED.get(key, key): _in_todays_words(value) for key, value in cell.items()}
-    if isinstance(cell, list):
-        return [_in_todays_words(each) for each in cell]
-    return RENAMED.get(cell, cell) if isinstance(cell, str) else cell
+    monkeypatch.setattr(schema, "migrations_folder", lambda: folder)
+    return folder
 
 
 def columns_of(revision):

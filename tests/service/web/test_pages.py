@@ -112,7 +112,7 @@ def test_a_step_may_take_an_hour(get, running, clock):
 
 def test_a_store_of_another_version_makes_it_unready_and_not_dead(get, running):
     with running.application.database.write() as connection:
-        connection.execute(text("update monitor_alembic_version set version_num = 'newer'"))
+        connection.execute(text("update monitor_schema_version set version_num = 'newer'"))
 
     told = get("/ready")
 
