@@ -6,10 +6,10 @@ from monitor.storage import (  # their tables are among those of the metadata
     alias_tables,  # noqa: F401
     challenger_tables,  # noqa: F401
     control_tables,  # noqa: F401
+    margin_tables,  # noqa: F401
     page_tables,  # noqa: F401
     people_tables,  # noqa: F401
     restatement_tables,  # noqa: F401
-    stop_tables,  # noqa: F401
     views,
 )
 from monitor.storage.database import Database

@@ -29,7 +29,6 @@ SERVERS = {
 ON_SQLITE = (
     "tests/faults/test_r15_upstream.py",
     "tests/faults/test_review_kills.py",
-    "tests/faults/test_stop_kills.py",
     "tests/labeling/",
     "tests/rounds/estimation/",
     "tests/rounds/reporting/",
@@ -42,7 +41,6 @@ ON_SQLITE = (
     "tests/rounds/test_score_cell_histories.py",
     "tests/rounds/test_score_cells.py",
     "tests/rounds/test_stale.py",
-    "tests/rounds/test_stopping.py",
     "tests/rounds/test_words.py",
     "tests/service/pages/test_browser_sign_in.py",
     "tests/service/pages/test_by_class.py",

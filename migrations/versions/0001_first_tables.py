@@ -581,18 +581,6 @@ def upgrade():
         comment="Precision and recall of each segment, and the labels that its margin still needs.",
     )
     op.create_table(
-        "stopped_rounds",
-        sa.Column("round_id", sa.Integer(), nullable=False),
-        sa.Column("planned", sa.Integer(), nullable=False),
-        sa.Column("kept", sa.Integer(), nullable=False),
-        sa.Column("stopped_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["round_id"], ["rounds.id"], name=op.f("fk_stopped_rounds_round_id_rounds")
-        ),
-        sa.PrimaryKeyConstraint("round_id", name=op.f("pk_stopped_rounds")),
-        comment="Rounds that ended once their margins held; strata.planned then has what was kept.",
-    )
-    op.create_table(
         "strata",
         sa.Column("round_id", sa.Integer(), nullable=False),
         sa.Column("stratum", sa.String(length=40), nullable=False),
@@ -883,7 +871,6 @@ def downgrade():
     op.drop_table("challenger_sizes")
     op.drop_table("challenger_counts")
     op.drop_table("strata")
-    op.drop_table("stopped_rounds")
     op.drop_table("segment_estimates")
     op.drop_table("round_issues")
     op.drop_index(op.f("ix_round_events_round_id"), table_name="round_events")

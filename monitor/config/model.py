@@ -187,13 +187,6 @@ class MonitorConfig(Settings):
         return self
 
     @model_validator(mode="after")
-    def _stops_only_where_that_was_tried(self) -> MonitorConfig:
-        why = why_no_stop(self) if self.sample.stop is not None else None
-        if why is not None:
-            raise SettingRefused(setting="sample.stop", why=why)
-        return self
-
-    @model_validator(mode="after")
     def _the_truth_is_somewhere(self) -> MonitorConfig:
         labeling = self.labeling
         if isinstance(labeling, ColumnSettings) and not (labeling.paths or self.source.has_truths):
@@ -251,37 +244,6 @@ class MonitorConfig(Settings):
                 block=self._block,
             ),
         )
-
-
-def why_no_stop(monitor: MonitorConfig) -> str | None:
-    """Say why rounds of a monitor may not end at their margins; None where they may."""
-    sample, labeling = monitor.sample, monitor.labeling
-    if getattr(labeling, "kind", None) != "page":
-        return (
-            "only the labeling page hands items out in an order of which any first part is a "
-            "random part of the round; use labeling.kind: page, or leave stop out"
-        )
-    if getattr(labeling, "answer", None) == "class":
-        return (
-            "an item that several monitors ask about has no order of its own in which a part of "
-            "each of their rounds is complete; leave out stop, or answer: class"
-        )
-    if monitor.limits.bounds:
-        return (
-            "a monitor with limits promises few false alarms, and evidence from a round that its "
-            "own answers ended would break the promise (docs/method.md); leave out stop, or limits"
-        )
-    if labeling.overlap > 0:
-        return (
-            "items that two people answer have no order of their own in which a part of the round "
-            "is complete; leave out stop, or labeling.overlap"
-        )
-    if monitor.source.has_scores and sample.cells is None and sample.bands != ONE_BAND:
-        return (
-            "the intervals of score bands were not tried on rounds that end early, those of score "
-            "cells were; leave out stop, or sample.bands"
-        )
-    return None
 
 
 SHORTEST_PROMISE = 2

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings, Share
 
 
@@ -75,7 +74,6 @@ class Sample(Settings):
     cells: Cells | None = Cells()
     cost: Cost = Cost()
     second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
-    stop: Literal["margin"] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -84,13 +82,3 @@ class Sample(Settings):
         if isinstance(value, dict) and "bands" in value:
             return {"cells": None, **value}
         return value
-
-    @model_validator(mode="after")
-    def _stops_at_a_margin_that_is_named(self) -> Sample:
-        if self.stop is not None and not self.margin.wanted():
-            message = (
-                "a round can only stop at margins that are named; give sample.margin, such as "
-                "{precision: 0.05, recall: 0.05}"
-            )
-            raise SettingRefused(setting="stop", why=message)
-        return self

@@ -36,12 +36,10 @@ def closed_reason(
     second_answered: int = 0,
     second_wanted: int = 0,
     cut_short: bool = False,
-    stopped: str | None = None,
 ) -> str:
     """Say that a round has all its answers, or that its time is over; of second copies too.
 
-    ``cut_short`` is whether its second wave never went out, ``stopped`` how it ended before all of
-    its plan was answered.
+    ``cut_short`` is whether its second wave never went out.
 
     >>> closed_reason(answered=200, wanted=200)
     'all labels are in'
@@ -56,19 +54,10 @@ def closed_reason(
     if answered == wanted and not copies_missing:
         if cut_short:
             return "all labels of the first wave are in; the second never went out"
-        return stopped or "all labels are in"
+        return "all labels are in"
     copies = f" and {second_answered} of {second_wanted} second copies" if copies_missing else ""
     short = "; the second wave never went out" if cut_short else ""
     return f"the deadline passed with {answered} of {wanted} answers{copies}{short}"
-
-
-def stopped_text(kept: int, planned: int) -> str:
-    """Say that a round ended once its margins held.
-
-    >>> stopped_text(61, 100)
-    'stopped at 61 of 100 labels: margins held'
-    """
-    return f"stopped at {kept:,} of {planned:,} labels: margins held"
 
 
 NO_SECOND_WAVE = "no second wave goes out: the deadline has passed"

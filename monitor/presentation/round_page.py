@@ -15,7 +15,7 @@ from monitor.presentation.estimates import (
     reason_text,
 )
 from monitor.presentation.evidence import evidence_sentence
-from monitor.presentation.moves import stopped_text, waves_sentence
+from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.rows import BANDS_OF_CELLS, agreement_sentence, answers_sentence
@@ -62,13 +62,11 @@ def remarks_text(
     version: int,
     *,
     partial: bool = False,
-    stopped: tuple[int, int] | None = None,
     restated: bool = False,
 ) -> str:
     """Say in a list of rounds what is special about the estimates of one.
 
-    ``restated`` is whether a person asked for a version. ``stopped`` has the labels that it kept
-    and those of its plan, if it ended early.
+    ``restated`` is whether a person asked for a version.
 
     >>> remarks_text(1), remarks_text(2, partial=True)
     ('', 'version 2, partial')
@@ -77,7 +75,7 @@ def remarks_text(
     """
     remarks = [f"version {version}"] * (version > 1) + ["restated"] * restated
     remarks += ["partial"] * partial
-    return ", ".join(remarks if stopped is None else [*remarks, stopped_text(*stopped)])
+    return ", ".join(remarks)
 
 
 def head_lines(page: dict[str, Any]) -> Iterator[str]:

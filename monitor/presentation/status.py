@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.state import RoundState
-from monitor.presentation.moves import stopped_text
 from monitor.presentation.numbers import limits_text, minute_text, plural, span_text
 
 if TYPE_CHECKING:
@@ -46,10 +45,9 @@ class OpenRound(Protocol):
         """Until when they may come; None before it is drawn."""
 
 
-def last_estimate_line(number: int, slot: datetime, stopped: tuple[int, int] | None) -> str:
-    """Say which round the estimates are of, and of how many labels if it stopped early."""
-    due = f"last estimate: round {number}, due {minute_text(slot)} UTC"
-    return due if stopped is None else f"{due}, {stopped_text(*stopped)}"
+def last_estimate_line(number: int, slot: datetime) -> str:
+    """Return the line that names the round of the estimates."""
+    return f"last estimate: round {number}, due {minute_text(slot)} UTC"
 
 
 def next_round_line(slot: datetime) -> str:

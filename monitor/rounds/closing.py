@@ -1,4 +1,4 @@
-"""What a round that takes labels does next: hand out its second wave, stop, close, or wait."""
+"""What a round that takes labels does next: hand out its second wave, close, or wait."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import evidence_label
-from monitor.presentation.moves import closed_reason, stopped_text, unlabeled_reason
+from monitor.presentation.moves import closed_reason, unlabeled_reason
 from monitor.rounds import publish
 from monitor.rounds.labels.collect import send
 from monitor.rounds.sampling import second_wave
-from monitor.rounds.stopping import stop_if_enough
 from monitor.storage import copy_store, round_store
 from monitor.storage.copy_store import Copies
 from monitor.storage.round_labels import read_labels
@@ -46,8 +45,6 @@ def go_on(context: MonitorContext, stand: Stand, claim: Claim) -> None:
             send(context, stand.round, claim)
             return
         stand = _again(context, stand)  # its first wave is all of it now
-    elif stop_if_enough(context, stand.round, stand.labels, claim):
-        stand = _again(context, stand)  # what it kept is all of it now
     _close_if_due(context, stand, claim)
 
 
@@ -77,14 +74,12 @@ def _close_if_due(context: MonitorContext, stand: Stand, claim: Claim) -> None:
         publish.abandon(context, round_, claim, reason)
         return
     cut_short = second_wave.was_given_up(labels.strata)
-    stopped = round_.stopped
     reason = closed_reason(
         answered=answered,
         wanted=wanted,
         second_answered=copies.answered,
         second_wanted=copies.wanted,
         cut_short=cut_short,
-        stopped=None if stopped is None else stopped_text(*stopped),
     )
     partial = answered < wanted or cut_short
     retried(

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from monitor.storage.effect_store import Waiting
     from monitor.storage.label_notes import LabelNotes
     from monitor.storage.many_rounds import Progress
-    from monitor.storage.round_store import Round, Stopped
+    from monitor.storage.round_store import Round
 
 NOTHING_SEEN = MonitorRounds()
 """A monitor that has no round yet."""
@@ -104,7 +104,6 @@ class Overview:
     proposed_limits: dict[str, float]
     last_round: int | None
     last_slot: datetime | None
-    last_stopped: Stopped | None
     estimates: list[EstimateRow]
     open_rounds: list[OpenRound]
     alerts: list[Alert]
@@ -247,7 +246,6 @@ def _overview(
         proposed_limits=proposed_limits(connection, settings, last),
         last_round=None if last is None else last.number,
         last_slot=None if last is None else last.slot,
-        last_stopped=None if last is None else last.stopped,
         estimates=one.estimates,
         open_rounds=one.open_rounds,
         alerts=one.alerts,

@@ -16,7 +16,6 @@ from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage.effect_store import OPEN
 from monitor.storage.estimate_store import estimate_row
-from monitor.storage.label_store import IS_ASKED
 from monitor.storage.tables import (
     alerts,
     effects,
@@ -146,7 +145,7 @@ def _labeling(connection: Connection) -> dict[str, Labeling]:
             func.count(label_events.c.item_id.distinct()).label("received"),
         )
         .join(rounds, and_(rounds.c.id == label_events.c.round_id, waiting))
-        .where(label_events.c.kind == LabelKind.GIVEN, IS_ASKED)
+        .where(label_events.c.kind == LabelKind.GIVEN)
         .group_by(label_events.c.round_id)
         .subquery()
     )

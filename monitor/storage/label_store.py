@@ -37,9 +37,6 @@ _STATED = tuple(label_events.c[name] for name in ("at", "annotator", "kind", "an
 _SAME_ITEM = (tasks.c.round_id == label_events.c.round_id) & (
     tasks.c.item_id == label_events.c.item_id
 )
-IS_ASKED = select(tasks.c.key).where(_SAME_ITEM).correlate(label_events).exists()
-"""Of a label event: whether its item is still asked; not once a round that stopped withdrew it."""
-
 _UNCLEAR = "unclear"
 _KINDS = {kind.value: kind for kind in LabelKind}
 _ANSWERS = {answer.value: answer for answer in Answer}
@@ -162,10 +159,8 @@ def new_rows(
 
 
 def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
-    """Read the current label of every item of a round that has one and is still asked."""
-    query = select(tasks.c.item_id).where(tasks.c.round_id == round_id)
-    asked = set(connection.execute(query).scalars())
-    said = {item: of for item, of in statements_of(connection, round_id).items() if item in asked}
+    """Read the current label of every item of a round that has one."""
+    said = statements_of(connection, round_id)
     adjudicator = adjudicator_of(connection, round_id) if said else None
     found = {item: current_label(statements, adjudicator) for item, statements in said.items()}
     return {item: answer for item, answer in found.items() if answer is not None}

@@ -268,7 +268,7 @@ def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]
                 func.count(label_events.c.item_id.distinct()).label("items"),
                 taken_back.label("taken_back"),
             )
-            .where(label_events.c.round_id.in_(some), label_store.IS_ASKED)
+            .where(label_events.c.round_id.in_(some))
             .group_by(label_events.c.round_id)
         )
         for row in connection.execute(query).all():

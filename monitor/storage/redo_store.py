@@ -9,8 +9,8 @@ from sqlalchemy import delete, func, select, update
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.challenger_tables import challenger_sizes
 from monitor.storage.concern_store import forget_concerns
+from monitor.storage.margin_store import forget_plan
 from monitor.storage.round_moves import note_move
-from monitor.storage.stop_store import forget_plan
 from monitor.storage.tables import (
     items,
     label_events,

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import case, or_, select
+from sqlalchemy import case, select
 
 from monitor.domain.labels import current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.storage import frame_store, label_store
 from monitor.storage.database import CHUNK
-from monitor.storage.stop_tables import stopped_rounds
 from monitor.storage.tables import items, strata
 
 if TYPE_CHECKING:
@@ -173,9 +172,6 @@ def _labels_of(
     said: Mapping[int, Mapping[str, Sequence[Statement]]],
 ) -> RoundLabels:
     mine, about = drawn.get(round_.id, ()), said.get(round_.id, {})
-    if round_.stopped is not None:  # there may be answers to what was withdrawn
-        ids = {item.id for item in mine}
-        about = {item: statements for item, statements in about.items() if item in ids}
     return RoundLabels(
         label_revision=round_.label_revision,
         adjudicator=round_.settings.adjudicator,
@@ -216,12 +212,7 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
             strata,
             (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum),
         )
-        .outerjoin(stopped_rounds, stopped_rounds.c.round_id == items.c.round_id)
-        .where(
-            items.c.round_id.in_(round_ids),
-            # A round that stopped is what it kept, the first of each stratum.
-            or_(stopped_rounds.c.round_id.is_(None), items.c.order < strata.c.planned),
-        )
+        .where(items.c.round_id.in_(round_ids))
         .order_by(items.c.round_id, items.c.stratum, items.c.order)
     )
     found: defaultdict[int, list[DrawnItem]] = defaultdict(list)

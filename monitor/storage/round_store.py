@@ -13,7 +13,6 @@ from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.storage.claims import wait_for_turn, wait_if_known
 from monitor.storage.database import insert_new, listed
-from monitor.storage.stop_tables import stopped_rounds
 from monitor.storage.tables import monitors, payloads, rounds, tasks
 
 if TYPE_CHECKING:
@@ -29,13 +28,6 @@ class Mark(NamedTuple):
     state: str
     version: int
     has_wave_to_come: bool
-
-
-class Stopped(NamedTuple):
-    """A round that ended once its margins held: labels that it kept, and those of its plan."""
-
-    kept: int
-    planned: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +61,6 @@ class Round:
     """When the claim on it runs out, in ms of the store; whoever left it in mid-step had it."""
     second_wave_at: datetime | None = None
     """When its second wave goes out at the latest; None where none is to come."""
-    stopped: Stopped | None = None
     """Where it ended once its margins held; None where it did not."""
     snapshot: str | None = None
     """The state of its source that it was drawn from, where that can be read again."""
@@ -341,15 +332,10 @@ def is_unfinished(now: datetime) -> ColumnElement[bool]:
 
 
 def _rounds() -> Select[Any]:
-    stopped = (stopped_rounds.c[name].label(f"stopped_{name}") for name in Stopped._fields)
     columns = [column for column in rounds.c if column is not rounds.c.settings]
     # As text, by which `_settings` knows those that it has read.
     settings = cast(rounds.c.settings, Text).label("settings")
-    return (
-        select(*columns, settings, monitors.c.name.label("monitor"), *stopped)
-        .join_from(rounds, monitors)
-        .outerjoin(stopped_rounds, stopped_rounds.c.round_id == rounds.c.id)
-    )
+    return select(*columns, settings, monitors.c.name.label("monitor")).join_from(rounds, monitors)
 
 
 def _round(row: Row[Any]) -> Round:
@@ -377,9 +363,6 @@ def _round(row: Row[Any]) -> Round:
         estimated_revision=row.estimated_revision,
         claimed_until=row.claimed_until,
         second_wave_at=row.second_wave_at,
-        stopped=None
-        if row.stopped_kept is None
-        else Stopped(row.stopped_kept, row.stopped_planned),
         snapshot=row.snapshot,
         registered=row.registered,
     )

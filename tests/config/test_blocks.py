@@ -348,16 +348,6 @@ REFUSED_ANSWERS = {
         "people are asked for the class; errors of one class say nothing of another's; leave it "
         "out, or answer: class",
     ),
-    "a stop at the margins": (
-        (
-            BY_CLASS,
-            "    labeling",
-            "    sample: {margin: {recall: 0.1}, stop: margin}\n    labeling",
-        ),
-        "6, monitors[mail-travel].sample.stop: an item that several monitors ask about has no "
-        "order of its own in which a part of each of their rounds is complete; leave out stop, or "
-        "answer: class",
-    ),
     "another place to label": (
         (BY_CLASS, "kind: page", "kind: mlflow"),
         "6, monitors[mail-travel].labeling.answer: there is no such setting here; kind: page has "

@@ -228,41 +228,13 @@ def test_a_hook_with_a_setting_called_as_its_kind_is_refused_by_the_settings_tha
 
 
 PAGE = "labeling: {kind: page, question: Is it?, deadline: 5d, late_labels: 90d}"
-STOP = "max_labels: 2000, stop: margin}"
-
-
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({}, "only the labeling page hands items out in an order"),
-        ({"labeling": PAGE}, "a monitor with limits promises few false alarms"),
-        (
-            {"labeling": PAGE.replace("}", ", overlap: 0.1}"), "limits": "limits: {}"},
-            "items that two people answer have no order of their own",
-        ),
-        (
-            {
-                "labeling": PAGE,
-                "limits": "limits: {}",
-                "sample": f"sample: {{margin: {{recall: 0.05}}, bands: {{flagged: 2}}, {STOP}",
-            },
-            "the intervals of score bands were not tried",
-        ),
-        ({"sample": f"sample: {{{STOP}"}, "a round can only stop at margins that are named"),
-    ],
-)
-def test_a_stop_is_refused_where_it_was_not_shown_to_hold(refused, tmp_path, changes, why):
-    [line] = refused(_with_stop(changes))
-
-    assert line.startswith("config.yaml:14, monitors[mail-travel].sample.stop: ")
-    assert why in line
 
 
 @pytest.mark.parametrize(
     "shown", ["{column: body, kind: html}", "{table: [body, sender], name: Mail}"]
 )
 def test_gold_items_are_refused_where_people_would_know_them_from_others(refused, shown):
-    text = _with_stop({"labeling": PAGE.replace("}", ", gold: gold.csv}"), "sample": "sample: {}"})
+    text = _on_page(PAGE.replace("}", ", gold: gold.csv}"))
 
     [line] = refused(text.replace("show: [subject, body]", f"show: [subject, {shown}]"))
 
@@ -271,17 +243,11 @@ def test_gold_items_are_refused_where_people_would_know_them_from_others(refused
 
 
 def test_gold_items_are_taken_among_texts(load):
-    text = _with_stop({"labeling": PAGE.replace("}", ", gold: gold.csv}"), "sample": "sample: {}"})
+    text = _on_page(PAGE.replace("}", ", gold: gold.csv}"))
 
     config = load(text.replace("show: [subject, body]", "show: [subject, {column: body}]"))
 
     assert config.monitors[0].labeling.gold == "gold.csv"
-
-
-def test_a_stop_is_taken_on_the_page_without_limits(load):
-    config = load(_with_stop({"labeling": PAGE, "limits": "limits: {}"}))
-
-    assert config.monitors[0].settings().round.sample.stop == "margin"
 
 
 @pytest.mark.parametrize("setting", ["gold_share: 0.1", "gold_feedback: true"])
@@ -301,13 +267,8 @@ def _line_of(text, key):
     return next(line for line in map(str.strip, text.splitlines()) if line.startswith(f"{key}:"))
 
 
-def _with_stop(changes):
-    asked = {"sample": f"sample: {{margin: {{precision: 0.05, recall: 0.05}}, {STOP}", **changes}
-    lines = TEXT.splitlines()
-    for place, line in enumerate(lines):
-        key = line.strip().partition(":")[0]
-        lines[place] = f"    {asked[key]}" if key in asked else line
-    return "\n".join(lines)
+def _on_page(section):
+    return TEXT.replace(_line_of(TEXT, "labeling"), section)
 
 
 @pytest.mark.parametrize("folder", ["my%20project", "repo_feature%2Ffoo", "50%off", "what?", "a#b"])

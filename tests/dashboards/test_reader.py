@@ -6,9 +6,9 @@ from sqlalchemy.exc import InternalError, ProgrammingError
 
 from monitor.storage import (
     control_tables,  # noqa: F401  tables of the labeling page are refused as well
+    margin_tables,  # noqa: F401
     people_tables,  # noqa: F401
     schema,
-    stop_tables,  # noqa: F401
 )
 from monitor.storage.tables import metadata
 from monitor.storage.views import NAMES

@@ -33,7 +33,6 @@ def round_json(row: Row) -> dict[str, Any]:
         "version": round_.estimated_version,
         "restated": row.restated,
         "partial": round_.partial,
-        "stopped": None if round_.stopped is None else round_.stopped._asdict(),
         "reason": round_.reason,
         "history": round_.history_id,
         "begins": [
@@ -128,8 +127,7 @@ def _two_lines(row: Row) -> list[list[str]]:
 def _more(row: Row) -> str:
     """Say what is special about a round's estimates."""
     version, partial = row.round.estimated_version, row.round.partial
-    stopped, restated = row.round.stopped, row.restated
-    return remarks_text(version, partial=partial, stopped=stopped, restated=restated)
+    return remarks_text(version, partial=partial, restated=row.restated)
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:

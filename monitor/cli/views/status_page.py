@@ -152,7 +152,7 @@ def say_overview(overview: Overview) -> None:
 def _known(overview: Overview) -> Iterator[str]:
     """Say what the last closed round found."""
     if overview.last_round is not None and overview.last_slot is not None:
-        yield last_estimate_line(overview.last_round, overview.last_slot, overview.last_stopped)
+        yield last_estimate_line(overview.last_round, overview.last_slot)
     for row in overview.estimates:
         yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
 

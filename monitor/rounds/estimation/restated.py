@@ -170,7 +170,7 @@ def read_unrestated(
 
 
 def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> RoundLabels:
-    items = {item.id for item in labels.items}  # fewer than were asked where a round stopped
+    items = {item.id for item in labels.items}
     said = {item: list(statements) for item, statements in labels.said.items()}
     for row in rows:
         if row["item_id"] in items:

@@ -39,10 +39,10 @@ from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage import (
     challenger_store,
     frame_store,
+    margin_store,
     round_claims,
     round_moves,
     segment_store,
-    stop_store,
     waiting_store,
     wave_store,
 )
@@ -231,7 +231,7 @@ def _write_sample(
         segment_store.write_sizes(connection, round_.id, frame)
         challenger_store.write_sizes(connection, round_.id, frame)
         # Those of a plan that is drawn; where the round has its old one, nobody knows them.
-        stop_store.write_margins(connection, round_.id, {} if before else plan.margins)
+        margin_store.write_margins(connection, round_.id, {} if before else plan.margins)
         deadline = _deadline(context, round_, now)
         round_moves.move(
             connection,

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 
 from monitor.domain.model import Answer
-from monitor.domain.sample_settings import Bands, Cells, Margin, Sample
+from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds.opening.redo import redo_abandoned
 from monitor.service.pages.labeling.desk import Desk
@@ -93,13 +93,6 @@ def test_rounds_of_several_plans_are_told_without_margins(database, tmp_path):
     assert "then" not in progress_of(scene)
 
 
-def test_a_round_that_may_stop_says_how_many_there_are_at_most(database, tmp_path):
-    scene = scene_with(database, tmp_path, stop="margin")
-    scene.run(1)
-
-    assert progress_of(scene).startswith("At most ")
-
-
 def test_a_round_that_is_done_again_has_the_margins_of_its_new_plan(database, tmp_path):
     scene = scene_with(database, tmp_path)
     scene.run(1)
@@ -118,18 +111,3 @@ def test_a_round_that_is_done_again_has_the_margins_of_its_new_plan(database, tm
     assert scene.round(1).state is RoundState.LABELING
     assert [row["metric"] for row in after] == [row["metric"] for row in before]
     assert after[0]["half_width"] < before[0]["half_width"]
-
-
-def test_a_round_in_two_waves_does_not_promise_to_end_sooner(database, tmp_path):
-    scene = scene_with(database, tmp_path, cells=Cells(flagged=2, passed=2), stop="margin")
-    scene.settings = scene.settings.model_copy(update={"reference": None})
-    scene.run(1)
-    assert scene.round(1).second_wave_at is not None
-    desk = Desk(scene.database, lambda: scene.now, lambda: [scene.name])
-
-    while (screen := desk.screen("ada")).tasks:
-        desk.say("ada", screen.tasks[0].key, Answer.NEGATIVE, 0)
-    scene.run()
-
-    assert scene.round(1).second_wave_at is None
-    assert re.match(r"\d+ to go, .*; then precision within ±", progress_of(scene))

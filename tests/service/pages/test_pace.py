@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from monitor.service.pages.labeling.pace import AT_FIRST, Progress, seconds_each
-from monitor.storage.stop_store import Expected
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -35,21 +34,20 @@ def test_what_is_left_is_said_in_words(left, each, text):
 
 
 @pytest.mark.parametrize(
-    ("margins", "may_stop", "text"),
+    ("margins", "text"),
     [
-        ({}, False, "9 to go, less than a minute"),
-        ({"recall": 0.5}, False, "9 to go, less than a minute"),
-        ({"precision": 0.07, "recall": 0.6}, False, "{}; then precision within ±7 %"),
-        ({"recall": 0.094}, False, "{}; then recall within ±9 %"),
+        ({}, "9 to go, less than a minute"),
+        ({"recall": 0.5}, "9 to go, less than a minute"),
+        ({"precision": 0.07, "recall": 0.6}, "{}; then precision within ±7 %"),
+        ({"recall": 0.094}, "{}; then recall within ±9 %"),
         (
             {"precision": 0.068, "recall": 0.094},
-            True,
-            "At most {}; then precision within ±7 %, recall ±9 %",
+            "{}; then precision within ±7 %, recall ±9 %",
         ),
     ],
 )
-def test_what_the_plan_expects_is_said_where_it_says_something(margins, may_stop, text):
-    progress = Progress(9, 0, 5.0, Expected(margins, may_stop))
+def test_what_the_plan_expects_is_said_where_it_says_something(margins, text):
+    progress = Progress(9, 0, 5.0, margins)
 
     assert progress.text == text.format("9 to go, less than a minute")
 

@@ -21,7 +21,7 @@ from monitor.service.pages.labeling.controls import Controls, Course
 from monitor.service.pages.labeling.order import in_own_order
 from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
 from monitor.service.pages.labeling.pace import Progress, seconds_each
-from monitor.storage import control_store, page_store, round_store, share_store, stop_store
+from monitor.storage import control_store, margin_store, page_store, round_store, share_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from monitor.domain.shown import Shown
     from monitor.storage.database import Database
     from monitor.storage.page_store import PageRound, PageStatement, PageTask
-    from monitor.storage.stop_store import Expected
 
     Standing = Mapping[str, Mapping[str, PageStatement]]
     """The latest statement about each task, by its key and the annotator."""
@@ -112,7 +111,7 @@ class Desk:
         with self.database.write() as connection:
             accepting, asking = self._rounds(connection, now)
             rounds = {one.name: one for one in page_store.lock(connection, names_on_page(asking))}
-            work = _Work.read(connection, [*asking], annotator, now, self._expected(connection))
+            work = _Work.read(connection, [*asking], annotator, now, self._margins(connection))
             chosen = work.chosen(first)
             page_store.hold(connection, chosen, annotator, now + HELD)
             shown = page_store.read_shown(connection, chosen)
@@ -191,7 +190,7 @@ class Desk:
         now = self.clock()
         with self.database.read() as connection:
             _, asking = self._rounds(connection, now)
-            work = _Work.read(connection, [*asking], annotator, now, self._expected(connection))
+            work = _Work.read(connection, [*asking], annotator, now, self._margins(connection))
             mixed_in = Controls.read(connection, work.courses(), annotator)
             return self._progress(connection, work, mixed_in)
 
@@ -230,8 +229,8 @@ class Desk:
         asks = {name for name, state in found if state is RoundState.LABELING}
         return here, {name: page for name, page in here.items() if name in asks}
 
-    def _expected(self, connection: Connection) -> Mapping[str, Expected]:
-        return stop_store.read_expected(connection, list(self._monitors()))
+    def _margins(self, connection: Connection) -> Mapping[str, Mapping[str, float]]:
+        return margin_store.read_margins(connection, list(self._monitors()))
 
     def _progress(self, connection: Connection, work: _Work, mixed_in: Controls) -> Progress:
         times = [
@@ -244,7 +243,7 @@ class Desk:
         # Those of controls too, or the words would tell that only controls are left.
         names = {task.round_name for task in left}
         names |= {due.round_name for due in mixed_in.to_come}
-        then = work.expected.get(names.pop()) if len(names) == 1 else None
+        then = work.margins.get(names.pop()) if len(names) == 1 else None
         return Progress(len(left) + len(mixed_in.to_come), elsewhere, each, then)
 
     def _last(
@@ -266,7 +265,7 @@ class _Work:
     standing: Standing
     annotator: str
     now: datetime
-    expected: Mapping[str, Expected]
+    margins: Mapping[str, Mapping[str, float]]
 
     @classmethod
     def of_item(
@@ -283,11 +282,10 @@ class _Work:
         names: Sequence[str],
         annotator: str,
         now: datetime,
-        expected: Mapping[str, Expected],
+        margins: Mapping[str, Mapping[str, float]],
     ) -> _Work:
-        stopping = {name for name, of_round in expected.items() if of_round.may_stop}
-        tasks = in_own_order(page_store.read_page_tasks(connection, names), annotator, stopping)
-        return cls(tasks, page_store.standing(connection, names), annotator, now, expected)
+        tasks = in_own_order(page_store.read_page_tasks(connection, names), annotator)
+        return cls(tasks, page_store.standing(connection, names), annotator, now, margins)
 
     def revision(self, key: str) -> int:
         """Count what the person has said about a task."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from monitor.storage.stop_store import Expected
 
 AT_FIRST = 5.0
 """Seconds an item takes until it is known how fast somebody reads."""
@@ -35,13 +34,13 @@ _WIDE = 0.5
 class Progress:
     """Items left for a person, of them those on other screens, and the seconds each takes.
 
-    ``then`` is what the round that they are of expects of its end; None where they are of several.
+    ``then`` has the margins that their round is planned for; None where they are of several.
     """
 
     left: int
     elsewhere: int
     each: float
-    then: Expected | None = None
+    then: Mapping[str, float] | None = None
 
     @property
     def text(self) -> str:
@@ -51,16 +50,15 @@ class Progress:
         --------
         >>> Progress(120, 0, 4.5).text, Progress(1, 0, 5.0).text
         ('120 to go, about 9 minutes', '1 to go, less than a minute')
-        >>> from monitor.storage.stop_store import Expected
-        >>> Progress(120, 0, 4.5, Expected({"precision": 0.068, "recall": 0.09}, True)).text
-        'At most 120 to go, about 9 minutes; then precision within ±7 %, recall ±9 %'
+        >>> Progress(120, 0, 4.5, {"precision": 0.068, "recall": 0.09}).text
+        '120 to go, about 9 minutes; then precision within ±7 %, recall ±9 %'
         """
         if not self.left:
             return "Nothing to go"
         left = f"{self.left:,} to go, {_duration(self.left * self.each)}"
         if self.then is None:
             return left
-        return f"{'At most ' if self.then.may_stop else ''}{left}{_then(self.then.margins)}"
+        return f"{left}{_then(self.then)}"
 
 
 def seconds_each(times: Sequence[datetime]) -> float:

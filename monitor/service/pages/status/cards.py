@@ -90,7 +90,7 @@ def card_of(
     learns = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
     last = None
     if overview.last_round is not None and overview.last_slot is not None:
-        last = last_estimate_line(overview.last_round, overview.last_slot, overview.last_stopped)
+        last = last_estimate_line(overview.last_round, overview.last_slot)
     return Card(
         name=overview.monitor,
         status=overview.status,

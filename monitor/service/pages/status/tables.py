@@ -78,7 +78,6 @@ def _round(row: Row) -> RoundLine:
     more = remarks_text(
         round_.estimated_version,
         partial=round_.partial,
-        stopped=round_.stopped,
         restated=row.restated,
     )
     numbers = {
