@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, text
+from sqlalchemy import DDL, inspect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -320,10 +320,11 @@ def queries(dialect: str) -> dict[str, str]:
 def drop_all(connection: Connection) -> None:
     """Drop the views of this or any older version, so that migrations may change tables."""
     for name in sorted(set(inspect(connection).get_view_names()) & {*NAMES}):
-        connection.execute(text(f"drop view {name}"))
+        connection.execute(DDL("drop view %(name)s", context={"name": name}))  # type: ignore[no-untyped-call]
 
 
 def create_all(connection: Connection) -> None:
     """Create all views over the tables of this version."""
     for name, query in queries(connection.dialect.name).items():
-        connection.exec_driver_sql(f"create view {name} as {query}")
+        view = {"name": name, "query": query}
+        connection.execute(DDL("create view %(name)s as %(query)s", context=view))  # type: ignore[no-untyped-call]
