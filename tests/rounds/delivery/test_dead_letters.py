@@ -344,8 +344,9 @@ def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_roun
         world.sinks["ops"]
         .got[0]["sentence"]
         .startswith(
-            "mail-travel, round 1: one delivery to MLflow failed 3 times and steps aside, so that other "
-            "rounds go on: mlflow did not take round_run: its handler broke with ModuleNotFoundError"
+            "mail-travel, round 1: one delivery to MLflow failed 3 times and steps aside, so that "
+            "other rounds go on: mlflow did not take round_run: its handler broke with "
+            "ModuleNotFoundError"
         )
     )
 
@@ -358,7 +359,7 @@ def test_what_steps_aside_is_listed_by_itself_and_gets_back_into_its_queue_when_
     for number in (1, 2, 3):
         kind = EffectKind.ROUND_RUN if number == 1 else EffectKind.FLEET_POINT
         add_effect(world.database, round_id, f"run-{number}", sink="mlflow", kind=kind)
-    mlflow = world.sinks["mlflow"] = Faulty("run-1")
+    world.sinks["mlflow"] = Faulty("run-1")
     world.deliver()
     world.pass_time(timedelta(minutes=5), timedelta(minutes=1))
     one_by_one = [(each.id, each.status, each.aside, each.first) for each in world.open()]
@@ -418,7 +419,8 @@ def test_what_mlflow_refuses_for_a_day_for_what_it_holds_steps_aside_too(world):
     class Refuses(Sink):
         def deliver(self, effect):
             if effect.key == "run-1":
-                raise DeliveryFailed("MLflow did not take it: too long", sink_down=False)
+                message = "MLflow did not take it: too long"
+                raise DeliveryFailed(message, sink_down=False)
             return super().deliver(effect)
 
     world.sinks["mlflow"] = Refuses()
