@@ -15,6 +15,7 @@
     │   ├── LabelsUnavailable
     │   ├── RegistryUnavailable        MLflow did not tell which version an alias names
     │   └── DeliveryFailed             MLflow or a hook did not take an effect
+    │       └── DeliveryBroke          a fault of this program ended the delivery
     ├── RoundMoved           exit 75   another worker was faster
     └── StoppedByBug         exit 1    a step met a fault of this program
 
@@ -137,6 +138,23 @@ class DeliveryFailed(TryLater):
         self.sink_down = sink_down and not lasting
         self.lasting = lasting
         self.retry_after = retry_after
+
+    @property
+    def concerns_one(self) -> bool:
+        """Whether the sink may well take the next effect: nothing says that it refuses all."""
+        return not self.sink_down and not self.lasting
+
+
+class DeliveryBroke(DeliveryFailed):
+    """A fault of this program ended the delivery of one effect; trying again rarely helps."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, lasting=True)
+
+    @property
+    def concerns_one(self) -> bool:
+        """Always: the fault may lie in what this effect holds."""
+        return True
 
 
 class RoundMoved(TryLater):

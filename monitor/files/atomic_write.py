@@ -38,25 +38,33 @@ def write_whole(
         with unfinished.open("w", encoding="utf-8", errors="replace", newline="") as stream:
             write(stream)
 
-    _let_appear(path, fill, same_time=same_time, new=new)
+    make_whole(path, fill, same_time=same_time, new=new)
 
 
 def write_whole_bytes(
     path: Path, content: bytes, *, same_time: bool = False, new: bool = False
 ) -> None:
     """Write a file of bytes as `write_whole` writes one of text."""
-    _let_appear(
+    make_whole(
         path, lambda unfinished: unfinished.write_bytes(content), same_time=same_time, new=new
     )
 
 
-def _let_appear(path: Path, fill: Callable[[Path], object], *, same_time: bool, new: bool) -> None:
+def make_whole(
+    path: Path,
+    fill: Callable[[Path], object],
+    *,
+    mode: int = PRIVATE,
+    same_time: bool = False,
+    new: bool = False,
+) -> None:
+    """Let a file appear that ``fill`` writes under another name, as `write_whole` does."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
         unfinished.unlink(missing_ok=True)
         # Made with its mode before anything is in it: no moment at which others can read it.
-        unfinished.touch(mode=PRIVATE)
+        unfinished.touch(mode=mode)
         fill(unfinished)
         if path.exists():
             shutil.copymode(path, unfinished)

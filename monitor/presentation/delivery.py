@@ -80,6 +80,14 @@ def dead_sentence(monitor: str, sink: str, since: datetime, tries: int, error: s
     )
 
 
+def aside_sentence(monitor: str, number: int, sink: str, tries: int, error: str) -> str:
+    """Say that one delivery fails by itself, and that others do not wait for it."""
+    return (
+        f"{monitor}, round {number}: one delivery to {sink_name(sink)} failed {tries} times and "
+        f"steps aside, so that other rounds go on: {error}"
+    )
+
+
 def dead_to_do(sink: str) -> str:
     """Say what helps a dead letter."""
     return (

@@ -14,13 +14,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import threading
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import structlog
 
@@ -30,13 +28,6 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.service.library_logs import take_in_library_logs
 from monitor.storage.database import Database
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-_TABLES = ("numpy", "pandas", "polars")
-"""MLflow imports them for the datasets of notebooks where they are installed, and its client does
-without them, as it does in mlflow-skinny. Artifacts on HDFS need pyarrow, so that one stays."""
 
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 """Those to the service, which all of its group may get; it says itself when to stop."""
@@ -65,8 +56,6 @@ def main() -> None:
     take_in_library_logs()
     if (task := service.task()) is None:  # it was asked to stop just now
         return
-    without_tables = cast("dict[str, ModuleType]", dict.fromkeys(_TABLES))
-    sys.modules.update(without_tables)  # Python takes None for a module that is not installed
     try:
         _deliver(task, service)
     except MonitorError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import and_, select, update
 
 from monitor.domain.model import EffectKind
-from monitor.storage.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING
+from monitor.storage.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING, is_aside
 from monitor.storage.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors, rounds
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenEffect:
-    """An effect that waits or is a dead letter; ``first`` if it is the next of its queue."""
+    """An effect that waits or is a dead letter; ``first`` if it waits for no other of its queue."""
 
     id: int
     kind: str
@@ -36,6 +36,7 @@ class OpenEffect:
     tries: int
     next_try: datetime
     last_error: str | None
+    aside: bool = False
     first: bool = False
 
 
@@ -59,6 +60,7 @@ def find_open(
             effects.c.tries,
             effects.c.next_try,
             effects.c.last_error,
+            is_aside(effects).label("aside"),
         )
         .join(monitors, monitors.c.id == effects.c.monitor_id)
         .join(rounds, rounds.c.id == effects.c.round_id)
@@ -71,19 +73,21 @@ def find_open(
         query = query.where(effects.c.sink == sink)
     if number is not None:
         query = query.where(effects.c.id == number)
-    found = [OpenEffect(*row) for row in connection.execute(query)]
-    # Each with the queue of the one before it: where these differ a queue begins.
-    queues = [None, *((effect.monitor, effect.sink) for effect in found)]
+    effects_ = [OpenEffect(*row) for row in connection.execute(query)]
+    heads: dict[tuple[str, str], int] = {}
+    for effect in effects_:
+        if not effect.aside:
+            heads.setdefault((effect.monitor, effect.sink), effect.id)
     return [
-        replace(effect, first=(effect.monitor, effect.sink) != before)
-        for effect, before in zip(found, queues, strict=False)
+        replace(effect, first=effect.aside or heads[effect.monitor, effect.sink] == effect.id)
+        for effect in effects_
     ]
 
 
 def revive(connection: Connection, ids: Collection[int], now: datetime) -> int:
     """Let effects be tried now, as if for the first time; returns how many there were."""
     asked = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
-    return _change(connection, asked, status=WAITING, tries=0, next_try=now)
+    return _change(connection, asked, status=WAITING, tries=0, next_try=now, done_at=None)
 
 
 def drop(connection: Connection, ids: Collection[int], why: str, now: datetime) -> int:

@@ -1,7 +1,9 @@
 """Effects: written with the estimate, claimed in order, kept until done.
 
 A dead letter is one that a person should look at: it failed for long, or cannot succeed as things
-are. It keeps its place at the head of its queue and is still tried, more and more rarely.
+are. It is still tried, more and more rarely. While its sink takes nothing it keeps its place at the
+head of its queue. If the fault is its own it steps aside (`is_aside`), and of its queue only what
+is about the same round, or the same alert, still waits for it.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import and_, case, exists, func, or_, select, union_all, update
 
 from monitor.domain.model import Effect, EffectKind
 from monitor.storage.claims import claim_of_ours, is_free, tries_alone
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, FromClause
 
 WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
 OPEN = (WAITING, DEAD)
@@ -73,12 +75,13 @@ class Waiting:
 class Turn:
     """How the effect at the head of a queue stands; ``since`` is when it got there.
 
-    ``tries`` counts the one that goes on.
+    ``tries`` counts the one that goes on; ``aside`` says that the queue goes on past it.
     """
 
     round_id: int
     tries: int
     dead: bool
+    aside: bool
     since: datetime
 
 
@@ -134,17 +137,17 @@ def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime)
 
 
 def heads(connection: Connection, now: datetime) -> list[Head]:
-    """Find the effects that are due: the first open one of each queue.
+    """Find the effects that are due: the first open one of each queue, and those aside.
 
     A queue is a monitor and a sink. A queue whose head must wait for its next try has none.
     """
     # Ids grow in the order of writing, so the smallest of a queue is its first.
-    first = (
+    in_line = (
         select(func.min(effects.c.id).label("id"))
-        .where(effects.c.status.in_(OPEN))
+        .where(effects.c.status.in_(OPEN), ~is_aside(effects), ~_waits_for_one_aside())
         .group_by(effects.c.monitor_id, effects.c.sink)
-        .subquery()
     )
+    first = union_all(in_line, select(effects.c.id).where(is_aside(effects))).subquery()
     query = (
         select(effects.c.id, effects.c.sink, effects.c.claimed_by)
         .join(first, first.c.id == effects.c.id)
@@ -155,6 +158,36 @@ def heads(connection: Connection, now: datetime) -> list[Head]:
         Head(int(row.id), str(row.sink), _suspicion(row.claimed_by))
         for row in connection.execute(query)
     ]
+
+
+def is_aside(table: FromClause) -> ColumnElement[bool]:
+    """Whether an effect is a dead letter that has stepped aside; since when is in ``done_at``."""
+    return and_(table.c.status == DEAD, table.c.done_at.is_not(None))
+
+
+def _waits_for_one_aside() -> ColumnElement[bool]:
+    """Whether an effect must not arrive before an earlier one that has stepped aside.
+
+    MLflow shows the newest version of a round, and a receiver the newest state of an alert.
+    """
+    aside = effects.alias("aside")
+    is_same = case(
+        (
+            effects.c.kind == EffectKind.NOTICE,
+            aside.c.payload["alert"].as_string() == effects.c.payload["alert"].as_string(),
+        ),
+        else_=aside.c.round_id == effects.c.round_id,
+    )
+    return exists(
+        select(aside.c.id).where(
+            is_aside(aside),
+            aside.c.monitor_id == effects.c.monitor_id,
+            aside.c.sink == effects.c.sink,
+            aside.c.id < effects.c.id,
+            aside.c.kind == effects.c.kind,
+            is_same,
+        )
+    )
 
 
 def _is_due(now: datetime) -> ColumnElement[bool]:
@@ -221,8 +254,25 @@ def claim_effect(
 
 
 def finish_effect(connection: Connection, effect: Effect, receipt: str, now: datetime) -> bool:
-    """Record that an effect is done, if its claim is still ours."""
-    return _write_back(connection, effect, status=DONE, receipt=receipt, done_at=now)
+    """Record that an effect is done, if its claim is still ours.
+
+    A model's page has room for one state, so an older one that has stepped aside is done with it.
+    """
+    written = _write_back(connection, effect, status=DONE, receipt=receipt, done_at=now)
+    if written and effect.kind is EffectKind.MODEL_TAGS:
+        same = select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
+        connection.execute(
+            update(effects)
+            .where(
+                is_aside(effects),
+                effects.c.monitor_id == same,
+                effects.c.sink == effect.sink,
+                effects.c.kind == effect.kind,
+                effects.c.id < effect.id,
+            )
+            .values(status=DONE, receipt=f"replaced by effect {effect.id}", done_at=now)
+        )
+    return written
 
 
 def put_off_effect(
@@ -232,12 +282,19 @@ def put_off_effect(
     next_try: datetime,
     *,
     status: str = WAITING,
+    aside_at: datetime | None = None,
 ) -> bool:
     """Record that an effect was not done and when to try again, if its claim is still ours.
 
     Of one that ends processes it stays on record who had it last: it is tried by itself again.
+
+    Parameters
+    ----------
+    aside_at
+        When it steps aside, if it does now.
     """
     kept = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
+    kept |= {} if aside_at is None else {"done_at": aside_at}
     return _write_back(
         connection,
         effect,
@@ -276,7 +333,10 @@ def put_link(
 
 
 def find_waiting(connection: Connection, monitor: str | None = None) -> list[Waiting]:
-    """Read what waits, per monitor and sink; tries, error and next try are the first one's."""
+    """Read what waits, per monitor and sink; tries, error and next try are the first one's.
+
+    What has stepped aside is a row of its own, since the rest does not wait for it.
+    """
     queue = (
         select(
             func.min(effects.c.id).label("head"),
@@ -285,7 +345,7 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
             func.min(effects.c.created_at).label("since"),
         )
         .where(effects.c.status.in_(OPEN))
-        .group_by(effects.c.monitor_id, effects.c.sink)
+        .group_by(effects.c.monitor_id, effects.c.sink, is_aside(effects))
         .subquery()
     )
     query = (
@@ -302,7 +362,7 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
         )
         .join(queue, queue.c.head == effects.c.id)
         .join(monitors, monitors.c.id == effects.c.monitor_id)
-        .order_by(monitors.c.name, effects.c.sink)
+        .order_by(monitors.c.name, effects.c.sink, effects.c.id)
     )
     if monitor is not None:
         query = query.where(monitors.c.name == monitor)
@@ -312,7 +372,8 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
 def read_turn(connection: Connection, effect_id: int) -> Turn:
     """Read how an effect at the head of its queue stands.
 
-    It got there when it was written, or when the effect before it in its queue was done.
+    It got there when it was written, or when the effect before it in its queue was done or stepped
+    aside.
     """
     row = connection.execute(select(effects).where(effects.c.id == effect_id)).one()
     before = connection.execute(
@@ -327,6 +388,7 @@ def read_turn(connection: Connection, effect_id: int) -> Turn:
         round_id=row.round_id,
         tries=row.tries,
         dead=row.status == DEAD,
+        aside=row.status == DEAD and row.done_at is not None,
         since=since,
     )
 

@@ -10,23 +10,18 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.registered import NAMES_NONE, alias_of
 from monitor.tracking.connection import Connection
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from mlflow import MlflowClient
-
-_TABLES = ("numpy", "pandas", "polars")  # for the datasets of notebooks; its client needs none
 
 
 def main() -> None:
     """Answer one question."""
-    sys.modules.update(cast("dict[str, ModuleType]", dict.fromkeys(_TABLES)))
     task = json.loads(sys.stdin.read())
     connection = Connection(task["registry"], task["registry"], task["seconds"])
     answer: dict[str, str | None]

@@ -48,7 +48,7 @@ def metrics(report: ClassReport) -> dict[str, float]:
     }
     known = {name: round(value, _DECIMALS) for name, value in found.items() if value is not None}
     counts = {"labels": report.labels, "items": report.items, "classes": len(report.classes)}
-    return known | {f"round/{name}": count for name, count in counts.items() if known}
+    return known | {f"round/{name}": float(count) for name, count in counts.items() if known}
 
 
 def write_classes(

@@ -24,6 +24,7 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.files.sqlite_address import sqlite_path
 from monitor.tracking import client_settings
 from monitor.tracking.reach import TOO_MANY, UNAVAILABLE, ask_health, check_reachable
+from monitor.tracking.sqlite_tables import is_half_made, make_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +41,10 @@ _DENIED = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED", "CUSTOMER_UNAUTHORI
 _DOWN = frozenset({"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "RESOURCE_EXHAUSTED"})
 _FORBIDDEN = frozenset({401, 403})
 _SERVER_ERROR = 500
+_LONGEST = 1000  # characters of what MLflow says; its advice on a store of files has 500
+_TABLES = re.compile(
+    r"out-of-date database schema|already exists|duplicate column|no such (table|column)"
+)
 _ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the whole process
 
 # Here, before there are threads (`client_settings` has the reason), and not when MLflow is loaded.
@@ -149,8 +154,23 @@ class Connection:
         if _no_answer(error):
             message = f"{where} does not answer ({_brief(error)}); {asked} waits and is tried again"
             return DeliveryFailed(message)
-        message = f"{where} did not take {asked}: {_brief(error)}"
-        return DeliveryFailed(message, sink_down=_code(error) in _DOWN)
+        way_out = self._way_out(error)
+        message = f"{where} did not take {asked}: {_brief(error)}{way_out}"
+        return DeliveryFailed(message, sink_down=_code(error) in _DOWN, lasting=bool(way_out))
+
+    def _way_out(self, error: Exception) -> str:
+        """Say what helps a file of which MLflow cannot use the tables; empty where that is not why.
+
+        MLflow advises ``mlflow db upgrade``, which fails on tables that are half made.
+        """
+        path = sqlite_path(self.tracking_uri)
+        if path is None or not _TABLES.search(str(error)) or not is_half_made(path):
+            return ""
+        return (
+            f". {path} holds no run, model or trace: a process was probably killed while it made "
+            f"MLflow's tables, and an upgrade may not mend them. Move the file away (mv {path} "
+            f"{path}.half-made); the next try makes a new one"
+        )
 
     def _forget(self) -> None:
         """Ask again next time whether MLflow is there, and where a run's files go."""
@@ -166,15 +186,20 @@ class Connection:
 
     def _probe(self) -> None:
         """Find out cheaply that nothing answers, before a call that would wait longer."""
-        path = sqlite_path(self.tracking_uri)
-        if path is not None and not path.parent.is_dir():
+        for uri in (self.tracking_uri, self._registry_uri or ""):
+            if (path := sqlite_path(uri)) is not None:
+                self._make_tables(path)
+        if urlsplit(self.tracking_uri).scheme in {"http", "https"}:
+            self._ask_health()
+
+    def _make_tables(self, path: Path) -> None:
+        if not path.parent.is_dir():
             message = (
                 f"mlflow.tracking_uri: there is no folder {path.parent} for the database; make it "
                 "or correct the URI"
             )
             raise DeliveryFailed(message)
-        if urlsplit(self.tracking_uri).scheme in {"http", "https"}:
-            self._ask_health()
+        make_tables(path)
 
     def _ask_health(self) -> None:
         """Ask whether MLflow takes requests now.
@@ -300,4 +325,17 @@ def _brief(error: BaseException) -> str:
     for pattern in (r"\[Errno -?\d+\] ([\w ]+)", r"(Read timed out|timed out)", r"(too many \d+)"):
         if match := re.search(pattern, text):
             return match[1].strip().lower()
-    return " ".join(text.split())[:300]
+    return _shortened(" ".join(text.partition("[SQL:")[0].split()))
+
+
+def _shortened(text: str) -> str:
+    """Cut a long text between words and mark the cut.
+
+    >>> _shortened("short")
+    'short'
+    >>> _shortened("word " * 300)[-8:]
+    'word ...'
+    """
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST - 4].rpartition(' ')[0]} ..."

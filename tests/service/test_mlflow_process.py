@@ -10,16 +10,23 @@ import threading
 import time
 
 import pytest
+from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from monitor import wiring
+from monitor.domain.model import EffectKind
+from monitor.domain.sinks import MLFLOW
 from monitor.service import mlflow_process
 from monitor.service.loop import advance
 from monitor.service.mlflow_process import MlflowProcess
-from monitor.storage import schema
+from monitor.storage import effect_store, schema
+from monitor.storage.report_store import read_report
+from monitor.storage.tables import effects
 from monitor.storage.worker import is_gone, worker_name
+from monitor.tracking.connection import Connection
 from tests.servers import free_port
 from tests.small_config import configure, fill_labels, rows, runs
+from tests.tracking import test_classes as class_report
 from tests.workers import ROOT, worker
 
 pytestmark = pytest.mark.slow
@@ -47,16 +54,6 @@ HELD = POINT.format(
     act="while not Path('go').exists(): time.sleep(0.01)",
 )
 KILLED = POINT.format(point="after mlflow create_run", act="os.kill(os.getpid(), signal.SIGKILL)")
-LOADED = """
-import sys
-from pathlib import Path
-
-from monitor.service.mlflow_child import main
-
-main()
-named = ("mlflow", "pandas", "polars", "numpy")
-Path("loaded").write_text(" ".join(name for name in named if sys.modules.get(name)))
-"""
 SERVICE = """
 from pathlib import Path
 
@@ -153,13 +150,36 @@ def test_the_service_itself_does_not_load_mlflow(folder, told):
     assert states(told) == DONE
 
 
-def test_the_process_loads_no_libraries_of_tables(folder, told, monkeypatch):
-    runs_as(monkeypatch, LOADED)
+def test_the_process_delivers_every_kind_of_effect(folder, told):
+    with Connection(f"sqlite:///{folder}/mlflow.db", None, 60).open("a model") as client:
+        client.create_registered_model("mail")
+        client.create_model_version("mail", "file:nowhere")
+    averages = class_report.report().model_dump(mode="json")
+    with told.database.write() as connection:
+        row = connection.execute(select(effects).where(effects.c.sink == MLFLOW).limit(1)).one()
+        report = read_report(connection, row.round_id, row.report_version)
+        for kind, payload in (
+            (EffectKind.MODEL_TAGS, report | {"model": "models:/mail/1"}),
+            (EffectKind.CLASS_AVERAGES, averages),
+        ):
+            effect_store.add_effect(
+                connection,
+                key=f"{kind} of this test",
+                monitor_id=row.monitor_id,
+                round_id=row.round_id,
+                kind=kind,
+                sink=MLFLOW,
+                payload=payload,
+                now=told.clock(),
+            )
 
-    deliver(told)
+    with capture_logs() as logged:
+        deliver(told)
 
-    assert states(told) == DONE
-    assert (folder / "loaded").read_text() == "mlflow"
+    delivered = rows(told.database, "select kind, receipt from effects where status = 'done'")
+    assert {kind for kind, _ in delivered} >= set(EffectKind) - {EffectKind.NOTICE}
+    assert ("model_tags", "models:/mail/1") in delivered
+    assert logged == []
 
 
 def test_no_process_is_started_where_nothing_is_due(folder, told, monkeypatch):

@@ -53,7 +53,8 @@ def effects(
 
     waiting: it is tried again by itself. dead: it failed for a day, or for a reason that somebody
     must fix; it is still tried, more and more rarely. An effect queued behind another of the same
-    monitor and sink waits for that one, so that all arrive in order.
+    monitor and sink waits for that one, so that all arrive in order. A dead one whose fault is its
+    own steps aside; only the same round in MLflow, or the same alert, waits for it.
     """
     if context.invoked_subcommand is not None:
         return

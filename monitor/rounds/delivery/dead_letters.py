@@ -15,6 +15,7 @@ import structlog
 from monitor.domain.notice import Notice
 from monitor.domain.sinks import LOG
 from monitor.presentation.delivery import (
+    aside_sentence,
     dead_sentence,
     dead_to_do,
     no_hook_reason,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.errors import DeliveryFailed
     from monitor.domain.model import Effect
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
@@ -48,14 +50,18 @@ _DEAD, _RECOVERED = "delivery.dead", "delivery.recovered"
 
 
 def notify_dead(
-    connection: Connection, effect: Effect, turn: Turn, error: str, now: datetime
+    connection: Connection, effect: Effect, turn: Turn, error: DeliveryFailed, now: datetime
 ) -> None:
     """Notify the other sinks that an effect is dead, unless it is itself such a notice."""
-    log.error("dead effect", sink=effect.sink, effect=effect.key, reason=error)
+    log.error("dead effect", sink=effect.sink, effect=effect.key, reason=str(error))
     if str(effect.payload.get("event", "")).startswith("delivery."):
         return
     round_ = round_store.read_round(connection, turn.round_id)
-    sentence = dead_sentence(effect.monitor, effect.sink, turn.since, turn.tries, error)
+    sentence = (
+        aside_sentence(round_.monitor, round_.number, effect.sink, turn.tries, str(error))
+        if error.concerns_one
+        else dead_sentence(effect.monitor, effect.sink, turn.since, turn.tries, str(error))
+    )
     _notify(connection, round_, effect.sink, sentence, now)
 
 

@@ -4,7 +4,8 @@ A failed effect is tried again after a minute, then after twice as long each tim
 or up to a day where trying cannot help. Before somebody has to know it is `waiting`; when it has
 failed for a day, or for a reason that lasts, it is `dead`: the other hooks and `status` report it
 (`monitor.rounds.delivery.dead_letters`), and it is still tried, so that nothing has to be
-repaired by hand.
+repaired by hand. A delivery that breaks by a fault of this program, or that its sink refuses for
+what it holds, steps aside once it is dead: other rounds do not wait for it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import DeliveryFailed
+from monitor.domain.errors import DeliveryBroke, DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.ports import AlertKeeper
@@ -228,6 +229,7 @@ def _postpone(
     with database.write() as connection:
         turn = effect_store.read_turn(connection, effect.id)
         dead = turn.dead or _is_dead(turn, error, now)
+        steps_aside = dead and error.concerns_one and not turn.aside
         next_try = now + _wait(effect, max(turn.tries - 1, 0), error)
         written = effect_store.put_off_effect(
             connection,
@@ -235,25 +237,25 @@ def _postpone(
             str(error),
             next_try,
             status=effect_store.DEAD if dead else effect_store.WAITING,
+            aside_at=now if steps_aside else None,
         )
         if not written:
             _settle(connection, effect, now)
         elif dead and not turn.dead:
-            notify_dead(connection, effect, turn, str(error), now)
+            notify_dead(connection, effect, turn, error, now)
         if error.retry_after and error.sink_down:
             effect_admin.hold(connection, effect.sink, next_try)
     return error
 
 
 def _broken(effect: Effect, error: Exception) -> DeliveryFailed:
-    reason = broken_handler_reason(effect.sink, effect.kind, error)
-    return DeliveryFailed(reason, sink_down=False)
+    return DeliveryBroke(broken_handler_reason(effect.sink, effect.kind, error))
 
 
 def _crash_looping(effect: Effect) -> DeliveryFailed:
     """Fail without asking the handler, so that the effect does not end every process."""
     reason = crash_looping_reason(effect.sink, effect.kind, tries=effect_store.DEADLY_TRIES)
-    return DeliveryFailed(reason, sink_down=False, lasting=True)
+    return DeliveryBroke(reason)
 
 
 def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:

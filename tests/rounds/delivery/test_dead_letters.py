@@ -18,7 +18,7 @@ from monitor.rounds.delivery.dead_letters import mark_orphans_dead, notify_recov
 from monitor.rounds.delivery.deliver import deliver
 from monitor.storage import effect_admin, effect_store, schema
 from monitor.storage.database import Database
-from monitor.storage.tables import rounds
+from monitor.storage.tables import effects, rounds
 from tests.rounds.scene import MONDAY, Scene, overview, settings
 from tests.storage.rows import add_effect, add_round
 
@@ -288,6 +288,148 @@ def test_a_dead_effect_holds_up_its_own_monitor_and_sink_only(world):
         (1, "dead"),
         (2, "waiting"),
     ]
+
+
+class Faulty(Sink):
+    """A handler with a fault that some effects meet."""
+
+    def __init__(self, *keys):
+        super().__init__()
+        self.keys = set(keys)
+
+    def deliver(self, effect):
+        self.asked += effect.key in self.keys
+        if effect.key in self.keys:
+            raise ModuleNotFoundError
+        self.got.append(effect.key)
+        return "taken"
+
+
+def with_alert(world, round_id, key, alert):
+    add_effect(world.database, round_id, key, now=world.now)
+    with world.database.write() as connection:
+        connection.execute(
+            update(effects).where(effects.c.key == key).values(payload={"key": key, "alert": alert})
+        )
+
+
+def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_rounds_go_on(
+    stored_world,
+):
+    world = stored_world
+    run, point = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
+    first, second = world.round(), add_round(world.database, number=2, monitor="mail-travel")
+    add_effect(world.database, first, "run-1", sink="mlflow", kind=run)
+    add_effect(world.database, first, "point-1", sink="mlflow", kind=point)
+    add_effect(world.database, first, "run-1-corrected", sink="mlflow", kind=run)
+    add_effect(world.database, second, "run-2", sink="mlflow", kind=run)
+    mlflow = world.sinks["mlflow"] = Faulty("run-1")
+
+    world.deliver()
+    world.pass_time(timedelta(minutes=2), timedelta(minutes=1))
+    early = list(mlflow.got)
+    world.pass_time(timedelta(minutes=3), timedelta(minutes=1))
+    late = list(mlflow.got)
+    world.pass_time(2 * DAY, 3 * HOUR)
+    asked = mlflow.asked
+    mlflow.keys.clear()
+    world.pass_time(2 * DAY, 3 * HOUR)
+
+    assert early == []
+    assert late == ["point-1", "run-2"]
+    assert 5 <= asked <= 14  # more and more rarely
+    assert mlflow.got == ["point-1", "run-2", "run-1", "run-1-corrected"]
+    assert world.sinks["ops"].events() == ["delivery.dead", "delivery.recovered"]
+    assert (
+        world.sinks["ops"]
+        .got[0]["sentence"]
+        .startswith(
+            "mail-travel, round 1: one delivery to MLflow failed 3 times and steps aside, so that "
+            "other rounds go on: mlflow did not take round_run: its handler broke with "
+            "ModuleNotFoundError"
+        )
+    )
+
+
+def test_what_steps_aside_is_listed_by_itself_and_gets_back_into_its_queue_when_retried(
+    stored_world,
+):
+    world = stored_world
+    round_id = world.round()
+    for number in (1, 2, 3):
+        kind = EffectKind.ROUND_RUN if number == 1 else EffectKind.FLEET_POINT
+        add_effect(world.database, round_id, f"run-{number}", sink="mlflow", kind=kind)
+    world.sinks["mlflow"] = Faulty("run-1")
+    world.deliver()
+    world.pass_time(timedelta(minutes=5), timedelta(minutes=1))
+    one_by_one = [(each.id, each.status, each.aside, each.first) for each in world.open()]
+    [waiting] = world.waiting("mlflow")
+    with world.database.write() as connection:
+        effect_admin.revive(connection, [1], world.now)
+
+    assert one_by_one[0] == (1, "dead", True, True)
+    assert (waiting.effects, waiting.dead, waiting.tries) == (1, True, 3)
+    assert [(each.id, each.status, each.aside) for each in world.open()] == [(1, "waiting", False)]
+
+
+def test_no_notice_of_an_alert_overtakes_an_earlier_one_of_it(stored_world):
+    world = stored_world
+    first, second = world.round(), add_round(world.database, number=2, monitor="mail-travel")
+    with_alert(world, first, "a-fires", "a")
+    with_alert(world, first, "b-fires", "b")
+    with_alert(world, second, "a-ends", "a")
+    with_alert(world, second, "b-ends", "b")
+    ops = world.sinks["ops"] = Faulty("a-fires")
+
+    world.deliver()
+    world.pass_time(HOUR, timedelta(minutes=1))
+    before = [key for key in ops.got if key[0] in "ab"]
+    ops.keys.clear()
+    world.pass_time(DAY)
+
+    assert before == ["b-fires", "b-ends"]
+    assert [key for key in ops.got if key[0] in "ab"] == ["b-fires", "b-ends", "a-fires", "a-ends"]
+
+
+def test_an_older_state_of_a_model_that_stepped_aside_never_replaces_a_newer_one(stored_world):
+    world = stored_world
+    rounds_ = [world.round(), add_round(world.database, number=2, monitor="mail-travel")]
+    for number, round_id in enumerate(rounds_, 1):
+        add_effect(
+            world.database, round_id, f"page-{number}", sink="mlflow", kind=EffectKind.MODEL_TAGS
+        )
+    mlflow = world.sinks["mlflow"] = Faulty("page-1")
+
+    world.deliver()
+    world.pass_time(HOUR, timedelta(minutes=1))
+    mlflow.keys.clear()
+    world.pass_time(2 * DAY)
+
+    assert mlflow.got == ["page-2"]
+    assert world.status("page-1") == "done"
+
+
+def test_what_mlflow_refuses_for_a_day_for_what_it_holds_steps_aside_too(world):
+    first, second = world.round(), add_round(world.database, number=2, monitor="mail-travel")
+    for number, round_id in ((1, first), (2, second)):
+        add_effect(
+            world.database, round_id, f"run-{number}", sink="mlflow", kind=EffectKind.ROUND_RUN
+        )
+
+    class Refuses(Sink):
+        def deliver(self, effect):
+            if effect.key == "run-1":
+                message = "MLflow did not take it: too long"
+                raise DeliveryFailed(message, sink_down=False)
+            return super().deliver(effect)
+
+    world.sinks["mlflow"] = Refuses()
+    world.deliver()
+    world.pass_time(DAY - HOUR)
+    before = world.status("run-2")
+    world.pass_time(2 * HOUR)
+
+    assert (before, world.status("run-2"), world.status("run-1")) == ("waiting", "done", "dead")
 
 
 def test_status_says_what_since_when_why_and_what_to_do(database):

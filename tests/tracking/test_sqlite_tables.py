@@ -1,0 +1,136 @@
+"""A kill while MLflow's tables are made leaves none of them, and half made ones are recognised."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from monitor.files.atomic_write import LEFT_AFTER
+from monitor.tracking.connection import Connection
+from monitor.tracking.sqlite_tables import make_tables
+
+pytestmark = pytest.mark.slow
+
+KILLED = """
+import os
+from sqlalchemy import Engine, event
+
+statements = 0
+
+@event.listens_for(Engine, "before_cursor_execute")
+def kill(*_):
+    global statements
+    statements += 1
+    if statements == {number}:
+        os._exit(9)
+"""
+OURS = """
+from pathlib import Path
+from monitor.tracking.sqlite_tables import make_tables
+
+make_tables(Path("mlflow.db").absolute())
+"""
+CHECK = """
+import json
+from pathlib import Path
+from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+
+print(json.dumps(MlflowHandler(MlflowSettings(), Path()).check()))
+"""
+MLFLOWS_OWN = """
+from mlflow import MlflowClient
+
+MlflowClient("sqlite:///mlflow.db").search_experiments()
+"""
+
+
+def killed(folder, program, number=400):
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED.format(number=number) + program],
+        cwd=folder,
+        check=False,
+        capture_output=True,
+    )
+    assert done.returncode == 9, done.stderr
+
+
+def problems(folder):
+    """Ask a process of its own, as the service does: MLflow's client keeps files open."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("number", [10, 400, 900])
+def test_a_kill_while_the_tables_are_made_leaves_no_file_and_the_next_makes_it(tmp_path, number):
+    killed(tmp_path, OURS, number)
+    left = [path.name for path in tmp_path.iterdir()]
+
+    found = problems(tmp_path)
+
+    assert "mlflow.db" not in left
+    assert left  # it was killed while it wrote
+    assert found == []
+
+
+def test_what_a_killed_process_left_is_removed_later(tmp_path):
+    killed(tmp_path, OURS)
+    [left] = tmp_path.iterdir()
+    old = left.stat().st_mtime - 2 * LEFT_AFTER
+    os.utime(left, (old, old))
+
+    assert problems(tmp_path) == []
+
+    assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
+
+
+def test_of_processes_that_race_the_file_of_the_first_stays(tmp_path, monkeypatch):
+    path = tmp_path / "mlflow.db"
+
+    def slower(unfinished):
+        unfinished.write_bytes(b"of the slower one")
+        path.write_bytes(b"of the faster one")
+
+    monkeypatch.setattr("monitor.tracking.sqlite_tables._build", slower)
+
+    make_tables(path)
+
+    assert path.read_bytes() == b"of the faster one"
+    assert [each.name for each in tmp_path.iterdir()] == ["mlflow.db"]
+
+
+def test_a_half_made_file_of_another_is_named_with_a_way_out_that_works(tmp_path):
+    killed(tmp_path, MLFLOWS_OWN)
+    upgrade = [sys.executable, "-m", "mlflow", "db", "upgrade", "sqlite:///mlflow.db"]
+    upgraded = subprocess.run(upgrade, cwd=tmp_path, check=False, capture_output=True)
+
+    [problem] = problems(tmp_path)
+    path = tmp_path / "mlflow.db"
+    path.rename(f"{path}.half-made")
+    after = problems(tmp_path)
+
+    assert upgraded.returncode
+    assert f"(mv {path} {path}.half-made); the next try makes a new one" in problem
+    assert "CREATE TABLE" not in problem
+    assert after == []
+
+
+def test_a_file_with_runs_is_never_said_to_be_half_made(tmp_path):
+    path = tmp_path / "mlflow.db"
+    with Connection(f"sqlite:///{path}", None, 60).open("a run") as client:
+        client.create_run("0")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("update alembic_version set version_num = '451aebb31d03'")
+
+    [problem] = problems(tmp_path)
+
+    assert "run 'mlflow db upgrade <database_uri>'" in problem
+    assert problem.endswith("please consult your database's documentation for more detail.")
+    assert "Move the file away" not in problem
