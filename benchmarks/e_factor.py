@@ -104,7 +104,7 @@ def worst_of_five(limit: Limit, labeled: Ints) -> float:
     seen = labeled > 0
     if not np.any(space.c[seen]):
         return 1.0  # such a round is no evidence
-    rows = alternatives(*about, steps(*about, labeled))
+    rows = alternatives(*about, steps(*about, labeled), labeled=labeled)
     nearest = np.array([project(space, row, labeled) for row in rows])
     points = np.vstack([null_points(space, POINTS // 2), around(space, nearest, POINTS // 2)])
     worst = 0.0

@@ -16,7 +16,8 @@ LEARNS = (
 _NO_EVIDENCE: dict[str | None, str] = {
     EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
     EvidenceState.LEARNING: LEARNS,
-    EvidenceState.SILENT: "this round says nothing about it (e = 1): no label bears on it",
+    EvidenceState.SILENT: "this round says nothing about it (e = 1): none of its answers could "
+    "count against it",
     EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
 }
 

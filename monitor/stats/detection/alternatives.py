@@ -7,11 +7,14 @@ they are, its e-values have a mean of at most 1 (see ``e_detector``). How soon i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from scipy import special
 
 from monitor.stats.core.beta_mixture import prior_count
+from monitor.stats.core.metrics import Matrix, f_beta, metric
 from monitor.stats.detection.half_space import Limit, LimitCannotBeTested, half_space
 
 if TYPE_CHECKING:
@@ -40,8 +43,12 @@ DECAY = 0.8
 forgets more slowly found drops no sooner (benchmarks/alternatives.py)."""
 
 CAP = 0.999
-"""Largest rate of wrong answers that an alternative supposes; at 1 a single right one would make
-its likelihood 0."""
+"""Share of wrong answers beyond which no alternative looks; at 1 a single right one would make its
+likelihood 0."""
+
+_FAR = 800.0  # log odds of floats between 0 and 1 lie within 745 of 0
+_STEPS = 100
+_CLOSE = 1e-14
 
 _SCALED_CLASSES = {
     "precision": (True, False),
@@ -139,15 +146,25 @@ def alternatives(
     is_flagged: NDArray[np.bool_],
     rates: Floats,
     beyond: ArrayLike = BEYOND,
+    *,
+    labeled: NDArray[np.int64] | None = None,
 ) -> Floats:
     r"""Make sets of rates beyond the limit, in the direction in which the metric goes wrong.
 
-    Along :math:`\pi(f)`, with :math:`\pi = 1-f(1-g)` in flagged and :math:`\pi = fg` in passed
-    strata, :math:`f_L` puts the metric exactly at the limit; the alternatives are at
-    :math:`f_L(1+r)`, or :math:`f_L/(1+r)` where the metric goes wrong as f falls. Precision and
-    specificity move the flagged strata only, recall and NPV the passed ones; prevalence moves
-    :math:`\pi = fg` in both. What f scales stops at ``CAP``, so an alternative may end up within
-    the limit: it is then of no use (see :func:`check_testable`).
+    The odds of a wrong answer grow by one factor in all strata that move. With b the share of wrong
+    answers at the guess (:math:`1-g` in flagged and g in passed strata),
+
+    .. math:: b_h(f) = \frac{f b_h}{1 - b_h + f b_h}, \qquad B(f) = \sum_h |c_h|\,b_h(f),
+
+    :math:`B(f_L) = B_L` puts the metric exactly at the limit, and the alternatives have
+    :math:`B = B_L(1+r)`, or :math:`B_L/(1+r)` where the metric goes wrong as B falls. Precision and
+    specificity move the flagged strata only, recall and NPV the passed ones; prevalence moves the
+    odds of a positive in both. Where a class has one stratum this is a factor on its wrong answers.
+
+    Odds have no end, so strata that look pure and strata that do not reach any limit together. A
+    factor on the shares themselves has to stop at 1 in the latter first, and then leaves rates that
+    keep the limit or that one right answer refutes. ``B`` stops where all shares are ``CAP``: an
+    alternative keeps the limit only where even those do (see :func:`check_testable`).
 
     Parameters
     ----------
@@ -158,6 +175,10 @@ def alternatives(
     beyond
         r of each alternative, shape ``(alternatives,)`` or one row per guess, shape
         ``(..., alternatives)``; 0 is exactly at the limit. See :func:`steps`.
+    labeled
+        Labels in each stratum, shape ``(H,)``. A stratum without any is supposed at its best for
+        the limit, as it is in ``projection.project``: no label could refute that. Without it all
+        strata have labels.
 
     Returns
     -------
@@ -175,14 +196,55 @@ def alternatives(
     >>> print(alternatives(limit, sizes, is_flagged, np.array([0.9, 0.01]))[:, 0].round(3))
     [0.77 0.74 0.68 0.6 ]
     """
-    space = half_space(limit, size, is_flagged)
-    base, slope = _line(limit.direct().metric, is_flagged, rates)
-    towards = (slope @ space.c)[..., np.newaxis]
-    at_limit = (space.d - base @ space.c)[..., np.newaxis] / towards
+    wrong = _WrongAnswers.of(limit, size, is_flagged, rates, labeled)
     scale = 1 + np.asarray(beyond, dtype=np.float64)
-    f = np.where(towards < 0, at_limit * scale, at_limit / scale)[..., np.newaxis]
-    base, slope = base[..., np.newaxis, :], slope[..., np.newaxis, :]
-    return np.asarray(base + np.sign(slope) * np.minimum(f * np.abs(slope), CAP))
+    at_limit = wrong.at_limit[..., np.newaxis]
+    wanted = at_limit * scale if wrong.grow else at_limit / scale
+    guessed, most = ((b @ wrong.weight)[..., np.newaxis] for b in (wrong.share, wrong.worst))
+    wanted = np.where(at_limit > 0, np.minimum(wanted, most), guessed)
+    found = _with_odds_moved(wrong.share[..., np.newaxis, :], wrong.weight, wanted)
+    return np.asarray(wrong.base[..., np.newaxis, :] + wrong.sign[..., np.newaxis, :] * found)
+
+
+def scaled_to_limit(
+    limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats
+) -> Floats:
+    """Scale the wrong answers by one factor, each up to ``CAP``, until the metric is at the limit.
+
+    Parameters
+    ----------
+    limit, size, is_flagged
+        As for ``half_space.half_space``.
+    rates
+        Shape ``(H,)``, each strictly between 0 and 1.
+
+    Returns
+    -------
+    Rates of shape ``(H,)``; all that move are at ``CAP`` if even those keep the limit.
+
+    Raises
+    ------
+    LimitCannotBeTested
+        If the window lacks a predicted class that the metric needs.
+
+    Examples
+    --------
+    >>> limit = Limit("precision", 0.4, "at_least")
+    >>> sizes, is_flagged = np.array([100, 100, 900]), np.array([True, True, False])
+    >>> print(scaled_to_limit(limit, sizes, is_flagged, np.array([0.99, 0.6, 0.01])))
+    [0.799 0.001 0.01 ]
+    """
+    wrong = _WrongAnswers.of(limit, size, is_flagged, rates, None)
+    capped = np.zeros(wrong.share.shape, dtype=np.bool_)
+    while True:
+        room = float(wrong.at_limit) - CAP * float(wrong.weight[capped].sum())
+        free = float(wrong.share[~capped] @ wrong.weight[~capped])
+        factor = room / free if free > 0 else 0.0
+        over = ~capped & (factor * wrong.share > CAP)
+        if not over.any():
+            found = np.where(capped, CAP, factor * wrong.share)
+            return np.asarray(wrong.base + wrong.sign * found)
+        capped |= over
 
 
 def steps(
@@ -195,12 +257,12 @@ def steps(
 ) -> Floats:
     r"""How far beyond the limit to look with so many labels: ``ERRORS`` standard errors.
 
-    With rates p at the limit on the line of :func:`alternatives`, of slope b in f,
+    With the rates p of :func:`alternatives` at the limit, and its :math:`B_L`,
 
-    .. math:: r = z\,\frac{\sqrt{\sum_h c_h^2 p_h (1-p_h)/n_h}}{f_L\,|c\cdot b|}
+    .. math:: r = z\,\frac{\sqrt{\sum_h c_h^2 p_h (1-p_h)/n_h}}{B_L}
 
-    over the labeled strata: near the limit the alternative then misses it by z standard errors of
-    one round's estimate of :math:`c\cdot\pi`.
+    over the labeled strata: the alternative then misses the limit by z standard errors of one
+    round's estimate of :math:`c\cdot\pi`.
 
     Parameters
     ----------
@@ -228,14 +290,12 @@ def steps(
     >>> print(steps(limit, sizes, is_flagged, guess, labeled))  # .05 is one standard error
     [0.1875 0.375  0.75  ]
     """
-    space = half_space(limit, size, is_flagged)
-    base, _ = _line(limit.direct().metric, is_flagged, rates)
-    at_limit = alternatives(limit, size, is_flagged, rates, beyond=(0.0,))[..., 0, :]
+    about, c = (limit, size, is_flagged, rates), half_space(limit, size, is_flagged).c
+    p = alternatives(*about, beyond=(0.0,), labeled=labeled)[..., 0, :]
     seen = labeled > 0
-    spread = (at_limit * (1 - at_limit))[..., seen]
-    variance = np.asarray(spread @ (space.c[seen] ** 2 / labeled[seen]))
-    to_limit = np.abs(space.d - base @ space.c)  # f_L |c.b|; 0 only by rounding
-    error = np.divide(np.sqrt(variance), to_limit, out=np.zeros_like(variance), where=to_limit > 0)
+    variance = np.asarray((p * (1 - p))[..., seen] @ (c[seen] ** 2 / labeled[seen]))
+    at_limit = np.asarray(_WrongAnswers.of(*about, labeled).at_limit)
+    error = np.divide(np.sqrt(variance), at_limit, out=np.zeros_like(variance), where=at_limit > 0)
     return np.asarray(error[..., np.newaxis] * np.array(errors))
 
 
@@ -262,7 +322,8 @@ def check_testable(
     ------
     LimitCannotBeTested
         If the window lacks a predicted class that the metric needs or, with the guess ``rates``
-        given, if twice the wrong answers at the limit keep it once they stop at ``CAP``.
+        given, if the metric keeps the limit even where ``CAP`` of all answers that the limit is
+        about are wrong.
 
     Examples
     --------
@@ -276,13 +337,100 @@ def check_testable(
     space = half_space(limit, size, is_flagged)
     if rates is None:
         return
-    if bool(space.contains(alternatives(limit, size, is_flagged, rates)).all()):
+    wrong = _WrongAnswers.of(limit, size, is_flagged, rates, None)
+    if not wrong.grow:
+        return  # no wrong answers at all are always beyond such a limit
+    worst = wrong.base + wrong.sign * wrong.worst
+    if bool(space.contains(worst)):
+        flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
         message = (
-            f"{limit} cannot be tested: even rates of {CAP} wrong answers keep it in a window of "
-            f"{int(size[is_flagged].sum())} flagged and {int(size[~is_flagged].sum())} passed "
-            "items; move the limit closer to the level you expect"
+            f"{limit} cannot be tested in a window of {flagged} flagged and {passed} passed items: "
+            f"with {_worst_answers(limit)} {limit.metric} would still be "
+            f"{_value(limit, size, is_flagged, worst):.3g}; move the limit closer to the level you "
+            "expect"
         )
         raise LimitCannotBeTested(message)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _WrongAnswers:
+    r"""A guess seen from a limit: :math:`\pi = \mathrm{base} + \mathrm{sign}\,b`.
+
+    ``share`` is b at the guess, 0 in strata that stay where they are, and ``weight`` is
+    :math:`|c|`. ``at_limit`` is :math:`B_L`, 0 or less where even no wrong answer at all reaches
+    the limit. ``grow`` is whether the metric goes wrong as wrong answers grow, not as they become
+    fewer. For prevalence the positives take their place.
+    """
+
+    base: Floats
+    sign: Floats
+    share: Floats
+    weight: Floats
+    at_limit: Floats
+    grow: bool
+
+    @classmethod
+    def of(
+        cls,
+        limit: Limit,
+        size: NDArray[np.int64],
+        is_flagged: NDArray[np.bool_],
+        rates: Floats,
+        labeled: NDArray[np.int64] | None,
+    ) -> _WrongAnswers:
+        space, direct = half_space(limit, size, is_flagged), limit.direct()
+        base, slope = _line(direct.metric, is_flagged, rates)
+        if labeled is not None:
+            is_fixed = (labeled == 0) & (space.c != 0)
+            base = np.where(is_fixed, space.c > 0, base)
+            slope = np.where(is_fixed, 0.0, slope)
+        grow = (direct.side == "at_least") != (direct.metric == "prevalence")
+        room = base @ space.c - space.d
+        return cls(
+            base=base,
+            sign=np.sign(slope),
+            share=np.abs(slope),
+            weight=np.abs(space.c),
+            at_limit=np.asarray(room if grow else -room),
+            grow=grow,
+        )
+
+    @property
+    def worst(self) -> Floats:
+        """``CAP`` in all strata that move."""
+        return np.where(self.share > 0, np.maximum(self.share, CAP), 0.0)
+
+
+def _with_odds_moved(share: Floats, weight: Floats, wanted: Floats) -> Floats:
+    """Multiply the odds of shares by one factor until their weighted sum is as wanted.
+
+    By Newton's method in the log of the factor, with a bracket for each sum.
+
+    Parameters
+    ----------
+    share
+        Shape ``(..., 1, H)``; 0 stays 0.
+    weight
+        Shape ``(H,)``.
+    wanted
+        Shape ``(..., sums)``, each between 0 and the sum of the weights of shares above 0.
+    """
+    moved = np.where(share > 0, weight, 0.0)
+    logit, total = special.logit(share), (share * moved).sum(axis=-1)
+    low, high = np.full(wanted.shape, -_FAR), np.full(wanted.shape, _FAR)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start = np.log(wanted / total)  # the root, as far as all shares are small
+    by = np.clip(np.nan_to_num(start), -_FAR, _FAR)
+    for _ in range(_STEPS):
+        found = special.expit(logit + by[..., np.newaxis])
+        excess = (found * moved).sum(axis=-1) - wanted
+        if (np.abs(excess) <= _CLOSE * wanted).all():
+            break
+        low, high = np.where(excess < 0, by, low), np.where(excess > 0, by, high)
+        slope = (found * (1 - found) * moved).sum(axis=-1)
+        step = by - np.divide(excess, slope, out=np.zeros_like(excess), where=slope > 0)
+        by = np.where((step > low) & (step < high), step, (low + high) / 2)
+    return np.asarray(found)
 
 
 def _line(metric: str, is_flagged: NDArray[np.bool_], rates: Floats) -> tuple[Floats, Floats]:
@@ -294,3 +442,24 @@ def _line(metric: str, is_flagged: NDArray[np.bool_], rates: Floats) -> tuple[Fl
     base = np.where(is_scaled, np.where(is_flagged, 1.0, 0.0), rates)
     slope = np.where(is_scaled, np.where(is_flagged, rates - 1, rates), 0.0)
     return base, slope
+
+
+def _worst_answers(limit: Limit) -> str:
+    """Name the answers that :func:`check_testable` supposes."""
+    name = limit.direct().metric
+    if name == "prevalence":
+        return f"{CAP:.1%} of all items positive"
+    flagged, passed = _SCALED_CLASSES[name]
+    items = "all" if flagged and passed else "the flagged" if flagged else "the passed"
+    return f"{CAP:.1%} of {items} items classified wrongly"
+
+
+def _value(
+    limit: Limit, size: NDArray[np.int64], is_flagged: NDArray[np.bool_], rates: Floats
+) -> float:
+    """Compute the metric of a limit at rates of shape ``(H,)``."""
+    positive, negative = size * rates, size * (1 - rates)
+    up = is_flagged
+    cells = positive[up].sum(), negative[up].sum(), positive[~up].sum(), negative[~up].sum()
+    formula = f_beta(limit.beta) if limit.metric == "f_beta" else metric(limit.metric)
+    return float(formula(Matrix(*cells)))

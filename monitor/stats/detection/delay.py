@@ -287,9 +287,8 @@ def large_drop_delay(
     about = (limit, window.size, window.is_flagged, expected)
     threshold = log_threshold(every, watched)
     delays = [math.inf]
-    for alt, weight in zip(
-        alternatives(*about, steps(*about, window.labeled)), WEIGHTS, strict=True
-    ):
+    beyond, labeled = steps(*about, window.labeled), window.labeled
+    for alt, weight in zip(alternatives(*about, beyond, labeled=labeled), WEIGHTS, strict=True):
         x = inside(project(space, alt, window.labeled))
         gain = truth * np.log(alt / x) + (1 - truth) * (np.log1p(-alt) - np.log1p(-x))
         growth = float(window.labeled @ gain)

@@ -99,7 +99,7 @@ def log_e_factor(
         window = (limit, counts.size, counts.is_flagged, rates)
         if beyond is None:
             beyond = steps(*window, counts.labeled, errors).tolist()
-        rows = alternatives(*window, beyond)
+        rows = alternatives(*window, beyond, labeled=counts.labeled)
         return np.array([_log_e(space, row, counts) for row in rows])
     except LimitCannotBeTested:  # in this week's window
         return nothing

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.detection.alternatives import CAP, alternatives
+from monitor.stats.detection.alternatives import CAP, scaled_to_limit
 from monitor.stats.detection.half_space import EDGE, Limit, half_space
 from monitor.stats.detection.projection import inside
 from monitor.stats.detection.simulated_paths import RoundStrata
@@ -158,9 +158,8 @@ class Scenario:
         >>> print(scenario.moved(Limit("precision", 0.70, "at_least")).rates)
         [0.7  0.02]
         """
-        rates = inside(self.rates)
-        rows = alternatives(limit, self.size, self.is_flagged, rates, beyond=(0.0,))
-        return replace(self, rates=rows[0])
+        rates = scaled_to_limit(limit, self.size, self.is_flagged, inside(self.rates))
+        return replace(self, rates=rates)
 
     def dropped(self, name: str, drop: float, misses: Misses = "in_proportion") -> Scenario:
         """Return the scenario after a metric fell by ``drop``, its wrong answers scaled.

@@ -70,7 +70,7 @@ def log_e_many(
             return nothing
         about = (limit, window.size, window.is_flagged, rates)
         r = steps(*about, window.labeled, errors) if beyond is None else beyond
-        rows = alternatives(*about, r)
+        rows = alternatives(*about, r, labeled=window.labeled)
         x = project_many(space, rows.reshape(-1, strata), window.labeled).reshape(rows.shape)
     except LimitCannotBeTested:
         return nothing

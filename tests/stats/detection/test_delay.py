@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.detection.alternatives import WEIGHTS, alternatives, guess, steps
+from monitor.stats.detection.alternatives import CAP, WEIGHTS, alternatives, guess, steps
 from monitor.stats.detection.delay import (
     Detection,
     detection,
@@ -254,6 +254,15 @@ def test_the_smallest_drop_of_such_a_metric_is_sought_where_it_can_be():
 
     assert drop is not None
     assert 0.03 < drop < 0.5
+
+
+def test_a_fall_goes_on_in_the_other_strata_where_one_has_only_wrong_answers():
+    scenario = Scenario.of([100, 300, 4600], [50, 50, 400], [True, True, False], [0.6, 0.99, 0.02])
+
+    after = scenario.dropped("precision", 0.5)
+
+    assert after.value("precision") == pytest.approx(scenario.value("precision") - 0.5)
+    assert after.rates.tolist() == pytest.approx([1 - CAP, 0.523, 0.02])
 
 
 def test_an_undefined_metric_cannot_fall():

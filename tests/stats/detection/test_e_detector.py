@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import (
@@ -271,7 +271,8 @@ def test_the_mean_of_e_is_at_most_one_wherever_the_limit_is_kept(window, limit, 
     size, is_flagged, rates, labeled = window
     space = half_space(limit, size, is_flagged)
     about = (limit, size, is_flagged, rates)
-    rows = np.vstack([alternatives(*about), alternatives(*about, steps(*about, labeled))])
+    beyond = steps(*about, labeled)
+    rows = np.vstack([alternatives(*about), alternatives(*about, beyond, labeled=labeled)])
     points = null_points(np.random.default_rng(seed), space, 20)
 
     assert (means_of_e(space, rows, labeled, points) <= 1 + 1e-9).all()
@@ -317,7 +318,7 @@ def test_alternatives_are_the_stated_shares_beyond_rates_with_the_metric_at_the_
         wrong, bad = rates, rows
     moved = ~np.isclose(bad, wrong, rtol=1e-12, atol=0).all(axis=0)
     if (bad[:, moved] >= CAP - 1e-12).any() or not moved.any():
-        return  # capped rates no longer lie on the line
+        return  # the furthest are as far as alternatives go
 
     falls = (limit.side == "at_most") != (limit.metric == "prevalence")
     falls ^= limit.metric in MIRRORED
@@ -329,6 +330,66 @@ def test_alternatives_are_the_stated_shares_beyond_rates_with_the_metric_at_the_
         value = metric_value(limit.metric, size, is_flagged, pi, limit.beta)
         assert value == pytest.approx(limit.value, rel=1e-7)
     assert not half_space(limit, size, is_flagged).contains(rows).any()
+
+
+@QUICK
+@given(windows(), limits)
+def test_alternatives_multiply_the_odds_of_a_wrong_answer_by_one_factor(window, limit):
+    size, is_flagged, rates, _ = window
+
+    rows = alternatives(limit, size, is_flagged, rates)
+
+    by = special.logit(rows) - special.logit(rates)
+    by *= np.where(is_flagged & (limit.metric != "prevalence"), -1, 1)
+    moved = np.abs(by).max(axis=0) > 1e-9
+    if moved.any() and (np.abs(special.logit(rows)) < 20).all():  # else rounding is larger
+        assert np.ptp(by[:, moved], axis=1) == pytest.approx(0, abs=1e-5)
+
+
+@QUICK
+@given(windows(), limits)
+def test_an_alternative_keeps_the_limit_only_where_the_worst_answers_to_all_labels_do(
+    window, limit
+):
+    size, is_flagged, rates, labeled = window
+    space, about = half_space(limit, size, is_flagged), (limit, size, is_flagged, rates)
+    worst = np.where(space.c > 0, 1.0, 0.0)  # a stratum without labels may be at its best
+    moves = alternatives(*about)[0] != rates
+    if limit.direct().side == "at_least" or limit.metric == "prevalence":
+        share = np.where(space.c > 0, 1 - CAP, CAP)
+        worst = np.where(labeled > 0, np.where(moves, share, rates), worst)
+    else:
+        worst = np.where(labeled > 0, np.where(moves, space.c < 0, rates), worst)
+    beyond = steps(*about, labeled)
+    margin = 1e-6 * np.abs(space.c).max()
+
+    rows = alternatives(*about, beyond, labeled=labeled)
+
+    if worst @ space.c < space.d - margin and (beyond > 1e-6).all():
+        assert not space.contains(rows).any()
+
+
+def test_a_round_of_cells_that_look_pure_speaks_against_a_limit_far_below_them():
+    # 20 flagged cells of two labels: 19 had no wrong answer yet, so a factor on wrong answers
+    # would stop at 1 in the last one, with precision still .92
+    flagged, passed = 20, 2
+    is_flagged = np.arange(flagged + passed) < flagged
+    size, labeled = np.full(flagged + passed, 100), np.full(flagged + passed, 2)
+    before = Counts.of_arrays(
+        size=size,
+        labeled=5 * labeled,
+        positive=[*[10] * 19, 5, 0, 0],
+        is_flagged=is_flagged,
+    )
+    limit = Limit("precision", 0.8, "at_least")
+
+    def log_e(right):
+        positive = [*[2] * right, *[0] * (flagged - right), 0, 0]
+        now = Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=is_flagged)
+        return log_e_factor(limit, now, guess([before]))
+
+    assert (log_e(20) < 0).all()
+    assert (log_e(8) > math.log(52)).all()  # precision .40: found at once
 
 
 @pytest.mark.parametrize(
@@ -392,11 +453,14 @@ def test_a_projection_that_rounds_to_certainty_still_gives_finite_evidence():
     assert np.isfinite(log_e).all()
 
 
-def test_a_window_too_lopsided_to_solve_is_no_evidence_and_no_error():
+def test_a_window_too_lopsided_for_floats_gives_no_more_evidence_than_they_can_tell():
     limit, rates = Limit("specificity", 1 - 1e-9, "at_least"), np.array([0.5, 0.5])
     counts = matrix(10, 40, 1, 2, flagged_size=10**15, passed_size=2)
 
-    assert log_e_factor(limit, counts, rates).tolist() == [0.0] * 3
+    log_e = log_e_factor(limit, counts, rates)
+
+    # 30 false positives where at most 2 in a billion billion keep the limit
+    assert ((log_e > 1000) & (log_e < 30 * -math.log(np.finfo(float).epsneg))).all()
 
 
 @pytest.mark.parametrize("metric", WATCHABLE)
@@ -479,8 +543,9 @@ def test_only_labeled_strata_count_towards_the_standard_error():
 
     found = steps(limit, size, TWO, rates, np.array([0, 100]))
 
-    error = math.sqrt(500**2 * 0.032 * 0.968 / 100)
-    assert found[1] == pytest.approx(1.5 * error / (500 * 0.032), rel=1e-12)
+    # recall is .5 at a rate of .04, since flagged items without labels may all be positive
+    error = math.sqrt(500**2 * 0.04 * 0.96 / 100)
+    assert found[1] == pytest.approx(1.5 * error / (500 * 0.04), rel=1e-12)
 
 
 def test_many_guesses_at_once_give_the_alternatives_of_each():
@@ -559,16 +624,53 @@ def test_a_limit_below_what_the_cap_allows_is_refused_at_set_up():
         check_testable(limit, np.array([500, 700]), TWO, np.array([0.8, 0.1]))
 
 
-def test_a_limit_that_only_the_furthest_alternative_breaks_can_still_be_tested():
+def test_a_limit_that_only_many_wrong_answers_break_can_be_tested_by_every_alternative():
     limit, size = Limit("specificity", 0.62, "at_least"), np.array([300, 160, 500, 200, 90])
     rates = np.array([0.9, 0.6, 0.05, 0.1, 0.4])
-    kept = half_space(limit, size, FIVE_FLAGGED).contains(
-        alternatives(limit, size, FIVE_FLAGGED, rates)
-    )
 
     check_testable(limit, size, FIVE_FLAGGED, rates)  # would raise
 
-    assert kept.tolist() == [True, True, True, False]
+    rows = alternatives(limit, size, FIVE_FLAGGED, rates)
+    assert not half_space(limit, size, FIVE_FLAGGED).contains(rows).any()
+
+
+@pytest.mark.parametrize(
+    ("limit", "size", "said"),
+    [
+        (
+            Limit("recall", 0.5, "at_least"),
+            [700, 500],
+            "with 99.9% of the passed items classified wrongly recall would still be 0.529;",
+        ),
+        (
+            Limit("precision", 0.0005, "at_least"),
+            [700, 500],
+            "with 99.9% of the flagged items classified wrongly precision would still be 0.001;",
+        ),
+        (
+            Limit("false_omission_rate", 0.9995, "at_most"),
+            [700, 500],
+            "with 99.9% of the passed items classified wrongly false_omission_rate would still be "
+            "0.999;",
+        ),
+        (
+            Limit("f_beta", 0.0005, "at_least", beta=2.0),
+            [700, 500],
+            "with 99.9% of all items classified wrongly f_beta would still be 0.0013;",
+        ),
+        (
+            Limit("prevalence", 0.9995, "at_most"),
+            [700, 500],
+            "with 99.9% of all items positive prevalence would still be 0.999;",
+        ),
+    ],
+    ids=lambda value: value.metric if isinstance(value, Limit) else None,
+)
+def test_a_refused_limit_names_the_metric_at_the_worst_rates(limit, size, said):
+    with pytest.raises(LimitCannotBeTested) as refused:
+        check_testable(limit, np.array(size), TWO, np.array([0.8, 0.1]))
+
+    assert said in str(refused.value)
 
 
 def test_a_recall_limit_that_the_few_passed_items_could_never_break_is_refused_at_set_up():
@@ -694,7 +796,9 @@ def test_enumerating_every_sample_of_two_strata_gives_a_mean_of_e_of_at_most_one
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("labeled", [[60, 40, 80, 100, 120], [30, 40, 0, 11, 120]], ids=str)
+@pytest.mark.parametrize(
+    "labeled", [[60, 40, 80, 100, 120], [30, 40, 0, 11, 120], [2, 1, 0, 2, 2]], ids=str
+)
 @pytest.mark.parametrize("metric", WATCHABLE)
 def test_the_mean_of_e_is_at_most_one_at_thousands_of_null_points_of_five_strata(metric, labeled):
     rng = np.random.default_rng(13)
@@ -705,7 +809,9 @@ def test_the_mean_of_e_is_at_most_one_at_thousands_of_null_points_of_five_strata
         Limit(metric, level + 0.03, "at_most"),
     ):
         space, about = half_space(limit, size, FIVE_FLAGGED), (limit, size, FIVE_FLAGGED, rates)
-        by_errors = alternatives(*about, steps(*about, np.array(labeled)))
+        by_errors = alternatives(
+            *about, steps(*about, np.array(labeled)), labeled=np.array(labeled)
+        )
         rows = np.vstack([alternatives(*about), by_errors])
         nearest = np.array([project(space, row, np.array(labeled)) for row in rows])
         near = np.repeat(nearest, 500, axis=0)
