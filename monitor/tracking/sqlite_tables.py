@@ -52,9 +52,9 @@ def is_half_made(path: Path) -> bool:
 
 def _build(path: Path) -> None:
     from mlflow.store.db.utils import _initialize_tables  # noqa: PLC0415  takes 2.8 s
-    from sqlalchemy import NullPool, create_engine, event  # noqa: PLC0415
+    from sqlalchemy import URL, NullPool, create_engine, event  # noqa: PLC0415
 
-    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
 
     @event.listens_for(engine, "connect")
     def _without_journal(connection: sqlite3.Connection, _: object) -> None:

@@ -70,10 +70,12 @@ def problems(folder):
 
 @pytest.mark.parametrize("number", [10, 400, 900])
 def test_a_kill_while_the_tables_are_made_leaves_no_file_and_the_next_makes_it(tmp_path, number):
-    killed(tmp_path, OURS, number)
-    left = [path.name for path in tmp_path.iterdir()]
+    folder = tmp_path / "50%20off"  # an escape to whoever takes the path for an address
+    folder.mkdir()
+    killed(folder, OURS, number)
+    left = [path.name for path in folder.iterdir()]
 
-    found = problems(tmp_path)
+    found = problems(folder)
 
     assert "mlflow.db" not in left
     assert left  # it was killed while it wrote
