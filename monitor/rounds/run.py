@@ -24,7 +24,7 @@ from monitor.rounds import publish
 from monitor.rounds.claims import renewed
 from monitor.rounds.classes import lost_windows, publish_classes, publish_lost
 from monitor.rounds.closing import go_on, read_stand, retried
-from monitor.rounds.labels.collect import collect, retire, send
+from monitor.rounds.labels.collect import retire, send
 from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.sampling.draw import draw
@@ -94,13 +94,29 @@ def _raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
 def _advance(context: MonitorContext, due: list[Round]) -> list[MonitorError | None]:
     """Take these rounds as far as they get, and retire what is done; returns what each step met."""
     obstacles, rounds, sent = _begin_all(context, due)
-    asked = ask(context, [round_ for round_ in rounds if _is_out(round_, sent)])
     return [
         *obstacles,
-        *asked.obstacles,
-        *_finish_all(context, rounds, asked),
+        *_read_and_finish(context, [round_ for round_ in rounds if _is_out(round_, sent)]),
         _error_of(partial(retire, context)),
     ]
+
+
+def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[MonitorError | None]:
+    """Read the labels of rounds whose tasks are out, and finish them; returns what each step met.
+
+    A round whose second wave goes out meanwhile is read again: its labels may be there already.
+    """
+    obstacles: list[MonitorError | None] = []
+    while rounds:
+        asked = ask(context, rounds)
+        obstacles += [*asked.obstacles, *_finish_all(context, rounds, asked)]
+        before = [round_ for round_ in rounds if round_.second_wave_at is not None]
+        rounds = (
+            [round_ for round_ in _again(context, before) if round_.second_wave_at is None]
+            if before
+            else []
+        )
+    return obstacles
 
 
 def _begin_all(
@@ -208,11 +224,7 @@ def go_through(context: MonitorContext, round_id: int) -> None:
     begin(context, round_id)
     round_ = _read(context, round_id)
     if _is_out(round_, _read_sent(context, [round_])):
-        collect(context, [round_id])
-    finish(context, round_id)
-    if round_.second_wave_at is not None and _read(context, round_id).second_wave_at is None:
-        collect(context, [round_id])  # the second wave is out
-        finish(context, round_id)
+        _raise_gravest(_read_and_finish(context, [round_]))
 
 
 def begin(context: MonitorContext, round_id: int) -> None:

@@ -242,7 +242,9 @@ def _overview(
         status=_status(one, problems),
         next_slot=next_slot(settings.round.schedule, now),
         closed_rounds=one.seen.closed_rounds,
-        learning_rounds_left=max(0, LEARNING_ROUNDS - one.seen.closed_rounds),
+        learning_rounds_left=0
+        if settings.round.limits.bounds
+        else max(0, LEARNING_ROUNDS - one.seen.closed_rounds),
         proposed_limits=proposed_limits(connection, settings, last),
         last_round=None if last is None else last.number,
         last_slot=None if last is None else last.slot,

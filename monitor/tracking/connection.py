@@ -28,6 +28,7 @@ from monitor.tracking.sqlite_tables import is_half_made, make_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from mlflow import MlflowClient
 

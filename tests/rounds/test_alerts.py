@@ -338,6 +338,15 @@ def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database)
     assert 0.4 < now.proposed_limits["recall"] < 0.6
 
 
+def test_a_monitor_with_limits_is_not_told_to_wait_for_proposed_ones(database):
+    scene = Scene(database, settings(limits=LIMITS))
+    scene.play(1)
+
+    found = overview(database, scene.context.settings, scene.now)
+
+    assert (found.status, found.learning_rounds_left) == ("learning", 0)
+
+
 def test_a_backfill_wakes_nobody(scene):
     scene.settings = scene.settings.model_copy(update={"hooks": ("ops",)})
     scene.labeler.asks_people = False

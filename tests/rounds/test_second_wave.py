@@ -465,6 +465,27 @@ def test_labels_that_come_by_themselves_get_both_waves_in_one_go(scene):
     assert sum(part.planned for part in strata_of(scene, round_)) == TOTAL
 
 
+def test_one_pass_closes_a_first_round_whose_labels_are_there(scene):
+    scene.labeler.asks_people = False
+    scene.week(1, count=4000, share=0.2)
+    scene.labeler.answers.update(scene.truth)
+
+    scene.run(1)
+
+    assert scene.round(1).state is RoundState.CLOSED
+    assert sum(part.planned for part in strata_of(scene, scene.round(1))) == TOTAL
+
+
+def test_a_plan_knows_the_round_that_closed_on_the_newest_window(scene):
+    whole(scene)
+
+    planned = scan_to_plan(scene.context)
+
+    assert planned.basis == "one earlier round"
+    assert planned.prospect.prior_rates.source not in {"scores", "nothing"}
+    assert not planned.two_waves
+
+
 def test_labels_that_come_by_themselves_are_waited_for_before_any_size_follows_them(scene):
     scene.labeler.asks_people = False
     round_ = drawn(scene)

@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.domain.bands import bands_of
 from monitor.domain.errors import SourceRefused
-from monitor.domain.slots import newest_slot, slots_after, window_of
+from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
@@ -247,7 +247,7 @@ def _as_if_drawn(context: MonitorContext) -> Round:
         monitor_id=NO_ROUND if monitor_id is None else monitor_id,
         history_id=None,
         number=NO_ROUND,
-        slot=slot,
+        slot=next_slot(schedule, now),  # not the window's, whose round may have closed already
         window=window_of(schedule, slot),
         state=RoundState.OPEN,
         reason=None,
