@@ -719,6 +719,7 @@ def upgrade():
         sa.ForeignKeyConstraint(["round_id"], ["rounds.id"], name=op.f("fk_items_round_id_rounds")),
         sa.PrimaryKeyConstraint("round_id", "id", name=op.f("pk_items")),
     )
+    op.create_index(op.f("ix_items_id_round_id"), "items", ["id", "round_id"], unique=False)
     op.create_table(
         "reserve",
         sa.Column("round_id", sa.Integer(), nullable=False),
@@ -863,6 +864,7 @@ def downgrade():
     op.drop_table("segment_sizes")
     op.drop_table("segment_counts")
     op.drop_table("reserve")
+    op.drop_index(op.f("ix_items_id_round_id"), table_name="items")
     op.drop_table("items")
     op.drop_index(op.f("ix_effects_status_monitor_id_sink"), table_name="effects")
     op.drop_index(op.f("ix_effects_round_id_kind"), table_name="effects")

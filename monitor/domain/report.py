@@ -245,9 +245,10 @@ class NoticeRow(Report):
 
     ``kind`` is ``frame`` (the window holds other items; ``value`` is the population stability
     index), ``predictive`` (the labels found something unexpected; ``value`` is the metric they
-    found), ``changed`` (a predicted class changed just now; ``value`` is its probability) or
+    found), ``changed`` (a predicted class changed just now; ``value`` is its probability),
+    ``recurring`` (earlier rounds asked about most items; ``value`` is their share) or
     ``disagreement`` (people label alike too seldom; ``value`` is Krippendorff's alpha).
-    ``subject`` is the population, the metric, the class or the labels.
+    ``subject`` is the population, the metric, the class, the items or the labels.
     """
 
     kind: str
@@ -320,8 +321,9 @@ class RoundReport(Report):
     are the restatements up to this version, the oldest first, and ``program`` is the release that
     computed it; None in reports of releases that did not say. ``registered`` is
     the version that the alias in ``model`` named for the window; None where there is no alias, or
-    no single version. ``densities`` and
-    ``next_round`` are missing in older reports.
+    no single version. ``recurring`` counts the drawn items that evidence leaves out, since a round
+    that closed before had asked about them. ``densities`` and ``next_round`` are missing in older
+    reports.
     """
 
     store_id: str
@@ -370,6 +372,7 @@ class RoundReport(Report):
     registered: str | None = None
     densities: list[DensityRow] = Field(default_factory=list)
     next_round: NextRoundRow | None = None
+    recurring: int = 0
 
     @property
     def watched(self) -> str | None:

@@ -56,6 +56,18 @@ def evidence_sentence(
     return f"limit {limit_text(metric, side, limit)}: {', '.join(parts)}"
 
 
+def recurring_text(recurring: int, drawn: int) -> str:
+    """Say how many drawn items evidence leaves out, since an earlier round asked about them.
+
+    >>> recurring_text(90, 400)
+    'evidence counts an item once: earlier rounds asked about 90 of the 400 items, and 310 count'
+    """
+    return (
+        f"evidence counts an item once: earlier rounds asked about {recurring} of the {drawn} "
+        f"items, and {drawn - recurring} count"
+    )
+
+
 def recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
     """Say how much evidence there is that the metric of an alert keeps its limit again.
 

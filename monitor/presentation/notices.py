@@ -52,6 +52,14 @@ def changed_sentence(predicted: str, probability: float, rate: float | None, usu
     )
 
 
+def recurring_sentence(recurring: int, drawn: int) -> str:
+    """Say that evidence counts few items, since earlier rounds asked about the others."""
+    return (
+        f"earlier rounds asked about {recurring} of the {drawn} items of this round, so evidence "
+        f"on limits counts {drawn - recurring} of them: an alert comes late or never"
+    )
+
+
 def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
     """Say that people agree too little to conclude from their labels."""
     return (

@@ -14,7 +14,7 @@ from monitor.presentation.estimates import (
     pooled_intervals_text,
     reason_text,
 )
-from monitor.presentation.evidence import evidence_sentence
+from monitor.presentation.evidence import evidence_sentence, recurring_text
 from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.restatements import restated_since_text, restated_text
@@ -146,6 +146,13 @@ def estimate_lines(page: dict[str, Any]) -> list[str]:
 def evidence_lines(page: dict[str, Any]) -> list[str]:
     """Say how much evidence there is against each limit."""
     return [_evidence(row) for row in page["evidence"]]
+
+
+def recurring_lines(page: dict[str, Any]) -> list[str]:
+    """Say how many items evidence leaves out, if any."""
+    if not page["evidence"] or not page["recurring"]:
+        return []
+    return [recurring_text(page["recurring"], sum(row["planned"] for row in page["strata"]))]
 
 
 def notice_lines(page: dict[str, Any]) -> list[str]:

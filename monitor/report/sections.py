@@ -169,6 +169,7 @@ def _page(report: RoundReport) -> dict[str, Any]:
         },
         "pooled_coverage": report.pooled_coverage,
         "evidence": [_evidence(report, row) for row in report.evidence],
+        "recurring": report.recurring,
         "cause": report.cause and report.cause.model_dump(),
         "strata": [row.model_dump() for row in report.strata],
         "cells": report.cells,
@@ -194,7 +195,7 @@ def _evidence_lines(report: RoundReport) -> list[str]:
             found += lines.evidence_lines({"evidence": [_evidence(report, row)]})
         if alert is not None and recovery is not None:
             found.append(recovery_sentence(alert, recovery))
-    return found
+    return [*found, *lines.recurring_lines(_page(report))]
 
 
 def _open_alert(report: RoundReport, row: EvidenceRow) -> AlertRow | None:

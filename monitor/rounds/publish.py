@@ -17,7 +17,7 @@ from monitor.rounds.estimation.alerts import (
     freeze_evidence,
     read_kept,
 )
-from monitor.rounds.estimation.anomalies import round_news
+from monitor.rounds.estimation.anomalies import recurring_notices, round_news
 from monitor.rounds.estimation.batch import BatchEvidence, Earlier, HistoryBatch, Member
 from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import look_for_disputes
@@ -42,13 +42,14 @@ from monitor.storage import (
 )
 from monitor.storage.past_store import read_past
 from monitor.storage.restatement_store import read_restated
-from monitor.storage.round_labels import read_all_labels
+from monitor.storage.round_labels import read_all_labels, read_recurring
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from monitor.domain.report import NoticeRow
     from monitor.domain.settings import Pooling
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.estimation.batch import Estimates
@@ -234,6 +235,7 @@ def _read_batch(
         labels = _read_labels(connection, [*changed, *rounds], rounds[0], known)
         restated = read_restated(connection, monitor_id=this_round.monitor_id)
         unrestated = read_unrestated(connection, restated)
+        recurring = read_recurring(connection, rounds)
     if restating is not None:
         rounds = [restating.asked_for(round_) for round_ in rounds]
         labels = restating.with_news(labels)
@@ -245,8 +247,12 @@ def _read_batch(
             Member(round_, _tally(round_, labels, stored), _next_version(round_, above or {}))
             for round_ in rounds
         ),
-        evidence={round_.id: _evidence_tallies(round_, labels[round_.id]) for round_ in rounds},
+        evidence={
+            round_.id: _evidence_tallies(round_, labels[round_.id].without(recurring[round_.id]))
+            for round_ in rounds
+        },
         labels=labels,
+        recurring=recurring,
         past=tuple(past),
         stored=Tally(stored[this_round.id]) if this_round.id in stored else None,
         restated=restated,
@@ -359,4 +365,10 @@ def _estimate(
         seed=seed,
     )
     news = round_news(member.tally, earlier, known, settings, seed=seed)
-    return replace(estimate, notices=news.notices, distances=news.distances)
+    notices = [*news.notices, *(_recurring(batch, member) if settings.limits.bounds else ())]
+    return replace(estimate, notices=notices, distances=news.distances)
+
+
+def _recurring(batch: HistoryBatch, member: Member) -> list[NoticeRow]:
+    round_id = member.round.id
+    return recurring_notices(len(batch.recurring[round_id]), len(batch.labels[round_id].items))

@@ -84,6 +84,7 @@ def read_page(
         "evidence": evidence_store.read_evidence(
             connection, round_.id, version, is_compared=_is_compared(connection, round_)
         ),
+        "recurring": report.get("recurring", 0),
         "cause": report.get("cause"),
         "challenger": report.get("challenger"),
         "classes": of_classes and of_classes.model_dump(),

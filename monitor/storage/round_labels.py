@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -11,12 +11,14 @@ from sqlalchemy import case, select
 
 from monitor.domain.labels import current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
+from monitor.domain.state import RoundState
 from monitor.storage import frame_store, label_store
 from monitor.storage.database import CHUNK
 from monitor.storage.tables import items, strata
+from monitor.storage.tables import rounds as rounds_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -113,6 +115,18 @@ class RoundLabels:
         )
         return [labels.counts(label_of) for labels in own]
 
+    def without(self, ids: Collection[str]) -> RoundLabels:
+        """Leave out some items, as if they had not been drawn."""
+        left_out = Counter(item.stratum for item in self.items if item.id in ids)
+        return replace(
+            self,
+            strata=tuple(
+                replace(part, planned=part.planned - left_out[part.stratum.name])
+                for part in self.strata
+            ),
+            items=tuple(item for item in self.items if item.id not in ids),
+        )
+
     def several_answers(self) -> list[SeveralAnswers]:
         """Find the items that two people or more answered with 1 or 0, in the order of their ids.
 
@@ -163,6 +177,48 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
     drawn = _in_chunks(connection, ids, _items)
     said = _in_chunks(connection, ids, label_store.all_statements)
     return {round_.id: _labels_of(round_, strata, drawn, said) for round_ in rounds}
+
+
+def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:
+    """Find the items of some rounds that another round of the monitor had asked about, by round.
+
+    That is a round, of whatever history, that had closed before this one did; of one that has not
+    closed yet, any that has.
+    """
+    ids = [round_.id for round_ in rounds]
+    return _in_chunks(connection, ids, _recurring)
+
+
+def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
+    before, asked = rounds_table.alias("before"), items.alias("asked")
+    this = rounds_table
+    closed_first = or_(
+        this.c.state != RoundState.CLOSED,
+        before.c.closed_at < this.c.closed_at,
+        (before.c.closed_at == this.c.closed_at) & (before.c.id < this.c.id),
+    )
+    is_recurring = (
+        select(asked.c.id)
+        .join(before, before.c.id == asked.c.round_id)
+        .where(
+            asked.c.id == items.c.id,
+            asked.c.round_id != items.c.round_id,
+            before.c.monitor_id == this.c.monitor_id,
+            before.c.state == RoundState.CLOSED,
+            closed_first,
+        )
+        .correlate(items, this)
+        .exists()
+    )
+    query = (
+        select(items.c.round_id, items.c.id)
+        .join(this, this.c.id == items.c.round_id)
+        .where(items.c.round_id.in_(round_ids), is_recurring)
+    )
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    for row in connection.execute(query):
+        found[row.round_id].add(row.id)
+    return {round_id: frozenset(found[round_id]) for round_id in round_ids}
 
 
 def _labels_of(

@@ -138,6 +138,7 @@ items = Table(
     Column("segments", JSON(none_as_null=True)),
     Column("challenged", Boolean),  # whether the challenger flags it; nobody who labels sees it
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
+    Index(None, "id", "round_id"),  # finds the rounds that asked about an item before
 )
 
 payloads = Table(

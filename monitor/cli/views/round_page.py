@@ -20,6 +20,7 @@ from monitor.presentation.round_page import (
     notice_lines,
     people_lines,
     pooled_lines,
+    recurring_lines,
     strata_lines,
     strata_table,
 )
@@ -49,7 +50,7 @@ def say_round(page: dict[str, Any]) -> None:
     _say_challenger(page)
     _say_classes(page)
     say_block(cause_lines(page))
-    say_block(evidence_lines(page))
+    say_block([*evidence_lines(page), *recurring_lines(page)])
     say_block(notice_lines(page))
     say()
     _say_events(page["events"])

@@ -2,8 +2,9 @@
 
 `frame`: the window holds other items than earlier ones. `predictive`: the labels found something
 else than was to be expected before them. `changed`: a predicted class seems to have changed just
-now. They are not part of the promise on false alarms, so they wake nobody: they are in the report,
-in `status`, in `show` and in the log. Measured by `benchmarks/notices.py`.
+now. `recurring`: evidence on limits counts few items, as earlier rounds asked about the others.
+They are not part of the promise on false alarms, so they wake nobody: they are in the report, in
+`status`, in `show` and in the log. Measured by `benchmarks/notices.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ import numpy as np
 
 from monitor.domain.bands import bands_of
 from monitor.domain.report import NoticeRow
-from monitor.presentation.notices import changed_sentence, moved_sentence, unexpected_sentence
+from monitor.presentation.notices import (
+    changed_sentence,
+    moved_sentence,
+    recurring_sentence,
+    unexpected_sentence,
+)
 from monitor.stats.drift.shift import window_distances
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
@@ -41,6 +47,9 @@ LEVEL = 0.995
 
 CHANGED = 0.9
 """Noted from this probability on, of a change that was as likely as not."""
+
+RECURRING = 0.5
+"""Noted from this share of items on that evidence leaves out."""
 
 POINTS = 2**13  # the .5 % outside are 40 of them
 
@@ -79,6 +88,16 @@ def round_news(
         notices += _predictive_notices(known.before, counts, drawn, seed)
         notices += _changed_notices(known.before, counts, known, settings.pooling.hazard)
     return News(notices, {move.kind: move.value for move in distances if move.kind in _DISTANCES})
+
+
+def recurring_notices(recurring: int, drawn: int) -> list[NoticeRow]:
+    """Note that evidence leaves out so many of the drawn items, where those are most."""
+    if not drawn or recurring < RECURRING * drawn:
+        return []
+    sentence = recurring_sentence(recurring, drawn)
+    return [
+        NoticeRow(kind="recurring", subject="items", value=recurring / drawn, sentence=sentence)
+    ]
 
 
 def _by_score(bands: Sequence[Stratum]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -240,6 +240,7 @@ def _report(
         answers=answers_row(round_, labels.first_answers(), member.tally.strata),
         pictures=estimate.pictures,
         restated=around.restated.get(round_.id, ()),
+        recurring=len(batch.recurring[round_.id]),
     )
     return _known_as(connection, round_, report)
 

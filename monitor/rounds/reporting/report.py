@@ -105,6 +105,7 @@ def closed_report(
     answers: AnswersRow,
     pictures: Pictures | None,
     restated: Sequence[RestatedRow],
+    recurring: int,
 ) -> RoundReport:
     """Report one version of a closed round."""
     evidence = [
@@ -139,6 +140,7 @@ def closed_report(
         pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(pictures),
         restated=list(restated),
+        recurring=recurring,
         program=_release(),
         sentence=_sentence(round_, rows, alerts, proposed),
     )

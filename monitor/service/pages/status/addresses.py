@@ -158,7 +158,7 @@ def round_page(
         people=list(lines.people_lines(page)),
         segments=segment_tables([SegmentRow(**row) for row in page["segments"]]),
         challenger=challenger_part(page),
-        evidence=lines.evidence_lines(page),
+        evidence=[*lines.evidence_lines(page), *lines.recurring_lines(page)],
         classes=[] if page["classes"] is None else report_lines(ClassReport(**page["classes"])),
         remarks=[*lines.cause_lines(page), *lines.notice_lines(page)],
         events=event_table(page),
