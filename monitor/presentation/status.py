@@ -46,9 +46,11 @@ class OpenRound(Protocol):
         """Until when they may come; None before it is drawn."""
 
 
-def last_estimate_line(number: int, slot: datetime, stopped: tuple[int, int] | None) -> str:
-    """Say which round the estimates are of, and of how many labels if it stopped early."""
-    due = f"last estimate: round {number}, due {minute_text(slot)} UTC"
+def last_estimate_line(
+    number: int, slot: datetime, stopped: tuple[int, int] | None, *, partial: bool = False
+) -> str:
+    """Say which round the estimates are of, whether it is partial, and whether it stopped early."""
+    due = f"last estimate: round {number}, due {minute_text(slot)} UTC{', partial' * partial}"
     return due if stopped is None else f"{due}, {stopped_text(*stopped)}"
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import case, func, select
 
 from monitor.domain.alerting import only_learns
 from monitor.domain.model import LabelKind
+from monitor.domain.report import AnswersRow
 from monitor.domain.state import RoundState
 from monitor.storage import (
     copy_store,
@@ -177,6 +178,12 @@ def read_notices(
 ) -> dict[int, list[dict[str, Any]]]:
     """Read the notices of the latest version of some rounds, out of the report that it gave."""
     return _of_reports(connection, round_ids, "notices")
+
+
+def read_answers(connection: Connection, round_ids: Sequence[int]) -> dict[int, AnswersRow]:
+    """Read how many answers the latest version of some rounds has, by the report that it gave."""
+    found: dict[int, Any] = _of_reports(connection, round_ids, "answers")
+    return {each: AnswersRow(**row) for each, row in found.items() if row}
 
 
 def read_alert_rows(

@@ -129,7 +129,10 @@ def _more(row: Row) -> str:
     """Say what is special about a round's estimates."""
     version, partial = row.round.estimated_version, row.round.partial
     stopped, restated = row.round.stopped, row.restated
-    return remarks_text(version, partial=partial, stopped=stopped, restated=restated)
+    worst_case = any(one.is_worst_case for one in row.estimates)
+    return remarks_text(
+        version, partial=partial, worst_case=worst_case, stopped=stopped, restated=restated
+    )
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:
