@@ -104,16 +104,16 @@ def worst_case_text(rows: Iterable[EstimateRow], answers: AnswersRow | None) -> 
     if answers is None or not answers.missing:
         return (
             "answers to earlier rounds are missing: intervals with earlier rounds are worst-case "
-            f"bounds, {WHATEVER}"
+            f"bounds, which hold {WHATEVER}"
         )
-    return f"{missing_text(answers)}: intervals are worst-case bounds, {WHATEVER}"
+    return f"{missing_text(answers)}: intervals are worst-case bounds, which hold {WHATEVER}"
 
 
 def too_few_text(row: AnswersRow) -> str:
     """Say that a round is partial, and what that means for its estimates and its evidence."""
     return (
         f"partial: {missing_text(row)}, more than {percent_text(MISSING_MAX)}. Its intervals are "
-        f"worst-case bounds, {WHATEVER}, and its points may be far off; evidence counts the "
+        f"worst-case bounds, which hold {WHATEVER}, and its points may be far off; evidence counts the "
         "missing answers in favor of the limits"
     )
 

@@ -99,7 +99,8 @@ def close(
         set_versions(connection, later)
         if disputes:  # none can stand from before the closing
             note_disputes(connection, closed, disputes, now)
-        note_missing(connection, closed, due.tally.answers, now)
+        if due.tally.answers.too_few:
+            note_missing(connection, closed, due.tally.answers, now)
         alerts = alert_store.find_alerts(connection, monitor=closed.monitor)
         estimate = estimates[closed.id]
         readings, moves = freeze_evidence(connection, closed, estimate, alerts, now)

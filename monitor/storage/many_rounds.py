@@ -182,8 +182,12 @@ def read_notices(
 
 def read_answers(connection: Connection, round_ids: Sequence[int]) -> dict[int, AnswersRow]:
     """Read how many answers the latest version of some rounds has, by the report that it gave."""
-    found: dict[int, Any] = _of_reports(connection, round_ids, "answers")
-    return {each: AnswersRow(**row) for each, row in found.items() if row}
+    return {
+        each: AnswersRow(**row)
+        for some in _chunks(round_ids)
+        for each, row in report_store.read_part(connection, some, "answers")
+        if row is not None
+    }
 
 
 def read_alert_rows(

@@ -76,7 +76,7 @@ def log_e_of_waves(
     [2.21 3.71 5.14]
     """
     found = np.zeros(len(ERRORS))
-    for wave, expected, lost in zip(waves, rates, missing or [None] * len(waves), strict=True):
+    for wave, expected, lost in zip(waves, rates, _each(missing, waves), strict=True):
         found = found + log_e_factor(limit, wave, expected, missing=lost)
     return found
 
@@ -104,5 +104,11 @@ def log_recovery_of_waves(
     """
     return sum(
         log_recovery_factor(limit, wave, expected, missing=lost)
-        for wave, expected, lost in zip(waves, rates, missing or [None] * len(waves), strict=True)
+        for wave, expected, lost in zip(waves, rates, _each(missing, waves), strict=True)
     )
+
+
+def _each(
+    missing: Sequence[NDArray[np.int64]] | None, waves: Sequence[Counts]
+) -> Sequence[NDArray[np.int64] | None]:
+    return [None] * len(waves) if missing is None else missing
