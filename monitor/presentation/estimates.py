@@ -113,8 +113,8 @@ def too_few_text(row: AnswersRow) -> str:
     """Say that a round is partial, and what that means for its estimates and its evidence."""
     return (
         f"partial: {missing_text(row)}, more than {percent_text(MISSING_MAX)}. Its intervals are "
-        f"worst-case bounds, which hold {WHATEVER}, and its points may be far off; evidence counts the "
-        "missing answers in favor of the limits"
+        f"worst-case bounds, which hold {WHATEVER}, and its points may be far off; evidence counts "
+        "the missing answers in favor of the limits"
     )
 
 

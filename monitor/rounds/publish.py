@@ -191,6 +191,9 @@ def restate(
             connection, batch.affected, readings := read_kept(connection, batch.affected)
         )
         asked.set_versions(connection, batch)
+        for round_ in asked.rounds:
+            tally = next(each.tally for each in batch.affected if each.round.id == round_.id)
+            note_missing(connection, round_, tally.answers, now)
         alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
         recoveries = recovery_rows(connection, batch, estimates, alerts)
         evidence = BatchEvidence(readings, alerts=tuple(alerts), recoveries=recoveries)
