@@ -40,8 +40,9 @@ class Status(StrEnum):
 class EstimateRow(Report):
     """One estimate; ``point`` and ends are None where it is undefined, with the ``reason``.
 
-    ``bound_low`` and ``bound_high`` say how far missing answers could move the interval; None
-    where no answer is missing.
+    Where answers are missing, the ends are worst-case bounds: they reach from the low end if the
+    missing answers were the worst for the metric to the high end if they were the best. They then
+    stand in ``bound_low`` and ``bound_high`` too, which are None where no answer is missing.
     """
 
     metric: str
@@ -55,6 +56,11 @@ class EstimateRow(Report):
     reason: str | None = None
     bound_low: float | None = None
     bound_high: float | None = None
+
+    @property
+    def is_worst_case(self) -> bool:
+        """Whether the ends are worst-case bounds; older versions kept these beside the interval."""
+        return self.bound_low is not None and self.bound_low == self.low
 
 
 class DecidingRow(Report):
@@ -75,9 +81,13 @@ class ReportedEstimate(EstimateRow):
     """An estimate as a report has it, with the classes whose few labels decide it.
 
     ``caution`` is empty where none does; reports of versions before it was kept do not have it.
+    ``answered_low`` and ``answered_high`` are the interval if the missing answers were like the
+    others; None where none is missing.
     """
 
     caution: tuple[DecidingRow, ...] = ()
+    answered_low: float | None = None
+    answered_high: float | None = None
 
 
 class StratumRow(Report):
@@ -146,6 +156,11 @@ class SegmentRow(Report):
         return OwnEstimate(self.alone_point, self.alone_low, self.alone_high)
 
 
+MISSING_MAX = 0.05
+"""Share of missing answers above which a round is partial: its worst-case bounds are then so wide
+that they seldom tell whether a limit is kept (benchmarks/missing_answers.py)."""
+
+
 class AnswersRow(Report):
     """How many answers a round wanted and got, and how long after its opening they came.
 
@@ -156,15 +171,20 @@ class AnswersRow(Report):
     wanted: int
     labeled: int
     declined: int
-    half_hours: float | None
-    most_hours: float | None
-    last_hours: float | None
-    open_hours: float | None
+    half_hours: float | None = None
+    most_hours: float | None = None
+    last_hours: float | None = None
+    open_hours: float | None = None
 
     @property
     def missing(self) -> int:
         """Items without a usable answer."""
         return self.wanted - self.labeled
+
+    @property
+    def too_few(self) -> bool:
+        """Whether more than `MISSING_MAX` of the answers are missing."""
+        return self.missing > MISSING_MAX * self.wanted
 
 
 class AgreementRow(Report):

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.alerting import keeps
 from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.estimates import WHATEVER, estimate_text
 from monitor.presentation.evidence import recovery_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_text,
     limit_text,
     minute_text,
-    number_text,
     percent_text,
 )
 from monitor.presentation.sentences import capital
@@ -114,7 +114,7 @@ def resolved_sentence(
     )
     return (
         f"{report.monitor}: the alert on {_limit(alert)} is resolved in round {report.round}: "
-        f"{reason}. It is {number_text(pooled)} with earlier rounds. The alert {fired(alert)}."
+        f"{reason}. It is {estimate_text(pooled)} with earlier rounds. The alert {fired(alert)}."
     )
 
 
@@ -164,7 +164,7 @@ def revised_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundRepo
     return (
         f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
         f"revised: with the labels that came late it would not have fired. It is "
-        f"{number_text(pooled)} in round {report.round}. The alert {fired(alert)}."
+        f"{estimate_text(pooled)} in round {report.round}. The alert {fired(alert)}."
     )
 
 
@@ -220,7 +220,8 @@ def _limit(alert: Limited) -> str:
 def _how_sure(row: EstimateRow | None) -> str:
     if row is None or row.point is None or row.low is None or row.high is None:
         return NOT_ESTIMABLE
-    return f"{row.point:.2f} ({percent_text(row.level)} interval {row.low:.2f} to {row.high:.2f})"
+    interval = f"{percent_text(row.level)} interval {row.low:.2f} to {row.high:.2f}"
+    return f"{row.point:.2f} ({interval}{f', {WHATEVER}' if row.is_worst_case else ''})"
 
 
 def _because(alert: Limited, report: RoundReport) -> str:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text
+from monitor.domain.report import MISSING_MAX
+from monitor.presentation.numbers import NOT_ESTIMABLE, number_text, percent_text, range_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate
 
 
 BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
 """What an estimate rests on, as tables head it."""
 
+
+WHATEVER = "whatever the missing answers are"
+"""What worst-case bounds hold for."""
 
 POOLED_INTERVALS = "intervals with earlier rounds are of calibrated pooling"
 
@@ -61,6 +67,62 @@ class Deciding(Protocol):
     @property
     def moves(self) -> float | None:
         """How far one of them moves the metric, where those of one stratum decide."""
+
+
+def estimate_text(row: EstimateRow | None) -> str:
+    """Write a point and its interval for a sentence, and what the interval is.
+
+    >>> from monitor.domain.report import EstimateRow
+    >>> row = dict(metric="recall", estimand="rate", basis="round", level=0.95, method="")
+    >>> estimate_text(EstimateRow(point=0.86, low=0.8, high=0.91, **row))
+    '0.86 (0.80 to 0.91)'
+    >>> ends = dict(low=0.6, high=0.93, bound_low=0.6, bound_high=0.93)
+    >>> estimate_text(EstimateRow(point=0.86, **ends, **row))
+    '0.86 (0.60 to 0.93, whatever the missing answers are)'
+    """
+    text = number_text(row)
+    if row is None or not row.is_worst_case:
+        return text
+    return f"{text.removesuffix(')')}, {WHATEVER})"
+
+
+def missing_text(row: AnswersRow) -> str:
+    """Say how many answers are missing.
+
+    >>> from monitor.domain.report import AnswersRow
+    >>> missing_text(AnswersRow(wanted=400, labeled=356, declined=4))
+    '44 of 400 answers are missing (11 %)'
+    """
+    share = percent_text(row.missing / row.wanted)
+    return f"{row.missing} of {row.wanted} answers are missing ({share})"
+
+
+def worst_case_text(rows: Iterable[EstimateRow], answers: AnswersRow | None) -> str | None:
+    """Say that intervals are worst-case bounds, and why; None where none of them is."""
+    if not any(row.is_worst_case for row in rows):
+        return None
+    if answers is None or not answers.missing:
+        return (
+            "answers to earlier rounds are missing: intervals with earlier rounds are worst-case "
+            f"bounds, which hold {WHATEVER}"
+        )
+    return f"{missing_text(answers)}: intervals are worst-case bounds, which hold {WHATEVER}"
+
+
+def too_few_text(row: AnswersRow) -> str:
+    """Say that a round is partial, and what that means for its estimates and its evidence."""
+    return (
+        f"partial: {missing_text(row)}, more than {percent_text(MISSING_MAX)}. Its intervals are "
+        f"worst-case bounds, which hold {WHATEVER}, and its points may be far off; evidence counts "
+        "the missing answers in favor of the limits"
+    )
+
+
+def answered_text(row: ReportedEstimate) -> str | None:
+    """Give the interval from the answered items alone; None where no answer is missing."""
+    if row.answered_low is None or row.answered_high is None:
+        return None
+    return f"{range_text(row.answered_low, row.answered_high)} if they were like the others"
 
 
 def reason_text(reason: Reasoned) -> str:

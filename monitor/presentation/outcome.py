@@ -8,12 +8,12 @@ from monitor.domain.alerting import AlertState, keeps
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.report import Status
 from monitor.presentation.alerts import REMEDIES, end_alert_text
+from monitor.presentation.estimates import estimate_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_sign,
     limits_text,
     minute_text,
-    number_text,
     percent_text,
 )
 from monitor.presentation.rounds import show_command
@@ -110,10 +110,10 @@ def _broken(report: RoundReport, alert: AlertRow) -> str:
     if row is None or row.point is None:
         where = f"is {NOT_ESTIMABLE}; it was beyond {limit}"
     elif keeps(alert.side, alert.limit, row.point):
-        where = f"is {number_text(row)}, back within {limit}, which is not proven yet"
+        where = f"is {estimate_text(row)}, back within {limit}, which is not proven yet"
     else:
         beyond = "below" if alert.side == "at_least" else "above"
-        where = f"is {number_text(row)}, {beyond} {limit}"
+        where = f"is {estimate_text(row)}, {beyond} {limit}"
     began = (
         "the alert fired in this round"
         if alert.fired_in_round == report.round
@@ -146,7 +146,7 @@ def _standing(report: RoundReport) -> str:
 def _figures(report: RoundReport) -> list[str]:
     """Quote precision and recall, in a part of a sentence; nothing where there is neither."""
     rows = [(name, best_row(report, name)) for name in ("precision", "recall")]
-    texts = [f"{name} is {number_text(row)}" for name, row in rows if row is not None]
+    texts = [f"{name} is {estimate_text(row)}" for name, row in rows if row is not None]
     return [" and ".join(texts)] if texts else []
 
 

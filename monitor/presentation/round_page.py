@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import EvidenceState
 from monitor.domain.challenger_rows import ChallengerRow
-from monitor.domain.report import AgreementRow, AnswersRow, CauseRow, EstimateRow, RestatedRow
+from monitor.domain.report import (
+    AgreementRow,
+    AnswersRow,
+    CauseRow,
+    EstimateRow,
+    ReportedEstimate,
+    RestatedRow,
+)
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import (
     BASES,
+    WHATEVER,
+    answered_text,
     caution_lines,
     pooled_intervals_text,
     reason_text,
@@ -21,7 +30,7 @@ from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.rows import BANDS_OF_CELLS, agreement_sentence, answers_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 COUNTED = ["stratum", "size", "planned", "labeled", "positive", "declined"]
 OWN = ("round", "window")
@@ -62,19 +71,23 @@ def remarks_text(
     version: int,
     *,
     partial: bool = False,
+    worst_case: bool = False,
     restated: bool = False,
 ) -> str:
     """Say in a list of rounds what is special about the estimates of one.
 
-    ``restated`` is whether a person asked for a version.
+    ``worst_case`` is whether intervals are bounds for answers that are missing, and ``restated``
+    whether a person asked for a version.
 
     >>> remarks_text(1), remarks_text(2, partial=True)
     ('', 'version 2, partial')
+    >>> remarks_text(1, partial=True, worst_case=True), remarks_text(1, worst_case=True)
+    ('partial, worst-case bounds', 'worst-case bounds')
     >>> remarks_text(2, restated=True)
     'version 2, restated'
     """
     remarks = [f"version {version}"] * (version > 1) + ["restated"] * restated
-    remarks += ["partial"] * partial
+    remarks += ["partial"] * partial + ["worst-case bounds"] * worst_case
     return ", ".join(remarks)
 
 
@@ -137,10 +150,19 @@ def estimate_lines(page: dict[str, Any]) -> list[str]:
     metrics, columns = _metrics(rows), _columns(rows)
     ordered = [of[metric] for metric in metrics for of in columns.values() if metric in of]
     return [
-        *_missing(row for row in ordered if (row.basis, row.estimand) == OWN),
+        *_missing((row for row in ordered if (row.basis, row.estimand) == OWN), page["answered"]),
         *_reasons(ordered),
         *caution_lines((metric, cautions.get(metric)) for metric in metrics),
     ]
+
+
+def answered_texts(rows: Iterable[ReportedEstimate]) -> dict[str, str]:
+    """Give, by metric, the interval of a round alone if its missing answers were like the others.
+
+    Nothing of a metric that has no missing answers.
+    """
+    own = [row for row in rows if (row.basis, row.estimand) == OWN]
+    return {row.metric: text for row in own if (text := answered_text(row)) is not None}
 
 
 def evidence_lines(page: dict[str, Any]) -> list[str]:
@@ -215,13 +237,15 @@ def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:
     return columns
 
 
-def _missing(rows: Iterable[EstimateRow]) -> list[str]:
-    """Say where metrics lie whatever the missing answers are."""
+def _missing(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[str]:
+    """Say where precision and recall lie whatever the missing answers are."""
     return [
-        f"{row.metric}: {row.bound_low:.3f} to {row.bound_high:.3f} in this round, "
-        "whatever the missing answers would be"
+        f"{row.metric}: {row.bound_low:.3f} to {row.bound_high:.3f} in this round, {WHATEVER}"
+        f"{f'; {answered[row.metric]}' if row.metric in answered else ''}"
         for row in rows
-        if row.bound_low is not None and row.bound_high is not None
+        if row.metric in {"precision", "recall"}
+        and row.bound_low is not None
+        and row.bound_high is not None
     ]
 
 

@@ -6,7 +6,8 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from monitor.presentation.alerts import Alert, broken_limit
-from monitor.presentation.numbers import limits_text, number_text
+from monitor.presentation.estimates import estimate_text
+from monitor.presentation.numbers import limits_text
 from monitor.presentation.sentences import capital
 
 if TYPE_CHECKING:
@@ -125,4 +126,4 @@ def _until(monitor: str) -> str:
 
 
 def _numbers(rows: Rows) -> str:
-    return ", ".join(f"{metric} {number_text(row)}" for metric, row in rows.items())
+    return ", ".join(f"{metric} {estimate_text(row)}" for metric, row in rows.items())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from monitor.presentation.numbers import minute_text, percent_text, range_text, span_text
+from monitor.presentation.estimates import missing_text
+from monitor.presentation.numbers import minute_text, range_text, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,12 +74,8 @@ def answers_sentence(row: AnswersRow) -> str | None:
     """Say how many answers are missing and when the others came; None if all are there."""
     if not row.missing:
         return None
-    share = row.missing / row.wanted
     unanswered = row.missing - row.declined
-    missing = (
-        f"{row.missing} of {row.wanted} answers are missing ({percent_text(share)}): "
-        f"{unanswered} not given, {row.declined} “cannot tell”"
-    )
+    missing = f"{missing_text(row)}: {unanswered} not given, {row.declined} “cannot tell”"
     ends = (row.half_hours, row.most_hours, row.last_hours)
     if None in ends or row.open_hours is None:
         return missing

@@ -45,9 +45,9 @@ class OpenRound(Protocol):
         """Until when they may come; None before it is drawn."""
 
 
-def last_estimate_line(number: int, slot: datetime) -> str:
-    """Return the line that names the round of the estimates."""
-    return f"last estimate: round {number}, due {minute_text(slot)} UTC"
+def last_estimate_line(number: int, slot: datetime, *, partial: bool = False) -> str:
+    """Return the line that names the round of the estimates, and says whether it is partial."""
+    return f"last estimate: round {number}, due {minute_text(slot)} UTC{', partial' * partial}"
 
 
 def next_round_line(slot: datetime) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from monitor.domain.alerting import AlertState
+from monitor.domain.report import EstimateRow
 from monitor.presentation import round_page as lines
 from monitor.presentation.alerts import recovery_sentence
 from monitor.presentation.challenger import (
@@ -14,7 +15,7 @@ from monitor.presentation.challenger import (
     challenger_sentence,
     challenger_tables,
 )
-from monitor.presentation.estimates import BASES, caution_text
+from monitor.presentation.estimates import BASES, WHATEVER, caution_text
 from monitor.presentation.method_sentences import method_sentences
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -161,7 +162,8 @@ def _page(report: RoundReport) -> dict[str, Any]:
     shown = headline_metrics(report)
     rows = [row for row in report.estimates if row.metric in shown]
     return {
-        "estimates": [row.model_dump(exclude={"caution"}) for row in rows],
+        "estimates": [row.model_dump(include=set(EstimateRow.model_fields)) for row in rows],
+        "answered": lines.answered_texts(rows),
         "cautions": {
             row.metric: caution_text(row.caution)
             for row in rows
@@ -231,7 +233,7 @@ def _number(report: RoundReport, metric: str) -> Number:
         metric,
         f"{row.point:.2f}",
         f"{row.low:.2f} to {row.high:.2f}",
-        BASES[row.basis],
+        f"{BASES[row.basis]}{f', {WHATEVER}' if row.is_worst_case else ''}",
         _limits(report, metric),
     )
 

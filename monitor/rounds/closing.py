@@ -81,10 +81,7 @@ def _close_if_due(context: MonitorContext, stand: Stand, claim: Claim) -> None:
         second_wanted=copies.wanted,
         cut_short=cut_short,
     )
-    partial = answered < wanted or cut_short
-    retried(
-        lambda: publish.close(context, round_, claim, partial=partial, reason=reason, labels=labels)
-    )
+    retried(lambda: publish.close(context, round_, claim, reason=reason, labels=labels))
 
 
 def _class_without_label(strata: list[StratumTally]) -> str | None:

@@ -28,9 +28,9 @@ from monitor.rounds.estimation.recovery import recovery_rows
 from monitor.rounds.estimation.restated import is_as_estimated, read_stored, read_unrestated
 from monitor.rounds.estimation.score_order import inverted_order
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
-from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.estimation.tally import Completed, Tally
 from monitor.rounds.estimation.versions import set_versions, write_readings, write_versions
-from monitor.rounds.reporting.concerns import INVERTED, note, note_disputes
+from monitor.rounds.reporting.concerns import INVERTED, note, note_disputes, note_missing
 from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
 from monitor.storage import (
     alert_store,
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.restated import RestatedRound, Restatement
+    from monitor.rounds.estimation.tally import Counted
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.past_store import PastRound
     from monitor.storage.round_claims import Claim
@@ -68,7 +69,6 @@ def close(
     round_: Round,
     claim: Claim,
     *,
-    partial: bool,
     reason: str,
     labels: RoundLabels | None = None,
 ) -> None:
@@ -89,7 +89,7 @@ def close(
         "closed_at": now,
         # A clock that is behind does not shorten the time for late labels.
         "labels_until": max(now, round_.slot) + round_.settings.late_labels,
-        "partial": partial,
+        "partial": due.tally.is_partial,
     }
     before, after = RoundState.LABELING, RoundState.CLOSED
     with context.database.write() as connection:
@@ -100,6 +100,8 @@ def close(
         set_versions(connection, later)
         if disputes:  # none can stand from before the closing
             note_disputes(connection, closed, disputes, now)
+        if due.tally.answers.too_few:
+            note_missing(connection, closed, due.tally.answers, now)
         alerts = alert_store.find_alerts(connection, monitor=closed.monitor)
         estimate = estimates[closed.id]
         readings, moves = freeze_evidence(connection, closed, estimate, alerts, now)
@@ -147,6 +149,7 @@ def correct(
         reason = overtaken_reason(version) if above else corrected_reason(version)
         round_moves.note_event(connection, round_, reason, now)
         note_disputes(connection, round_, disputes, now)
+        note_missing(connection, round_, batch.affected[0].tally.answers, now)
         write_versions(connection, batch, estimates, supplements)
         set_versions(connection, batch.affected)
         alerts = alert_store.find_alerts(connection, monitor=round_.monitor)
@@ -189,6 +192,9 @@ def restate(
             connection, batch.affected, readings := read_kept(connection, batch.affected)
         )
         asked.set_versions(connection, batch)
+        for round_ in asked.rounds:
+            tally = next(each.tally for each in batch.affected if each.round.id == round_.id)
+            note_missing(connection, round_, tally.answers, now)
         alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
         recoveries = recovery_rows(connection, batch, estimates, alerts)
         evidence = BatchEvidence(readings, alerts=tuple(alerts), recoveries=recoveries)
@@ -268,8 +274,8 @@ def _read_changed(connection: Connection, past: Sequence[PastRound]) -> list[Rou
 
 def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> Earlier:
     """Count an earlier round: as stored, or from its labels where they changed since."""
-    counts = _labeled_tally(labels[past.id]).counts if past.is_changed else past.counts
-    return Earlier(past.id, counts)
+    now = _labeled_tally(labels[past.id]) if past.is_changed else past
+    return Earlier(past.id, now.counts, now.missing)
 
 
 def _next_version(round_: Round, above: Mapping[int, int]) -> int:
@@ -324,35 +330,44 @@ def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
 
 
 def _estimated(batch: HistoryBatch) -> Estimates:
-    known = _known(batch)
+    known = _known(batch, batch.counted)
+    ways = [
+        _known(batch, [Completed.of(each, positive=positive) for each in batch.counted])
+        for positive in (False, True)
+        if any(each.missing.any() for each in batch.counted)
+    ]
     return {
         member.round.id: _estimate(
             batch,
             member,
             place,
-            known[member.round.settings.pooling][place],
+            known[pooling := member.round.settings.pooling][place],
+            [way[pooling][place] for way in ways],
         )
         for place, member in enumerate(batch.affected)
     }
 
 
-def _known(batch: HistoryBatch) -> dict[Pooling, list[HistoryState]]:
+def _known(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, list[HistoryState]]:
     """Pool up to each affected round, in each way that one of them asks for: mostly just one."""
     asked = {member.round.settings.pooling for member in batch.affected}
     cells = batch.affected[0].round.settings.sample.cells is not None  # alike in a history
     reference = before_launch(batch.affected[0].tally.frame, batch.history.reference)
     return {
-        pooling: history_states(
-            batch.counted, reference, pooling, cells=cells, since=len(batch.earlier)
-        )
+        pooling: history_states(counted, reference, pooling, cells=cells, since=len(batch.earlier))
         for pooling in asked
     }
 
 
 def _estimate(
-    batch: HistoryBatch, member: Member, place: int, known: HistoryState
+    batch: HistoryBatch,
+    member: Member,
+    place: int,
+    known: HistoryState,
+    ways: Sequence[HistoryState],
 ) -> RoundEstimate:
     earlier = batch.before(place)
+    is_complete = not any(each.missing.any() for each in (*earlier, member.tally))
     settings, seed = member.round.settings, member.round.sobol_seed
     estimate = estimate_round(
         member.tally,
@@ -363,6 +378,7 @@ def _estimate(
         reference=batch.history.reference,
         settings=settings,
         seed=seed,
+        completed=() if is_complete else ways,
     )
     news = round_news(member.tally, earlier, known, settings, seed=seed)
     notices = [*news.notices, *(_recurring(batch, member) if settings.limits.bounds else ())]

@@ -10,6 +10,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.estimates import caution_text
 from monitor.presentation.round_page import (
     OWN,
+    answered_texts,
     no_report_text,
     no_reports_text,
     no_round_text,
@@ -77,6 +78,7 @@ def read_page(
         "cells": report.get("cells", []),
         "estimates": [row.model_dump() for row in estimates],
         "cautions": _cautions(report),
+        "answered": _answered(report),
         "pooled_coverage": report.get("pooled_coverage"),
         "answers": answers and answers.model_dump(),
         "agreement": agreement and agreement.model_dump(),
@@ -179,6 +181,11 @@ def _is_compared(connection: Connection, round_: Round) -> bool:
     if (history.reference, round_.settings.reference) != (None, None):
         return True
     return round_ids.has_closed_before(connection, history.id, round_.slot)
+
+
+def _answered(report: dict[str, Any]) -> dict[str, str]:
+    """Return the intervals of this round alone if its missing answers were like the others."""
+    return answered_texts(ReportedEstimate(**row) for row in report.get("estimates", []))
 
 
 def _cautions(report: dict[str, Any]) -> dict[str, str]:

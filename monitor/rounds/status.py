@@ -14,6 +14,7 @@ from monitor.domain.slots import newest_slot, next_slot
 from monitor.domain.state import RoundState
 from monitor.presentation.attention import attention_text
 from monitor.presentation.delivery import dead_line
+from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.restatements import restated_text
 from monitor.presentation.status import (
     ahead_line,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.attention import Attention
     from monitor.domain.notice import Notice
-    from monitor.domain.report import RecoveryRow, RestatedRow
+    from monitor.domain.report import AnswersRow, RecoveryRow, RestatedRow
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.alert_store import Alert
     from monitor.storage.database import Database
@@ -90,7 +91,8 @@ Known = TypeVar("Known")
 class Overview:
     """One monitor at one moment.
 
-    ``problems`` need somebody, ``concerns`` need a look, ``notes`` are worth knowing.
+    ``worst_case`` says that answers are missing and what that makes of the intervals; None where
+    none are. ``problems`` need somebody, ``concerns`` need a look, ``notes`` are worth knowing.
 
     ``firing_notices`` has, by the id of each open alert, the notice that was sent when it fired,
     and ``recoveries`` how far it is from its end, as of the last closing.
@@ -104,6 +106,8 @@ class Overview:
     proposed_limits: dict[str, float]
     last_round: int | None
     last_slot: datetime | None
+    last_partial: bool
+    worst_case: str | None
     estimates: list[EstimateRow]
     open_rounds: list[OpenRound]
     alerts: list[Alert]
@@ -126,6 +130,7 @@ class _Read:
     held_up: Mapping[str, list[Waiting]]
     issues: Mapping[int, Mapping[str, tuple[int, bool]]]
     notices: Mapping[int, list[dict[str, Any]]]
+    answers: Mapping[int, AnswersRow]
     firing_notices: Mapping[str, Notice]
     recoveries: Mapping[str, RecoveryRow]
     without_estimate: Mapping[str, list[Attention]]
@@ -155,6 +160,7 @@ class _OneMonitor:
     estimates: list[EstimateRow]
     issues: Mapping[str, tuple[int, bool]]
     notices: list[dict[str, Any]]
+    answers: AnswersRow | None
     doubt: str | None
     restated: list[RestatedRow]
     only_learns: bool
@@ -190,6 +196,7 @@ class _OneMonitor:
             estimates=first_shown(read.estimates.get(last, [])),
             issues=read.issues.get(newest, {}),
             notices=read.notices.get(last, []),
+            answers=read.answers.get(last),
             doubt=read.doubts.get(newest),
             restated=read.restated.get(last, []),
             only_learns=last == NO_ROUND or last in read.learning,
@@ -220,6 +227,7 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
         held_up=_by_monitor(effect_store.find_waiting(connection, monitor)),
         issues=many_rounds.read_all_issues(connection, newest),
         notices=many_rounds.read_notices(connection, closed),
+        answers=many_rounds.read_answers(connection, closed),
         firing_notices=firing_notices(connection, alerts),
         recoveries=recoveries(connection, alerts),
         without_estimate=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
@@ -248,6 +256,8 @@ def _overview(
         proposed_limits=proposed_limits(connection, settings, last),
         last_round=None if last is None else last.number,
         last_slot=None if last is None else last.slot,
+        last_partial=last is not None and last.partial,
+        worst_case=worst_case_text(one.estimates, one.answers),
         estimates=one.estimates,
         open_rounds=one.open_rounds,
         alerts=one.alerts,

@@ -244,13 +244,22 @@ def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPos
 
 
 def set_version(
-    connection: Connection, round_id: int, version: int, *, estimated_revision: int
+    connection: Connection,
+    round_id: int,
+    version: int,
+    *,
+    estimated_revision: int,
+    partial: bool | None = None,
 ) -> None:
-    """Make a version the latest one of its round, unless a later one was published meanwhile."""
+    """Make a version the latest one of its round, unless a later one was published meanwhile.
+
+    ``partial`` is whether the round is so by now; as it was if not given.
+    """
+    state = {} if partial is None else {"partial": partial}
     connection.execute(
         update(rounds)
         .where(rounds.c.id == round_id, rounds.c.version <= version)
-        .values(version=version, estimated_revision=estimated_revision)
+        .values(version=version, estimated_revision=estimated_revision, **state)
     )
 
 

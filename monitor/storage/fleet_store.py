@@ -18,6 +18,7 @@ from monitor.storage.effect_store import OPEN
 from monitor.storage.estimate_store import estimate_row
 from monitor.storage.tables import (
     alerts,
+    counts,
     effects,
     estimates,
     evidence,
@@ -71,19 +72,23 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """How all monitors of a store stand; ``estimates`` come with the monitor's name."""
+    """How all monitors of a store stand; ``estimates`` come with the monitor's name.
+
+    ``missing`` is the share of missing answers of the rounds that these are of.
+    """
 
     rounds: Mapping[tuple[str, str], int]
     labeling: Mapping[str, Labeling]
     newest: Mapping[str, datetime]
     estimates: tuple[tuple[str, EstimateRow], ...]
+    missing: Mapping[str, float]
     watched: tuple[Watched, ...]
     firing: Mapping[tuple[str, str, str], int]
     queues: tuple[Queue, ...]
 
 
 def read_fleet(connection: Connection, now: datetime) -> Fleet:
-    """Read how all monitors stand, in eight queries.
+    """Read how all monitors stand, in nine queries.
 
     A round whose slot is still to come, which a clock that was ahead opened, is not the newest.
     """
@@ -96,6 +101,11 @@ def read_fleet(connection: Connection, now: datetime) -> Fleet:
         estimates=tuple(
             (row.monitor, estimate_row(row)) for row in connection.execute(_estimates(newest))
         ),
+        missing={
+            monitor: 1 - int(labeled) / int(planned)
+            for monitor, planned, labeled in connection.execute(_answers(newest))
+            if planned
+        },
         watched=tuple(Watched(*row) for row in connection.execute(_evidence(newest))),
         firing=_firing(connection),
         queues=tuple(Queue(*row) for row in connection.execute(_queues())),
@@ -198,6 +208,20 @@ def _estimates(newest: Subquery) -> Select[Any]:
         )
         .where(estimates.c.metric.in_(("precision", "recall")), estimates.c.estimand == shown)
         .order_by(newest.c.monitor, estimates.c.metric, estimates.c.basis)
+    )
+
+
+def _answers(newest: Subquery) -> Select[Any]:
+    """Items that the newest closed round handed out, and those that have a usable answer."""
+    return (
+        select(newest.c.monitor, func.sum(strata.c.planned), func.sum(counts.c.labeled))
+        .join(rounds, rounds.c.id == newest.c.round_id)
+        .join(counts, and_(counts.c.round_id == rounds.c.id, counts.c.version == rounds.c.version))
+        .join(
+            strata,
+            and_(strata.c.round_id == counts.c.round_id, strata.c.stratum == counts.c.stratum),
+        )
+        .group_by(newest.c.monitor)
     )
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import case, func, select
 
 from monitor.domain.alerting import only_learns
 from monitor.domain.model import LabelKind
+from monitor.domain.report import AnswersRow
 from monitor.domain.state import RoundState
 from monitor.storage import (
     copy_store,
@@ -177,6 +178,16 @@ def read_notices(
 ) -> dict[int, list[dict[str, Any]]]:
     """Read the notices of the latest version of some rounds, out of the report that it gave."""
     return _of_reports(connection, round_ids, "notices")
+
+
+def read_answers(connection: Connection, round_ids: Sequence[int]) -> dict[int, AnswersRow]:
+    """Read how many answers the latest version of some rounds has, by the report that it gave."""
+    return {
+        each: AnswersRow(**row)
+        for some in _chunks(round_ids)
+        for each, row in report_store.read_part(connection, some, "answers")
+        if row is not None
+    }
 
 
 def read_alert_rows(

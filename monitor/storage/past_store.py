@@ -30,22 +30,26 @@ if TYPE_CHECKING:
     from monitor.storage.frame_store import StratumTally
 
     Packed: TypeAlias = NDArray[np.int64]
-    """Size, labeled, positive and class (1: flagged) of each stratum, shape ``(4, H)``."""
+    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``."""
 
 _STORED = np.dtype("<i8")
+_LAYOUT = -5
+"""Stands before the counts of a row. Older rows, without it and without the missing, are made anew;
+they begin with a size, which is never negative."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastRound:
     """A closed round as its latest version counted it.
 
-    ``is_changed`` is whether it has labels that no version has counted, and ``is_packed`` whether
-    its counts are in one row already.
+    ``missing`` are its items without a usable answer. ``is_changed`` is whether it has labels that
+    no version has counted, and ``is_packed`` whether its counts are in one row already.
     """
 
     id: int
     version: int
     counts: StratumArrays
+    missing: NDArray[np.int64]
     is_changed: bool
     is_packed: bool
 
@@ -72,20 +76,21 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
         .order_by(rounds.c.slot)
     )
     found = connection.execute(query).all()
-    unpacked = [row.id for row in found if row.counts is None]
+    known = {row.id: _unpacked(row.counts) for row in found if _is_readable(row.counts)}
+    unpacked = [row.id for row in found if row.id not in known]
     stored = read_counts(connection, unpacked) if unpacked else {}
-    counts = _arrays(
-        [_pack(stored[row.id]) if row.counts is None else _unpacked(row.counts) for row in found]
-    )
+    packed_rounds = [known[row.id] if row.id in known else _pack(stored[row.id]) for row in found]
+    counts = _arrays(packed_rounds)
     return [
         PastRound(
             id=row.id,
             version=row.version,
             counts=mine,
+            missing=rows[4],
             is_changed=row.label_revision != row.estimated_revision,
-            is_packed=row.counts is not None,
+            is_packed=row.id in known,
         )
-        for row, mine in zip(found, counts, strict=True)
+        for row, mine, rows in zip(found, counts, packed_rounds, strict=True)
     ]
 
 
@@ -100,22 +105,32 @@ def write_packed(
         if not round_.is_packed:
             c = round_.counts
             packed[round_.id, round_.version] = np.array(
-                [c.size, c.labeled, c.positive, c.is_flagged]
+                [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
             )
     rows = [
-        {"round_id": round_id, "version": version, "counts": found.astype(_STORED).tobytes()}
+        {"round_id": round_id, "version": version, "counts": _stored(found)}
         for (round_id, version), found in packed.items()
     ]
     put_all(connection, packed_counts, rows, changed=("version", "counts"))
 
 
 def _pack(strata: Sequence[StratumTally]) -> Packed:
-    columns = ((s.size, s.labeled, s.positive, s.stratum.flagged) for s in strata)
+    columns = (
+        (s.size, s.labeled, s.positive, s.stratum.flagged, s.planned - s.labeled) for s in strata
+    )
     return np.array(list(columns), dtype=np.int64).T
 
 
+def _stored(packed: Packed) -> bytes:
+    return np.append(_LAYOUT, packed).astype(_STORED).tobytes()
+
+
+def _is_readable(stored: bytes | None) -> bool:
+    return stored is not None and np.frombuffer(stored, dtype=_STORED, count=1)[0] == _LAYOUT
+
+
 def _unpacked(stored: bytes) -> Packed:
-    return np.frombuffer(stored, dtype=_STORED).reshape(4, -1)
+    return np.frombuffer(stored, dtype=_STORED)[1:].reshape(-_LAYOUT, -1)
 
 
 def _arrays(packed: Sequence[Packed]) -> list[CountArrays]:

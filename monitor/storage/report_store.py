@@ -9,7 +9,7 @@ from sqlalchemy import func, insert, select
 from monitor.storage.tables import effects, reports, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Row, Select
 
@@ -42,7 +42,14 @@ def newest_version(connection: Connection, round_id: int) -> int:
 def read_of_latest(
     connection: Connection, round_ids: Sequence[int], part: str
 ) -> dict[int, list[dict[str, Any]]]:
-    """Read one part of the reports of the latest versions of some rounds, by round.
+    """Read the rows in one part of the reports of the latest versions of some rounds, by round."""
+    return {each: list(rows or []) for each, rows in read_part(connection, round_ids, part)}
+
+
+def read_part(
+    connection: Connection, round_ids: Sequence[int], part: str
+) -> Iterator[tuple[int, Any]]:
+    """Read one part of the reports of the latest versions of some rounds, each with its round.
 
     The database takes it out, since reports are a thousand times as long.
     """
@@ -51,7 +58,7 @@ def read_of_latest(
         .join(rounds, (rounds.c.id == reports.c.round_id) & (rounds.c.version == reports.c.version))
         .where(reports.c.round_id.in_(round_ids))
     )
-    return {row.round_id: list(row.rows or []) for row in connection.execute(query)}
+    yield from ((row.round_id, row.rows) for row in connection.execute(query))
 
 
 def first_key(connection: Connection, round_id: int) -> str | None:

@@ -104,16 +104,18 @@ def add_restatement(
 
 def set_versions(
     connection: Connection,
-    versions: Sequence[tuple[int, int]],
+    versions: Sequence[tuple[int, int, bool]],
     estimated: Collection[tuple[int, int]],
 ) -> None:
-    """Make versions the latest of their rounds, by round id.
+    """Make versions the latest of their rounds, by round id; each says whether it is partial.
 
     ``estimated`` has the label revision that the restated rounds were counted at; a round that
     only pools one keeps its own, so that its late labels are still to come.
     """
-    for round_id, version in versions:
-        connection.execute(update(rounds).where(rounds.c.id == round_id).values(version=version))
+    for round_id, version, partial in versions:
+        connection.execute(
+            update(rounds).where(rounds.c.id == round_id).values(version=version, partial=partial)
+        )
     for round_id, revision in estimated:
         connection.execute(
             update(rounds).where(rounds.c.id == round_id).values(estimated_revision=revision)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import case, select
+from sqlalchemy import case, or_, select
 
 from monitor.domain.labels import current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
@@ -107,13 +107,18 @@ class RoundLabels:
         return [_counted(part, answers[part.stratum.name]) for part in self.strata]
 
     def by_wave(self, label_of: LabelOf = current_label) -> list[list[StratumTally]]:
-        """Count the labels per stratum, as `counts` does, for each wave that was handed out."""
+        """Count the labels per stratum, as `counts` does, for each wave that was handed out.
+
+        ``planned`` are the items of the wave.
+        """
         waves = sorted({item.wave for item in self.items}) or [1]
-        own = (
-            replace(self, items=tuple(item for item in self.items if item.wave == wave))
-            for wave in waves
-        )
-        return [labels.counts(label_of) for labels in own]
+        return [self._of_wave(wave).counts(label_of) for wave in waves]
+
+    def _of_wave(self, wave: int) -> RoundLabels:
+        items = tuple(item for item in self.items if item.wave == wave)
+        sizes = Counter(item.stratum for item in items)
+        strata = tuple(replace(part, planned=sizes[part.stratum.name]) for part in self.strata)
+        return replace(self, items=items, strata=strata)
 
     def without(self, ids: Collection[str]) -> RoundLabels:
         """Leave out some items, as if they had not been drawn."""

@@ -19,6 +19,7 @@ from monitor.presentation.numbers import (
 )
 from monitor.presentation.outcome import headline_metrics, to_do_sentences, verdict_sentence
 from monitor.presentation.restatements import last_restated, restated_text
+from monitor.presentation.round_page import answered_texts
 from monitor.presentation.rows import (
     BANDS_OF_CELLS,
     OWN_LABELS,
@@ -29,7 +30,7 @@ from monitor.presentation.rows import (
 )
 from monitor.presentation.sentences import capital
 from monitor.tracking.challenger import sentence_of, table_of
-from monitor.tracking.values import BASES, CORRECTED, best_point, minute
+from monitor.tracking.values import BASES, CORRECTED, FIRST, best_point, minute
 
 if TYPE_CHECKING:
     from monitor.domain.report import AlertRow, EstimateRow, RoundReport, SegmentRow
@@ -255,6 +256,9 @@ def _missing(report: RoundReport) -> list[str]:
         sentences.append(
             f"Whatever the {missing} missing answers are, this round has {', '.join(bounds)}."
         )
+    answered = answered_texts(report.estimates)
+    like_others = [f"{name} {answered[name]}" for name in FIRST if name in answered]
+    sentences += [f"{capital('; '.join(like_others))}."] if like_others else []
     return [" ".join(sentences)] if sentences else []
 
 
@@ -360,7 +364,7 @@ def _facts(report: RoundReport) -> str:
         facts.append(f"at most one false alarm in {report.false_alarm_every:g} rounds")
     if report.partial:
         short = all(row.first_wave == row.planned for row in report.strata)
-        why = "its second wave never went out" if short else "the deadline came before all answers"
+        why = "its second wave never went out" if short else "too many answers are missing"
         facts.append(f"partial: {why}")
     if report.bad_rows:
         counted = ", ".join(f"{escaped(why)} {n:,}" for why, n in report.bad_rows.items())

@@ -9,6 +9,7 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.report import Status
+from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
 from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
@@ -73,6 +74,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
         "prevalence/point": best_point(report, "prevalence"),
         "round/flagged_rate": report.flagged / report.size if report.size else None,
         "round/labels": sum(row.labeled for row in report.strata),
+        "round/missing_answers": _missing_share(report),
     }
     values |= _limit_values(report)
     values |= challenger_metrics(report)
@@ -81,6 +83,12 @@ def metrics(report: RoundReport) -> dict[str, float]:
         for name, value in values.items()
         if value is not None and math.isfinite(value)
     }
+
+
+def _missing_share(report: RoundReport) -> float | None:
+    """Give the share of answers that are missing, for which ``low`` and ``high`` are bounds."""
+    answers = report.answers
+    return None if answers is None or not answers.missing else answers.missing / answers.wanted
 
 
 def is_of_model(metric: str) -> bool:
@@ -172,6 +180,8 @@ def tags(report: RoundReport) -> dict[str, str]:
         values["monitor.model"] = report.watched
     if report.reason:
         values["monitor.reason"] = report.reason
+    if (bounds := worst_case_text(report.estimates, report.answers)) is not None:
+        values["monitor.missing"] = bounds
     if report.restated:
         values["monitor.restated"] = restated_text(report.restated[-1])
     return values
@@ -197,14 +207,15 @@ def run_name(report: RoundReport) -> str:
     """Name the run so that a list of names reads as a calendar of news.
 
     Such as ``2025-04-28 ok P.91 R.67`` or ``2025-05-05 ALERT R.55``: what an alert fires for,
-    else precision and recall. Rounds of less than a day have their time as well, and restated ones
-    say so.
+    else precision and recall. Rounds of less than a day have their time as well, and partial and
+    restated ones say so.
     """
     fires = firing(report)
     status = report.status.upper() if report.status is Status.ALERT else str(report.status)
     figures = [_figure(report, metric) for metric in fires or FIRST]
-    restated = ["restated"] if any(row.own for row in report.restated) else []
-    return " ".join([slot_date(report), status, *filter(None, figures), *restated])
+    remarks = ["partial"] * report.partial
+    remarks += ["restated"] * any(row.own for row in report.restated)
+    return " ".join([slot_date(report), status, *filter(None, figures), *remarks])
 
 
 def slot_date(report: RoundReport) -> str:

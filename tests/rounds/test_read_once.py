@@ -65,7 +65,7 @@ def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene)
         claim = round_claims.claim_round(connection, found.id)
     assert claim is not None
 
-    publish.close(scene.context, found, claim, partial=False, reason="in", labels=before)
+    publish.close(scene.context, found, claim, reason="in", labels=before)
 
     with scene.database.read() as connection:
         stored = estimate_store.read_counts(connection, [found.id])[found.id]

@@ -127,7 +127,8 @@ def _two_lines(row: Row) -> list[list[str]]:
 def _more(row: Row) -> str:
     """Say what is special about a round's estimates."""
     version, partial = row.round.estimated_version, row.round.partial
-    return remarks_text(version, partial=partial, restated=row.restated)
+    worst_case = any(one.is_worst_case for one in row.estimates)
+    return remarks_text(version, partial=partial, worst_case=worst_case, restated=row.restated)
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:

@@ -152,9 +152,13 @@ def say_overview(overview: Overview) -> None:
 def _known(overview: Overview) -> Iterator[str]:
     """Say what the last closed round found."""
     if overview.last_round is not None and overview.last_slot is not None:
-        yield last_estimate_line(overview.last_round, overview.last_slot)
+        yield last_estimate_line(
+            overview.last_round, overview.last_slot, partial=overview.last_partial
+        )
     for row in overview.estimates:
         yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
+    if overview.worst_case is not None:
+        yield f"  {overview.worst_case}"
 
 
 def _alert(alert: Alert, overview: Overview) -> Iterator[str]:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from monitor.domain.alerting import Reading
     from monitor.domain.report import RecoveryRow
     from monitor.rounds.estimation.estimate import RoundEstimate
@@ -30,6 +33,7 @@ class Earlier:
 
     id: int
     counts: StratumArrays
+    missing: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from monitor.rounds.estimation.label_errors import corrected_rows
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS
 from monitor.rounds.estimation.pooled_labels import labels_to_pool
 from monitor.rounds.estimation.pooled_point import pooled_matrix
-from monitor.rounds.estimation.reported import reported
+from monitor.rounds.estimation.reported import reported_rows
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
-from monitor.stats.estimation.missing import missing_bounds
+from monitor.stats.estimation.missing import completions
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.probability import metric_quantile
 from monitor.stats.history.robust_mixture import with_robust_weight
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.beta_mixture import BetaMixture
-    from monitor.stats.core.counts import Interval, StratumArrays
+    from monitor.stats.core.counts import StratumArrays
     from monitor.stats.core.metrics import Matrix
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.estimation.posterior import MetricEstimate
 
 BOUNDED = ("precision", "recall")
-"""Metrics that get bounds for missing answers and proposed limits: those that people watch."""
+"""Metrics that get proposed limits: those that people watch."""
 
 PROPOSED_QUANTILE = 0.05
 """A limit that the classifier keeps today with probability .95 does not alert at once."""
@@ -85,6 +85,7 @@ def estimate_round(
     reference: Mapping[str, tuple[int, int]] | None,
     settings: RoundSettings,
     seed: int,
+    completed: Sequence[HistoryState] = (),
 ) -> RoundEstimate:
     """Estimate a round from its own labels and, apart from that, with its history.
 
@@ -105,21 +106,19 @@ def estimate_round(
         As frozen when the round opened.
     seed
         Fixes the Sobol points.
+    completed
+        ``known`` if all missing answers of the history were negative, and if all were positive;
+        empty where none is missing.
     """
     before = before_launch(now.frame, reference)
     pooled = _with_robust_weight(known, settings)
     scaled = pooled_matrix(known)
-    with_history = estimates(
-        known.now.window,
-        metrics=tuple(METRICS),
-        estimands=("rate",),
-        posterior=pooled,
-        basis="pooled",
-        draws=draw(pooled, seed=seed, size=known.now.size),
-        scaled=scaled,
-    )
+    with_history = _pooled_estimates(known, pooled, seed, scaled)
+    corners = [
+        _pooled_estimates(known, corner, seed) for corner in _pooled_corners(completed, settings)
+    ]
     return RoundEstimate(
-        rows=_rows(now, with_history, settings, seed),
+        rows=[*_own_rows(now, settings, seed), *reported_rows(with_history, corners)],
         pooled=pooled,
         size=known.now.size,
         scaled=scaled,
@@ -135,33 +134,38 @@ def estimate_round(
     )
 
 
-def _rows(
-    now: Tally, with_history: Sequence[MetricEstimate], settings: RoundSettings, seed: int
-) -> list[ReportedEstimate]:
-    counts, metrics = now.counts, tuple(METRICS)
+def _own_rows(now: Tally, settings: RoundSettings, seed: int) -> list[ReportedEstimate]:
+    metrics = tuple(METRICS)
     cells = settings.sample.cells is not None
-    own = estimates(counts, metrics=metrics, seed=seed, basis="round", cells=cells)
-    corrected = corrected_rows(counts, metrics, settings, seed=seed)
-    return [
-        *(reported(row, bounds=_missing_bounds(row, now, seed, cells=cells)) for row in own),
-        *(reported(row) for row in with_history),
-        *corrected,
-    ]
-
-
-def _missing_bounds(own: MetricEstimate, now: Tally, seed: int, *, cells: bool) -> Interval | None:
-    """Find how far missing answers could move an estimate of the round alone."""
-    if own.metric not in BOUNDED or not now.missing.any():
-        return None
-    return missing_bounds(
-        now.counts,
-        now.missing,
-        own.metric,
-        estimand=own.estimand,
-        level=own.level,
-        seed=seed,
-        cells=cells,
+    complete = completions(now.counts, now.missing)
+    own, *corners = (
+        estimates(counts, metrics=metrics, seed=seed, basis="round", cells=cells)
+        for counts in (now.counts, *complete)
     )
+    corrected = corrected_rows(now.counts, complete, metrics, settings, seed=seed)
+    return [*reported_rows(own, corners), *corrected]
+
+
+def _pooled_estimates(
+    known: HistoryState, pooled: JointPosterior, seed: int, scaled: Matrix | None = None
+) -> list[MetricEstimate]:
+    return estimates(
+        known.now.window,
+        metrics=tuple(METRICS),
+        estimands=("rate",),
+        posterior=pooled,
+        basis="pooled",
+        draws=draw(pooled, seed=seed, size=known.now.size),
+        scaled=scaled,
+    )
+
+
+def _pooled_corners(
+    completed: Sequence[HistoryState], settings: RoundSettings
+) -> list[JointPosterior]:
+    """Pool with the missing answers of each class all negative or all positive, in every way."""
+    ways = [_with_robust_weight(state, settings) for state in completed]
+    return [JointPosterior(up.flagged, down.passed) for up in ways for down in ways]
 
 
 def _with_robust_weight(known: HistoryState, settings: RoundSettings) -> JointPosterior:
@@ -200,7 +204,7 @@ def _readings(
 
     What a wave is expected to find comes from what was there before it, the waves before it too.
     """
-    counts = [wave.counts for wave in waves]
+    counts, missing = [wave.counts for wave in waves], [wave.missing for wave in waves]
     rates = [
         expected_rates([*earlier, *waves[:i]], reference, wave, settings)
         for i, wave in enumerate(counts)
@@ -208,8 +212,8 @@ def _readings(
     return [
         LimitReading(
             limit=limit,
-            log_e=tuple(float(v) for v in log_e_of_waves(limit, counts, rates)),
-            log_recovery=log_recovery_of_waves(limit, counts, rates),
+            log_e=tuple(float(v) for v in log_e_of_waves(limit, counts, rates, missing)),
+            log_recovery=log_recovery_of_waves(limit, counts, rates, missing),
         )
         for limit in settings.limits.watched()
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.report import ReportedEstimate
 from monitor.domain.settings import CREDIBLE_LEVEL, AuditCounts
 from monitor.presentation.reasons import no_estimate_reason
-from monitor.rounds.estimation.reported import reported
+from monitor.rounds.estimation.reported import reported_rows
 from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.draws import ESTIMANDS
 from monitor.stats.estimation.cell_matrix import plain_counts
@@ -25,11 +25,17 @@ BASIS = "corrected"
 
 
 def corrected_rows(
-    counts: Counts, metrics: Sequence[str], settings: RoundSettings, *, seed: int
+    counts: Counts,
+    complete: Sequence[Counts],
+    metrics: Sequence[str],
+    settings: RoundSettings,
+    *,
+    seed: int,
 ) -> list[ReportedEstimate]:
     """Estimate every metric once more; none where the config names no audit.
 
-    Where by the audit labels are no better than chance, each has that as its reason.
+    ``complete`` are the counts with answers to what is missing (`missing.completions`). Where by
+    the audit labels are no better than chance, each has that as its reason.
     """
     if settings.audit is None:
         return []
@@ -38,11 +44,14 @@ def corrected_rows(
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
+    samples = [counts, *complete]
     if settings.sample.cells is not None:
         # Wrong labels leave no cell pure, and one of most items may show none of those it has.
-        counts = plain_counts(counts, prior=HEAVY)
-    estimates = corrected_estimates(counts, audit, metrics=metrics, seed=seed)
-    return [reported(estimate, basis=BASIS) for estimate in estimates]
+        samples = [plain_counts(each, prior=HEAVY) for each in samples]
+    own, *corners = (
+        corrected_estimates(each, audit, metrics=metrics, seed=seed) for each in samples
+    )
+    return reported_rows(own, corners, basis=BASIS)
 
 
 def _audit_of(counts: Audit) -> LabelAudit | ClassAudits:

@@ -112,7 +112,9 @@ class Restatement:
             for member in batch.affected
             if self._has(member.round)
         ]
-        versions = [(member.round.id, member.version) for member in batch.affected]
+        versions = [
+            (member.round.id, member.version, member.tally.is_partial) for member in batch.affected
+        ]
         restatement_store.set_versions(connection, versions, revisions)
 
     def outcome(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from monitor.stats.core.counts import Counts
+from monitor.domain.report import AnswersRow
+from monitor.stats.core.counts import Counts, completed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,27 @@ class Counted(Protocol):
     @property
     def counts(self) -> StratumArrays:
         """Its sizes and labels, stratum by stratum."""
+
+    @property
+    def missing(self) -> NDArray[np.int64]:
+        """Items handed out that have no usable answer, per stratum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A round with an answer to every missing item: all positive, or all negative."""
+
+    counts: Counts
+    missing: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, counted: Counted, *, positive: bool) -> Counted:
+        """Answer the missing items of a round alike; a round without any stays as it is."""
+        if not counted.missing.any():
+            return counted
+        answers = np.full(counted.missing.shape, positive)
+        counts = completed(counted.counts, counted.missing, answers)
+        return cls(counts, np.zeros_like(counted.missing))
 
 
 @dataclass(frozen=True)
@@ -46,6 +68,21 @@ class Tally:
             positive=[s.positive for s in self.strata],
             is_flagged=[s.stratum.flagged for s in self.strata],
         )
+
+    @property
+    def answers(self) -> AnswersRow:
+        """How many answers were wanted and came."""
+        return AnswersRow(
+            wanted=sum(s.planned for s in self.strata),
+            labeled=sum(s.labeled for s in self.strata),
+            declined=sum(s.declined for s in self.strata),
+        )
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether too many answers are missing, or the second wave never went out."""
+        has_one_of_two = bool(self.strata) and all(s.first_wave == s.planned for s in self.strata)
+        return self.answers.too_few or has_one_of_two
 
     @property
     def missing(self) -> NDArray[np.int64]:

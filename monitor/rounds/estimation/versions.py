@@ -56,6 +56,7 @@ def set_versions(connection: Connection, members: Sequence[Member]) -> None:
             member.round.id,
             member.version,
             estimated_revision=member.round.label_revision,
+            partial=member.tally.is_partial,
         )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.sinks import MLFLOW
+from monitor.presentation.estimates import too_few_text
 from monitor.rounds.estimation import disputes
 from monitor.rounds.reporting.enqueue import known_key, notify
 from monitor.rounds.reporting.notices import attention_notice
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.report import AnswersRow
     from monitor.storage.round_store import Round
 
 INVERTED = "inverted"
+MISSING = "missing"
 
 
 def note(connection: Connection, round_: Round, kind: str, sentence: str, now: datetime) -> bool:
@@ -73,6 +76,14 @@ def note_disputes(
     for metric, sentence in disputed.items():
         if not note(connection, round_, disputes.KIND + metric, sentence, now):
             concern_store.reword_concern(connection, round_.id, disputes.KIND + metric, sentence)
+
+
+def note_missing(connection: Connection, round_: Round, answers: AnswersRow, now: datetime) -> None:
+    """Keep the concern that too many answers of a round are missing as it is now."""
+    if not answers.too_few:
+        concern_store.drop_concern(connection, round_.id, MISSING)
+    elif not note(connection, round_, MISSING, too_few_text(answers), now):
+        concern_store.reword_concern(connection, round_.id, MISSING, too_few_text(answers))
 
 
 def _tag_model(

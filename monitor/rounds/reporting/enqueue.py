@@ -222,7 +222,7 @@ def _report(
         store_id=batch.store_id,
         version=member.version,
         model_version=batch.history.model_version,
-        partial=round_.partial,
+        partial=member.tally.is_partial,
         reason=around.reasons[round_.id],
         tally=member.tally,
         issues=around.issues.get(round_.id, {}),

@@ -173,8 +173,8 @@ def _estimates(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
     yield slot
     ends = {
         "point": "Precision or recall in the newest estimate.",
-        "low": "Lower end of its 95 % interval.",
-        "high": "Upper end of its 95 % interval.",
+        "low": "Lower end of its 95 % interval, whatever the missing answers are.",
+        "high": "Upper end of its 95 % interval, whatever the missing answers are.",
     }
     for end, text in ends.items():
         name = "estimate_ratio" if end == "point" else f"estimate_{end}_ratio"
@@ -184,6 +184,15 @@ def _estimates(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
             if monitor in monitors and value is not None:
                 gauge.add_metric([monitor, row.metric, row.basis], value)
         yield gauge
+    missing = _gauge(
+        "missing_answers_ratio",
+        "Share of the answers to the round of the newest estimate that are missing.",
+        "monitor",
+    )
+    for monitor, share in sorted(fleet.missing.items()):
+        if monitor in monitors:
+            missing.add_metric([monitor], share)
+    yield missing
 
 
 def _evidence(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:

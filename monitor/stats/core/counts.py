@@ -165,6 +165,30 @@ class Counts:
         return found
 
 
+def completed(
+    counts: StratumArrays, missing: NDArray[np.int64], positive: NDArray[np.bool_]
+) -> Counts:
+    """Answer the ``missing`` items of each stratum: all 1 where ``positive``, else all 0.
+
+    Raises
+    ------
+    ValueError
+        If a stratum has fewer unlabeled items than are missing.
+
+    Examples
+    --------
+    >>> counts = Counts.of_matrix(tp=8, fp=1, fn=0, tn=20, flagged_size=10, passed_size=90)
+    >>> completed(counts, np.array([1, 5]), np.array([True, False])).labeled
+    array([10, 25])
+    """
+    return Counts.of_arrays(
+        size=counts.size,
+        labeled=counts.labeled + missing,
+        positive=counts.positive + positive * missing,
+        is_flagged=counts.is_flagged,
+    )
+
+
 def _fixed(values: list[int]) -> NDArray[np.int64]:
     """Make an array that nobody can change, since all who ask are given the same one."""
     found = np.array(values, dtype=np.int64)

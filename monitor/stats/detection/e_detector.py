@@ -7,7 +7,17 @@ its projection x onto the rates that keep the limit, :math:`c\cdot\pi \ge d`. At
 .. math:: \ln E_\pi[e] = \sum_h n_h \ln\Big(1 + \frac{(\pi_h - x_h)(\mathrm{alt}_h - x_h)}
     {x_h (1 - x_h)}\Big) \le -\lambda\, c\cdot(\pi - x) \le 0
 
-for *every* :math:`\pi` that keeps the limit, whatever the guess. Then :math:`M_t` of the first t
+for *every* :math:`\pi` that keeps the limit, whatever the guess.
+
+**Missing answers.** The n_h are the items handed out, answered or not, since whether an item is
+answered may depend on what it is. Missing items count as the answer that speaks for the limit: 1
+where :math:`c_h > 0`, 0 where :math:`c_h < 0`. In log e the answer 1 adds
+:math:`\ln(\mathrm{alt}_h (1 - x_h) / (x_h (1 - \mathrm{alt}_h)))` over the answer 0, which has the
+sign of :math:`\mathrm{alt}_h - x_h`, and so that of :math:`-c_h`. So log e is the least over all
+that the missing answers may be, at most that of the full sample, and :math:`E[e] \le 1` whatever
+decides which answers are missing.
+
+Then :math:`M_t` of the first t
 rounds has mean at most t, and fired at N it gives at most T/N false alarms in T rounds.
 
 Sources: reverse information projection, Grünwald, de Heide & Koolen 2024
@@ -24,6 +34,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from monitor.stats.core.counts import completed
 from monitor.stats.detection.alternatives import ERRORS, WEIGHTS, alternatives, steps
 from monitor.stats.detection.half_space import HalfSpace, Limit, LimitCannotBeTested, half_space
 from monitor.stats.detection.projection import inside, project
@@ -45,6 +56,7 @@ def log_e_factor(
     beyond: Sequence[float] | None = None,
     *,
     errors: Sequence[float] = ERRORS,
+    missing: NDArray[np.int64] | None = None,
 ) -> Floats:
     r"""Evidence of one round against a limit: log e for each alternative.
 
@@ -70,6 +82,8 @@ def log_e_factor(
         Fixed r of each alternative in place of ``alternatives.steps``.
     errors
         How far beyond the limit each alternative lies, in standard errors of a round's estimate.
+    missing
+        Items handed out without an answer, shape ``(H,)``: they count in favor of the limit.
 
     Returns
     -------
@@ -94,6 +108,8 @@ def log_e_factor(
     _check_rates(rates, counts)
     try:
         space = half_space(limit, counts.size, counts.is_flagged)
+        if missing is not None and missing.any():
+            counts = completed(counts, missing, space.c > 0)
         if not np.any(space.c[counts.labeled > 0]):
             return nothing
         window = (limit, counts.size, counts.is_flagged, rates)

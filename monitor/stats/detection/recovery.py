@@ -73,7 +73,13 @@ def opposite(limit: Limit) -> Limit:
     return replace(limit, side="at_most" if limit.side == "at_least" else "at_least")
 
 
-def log_recovery_factor(limit: Limit, counts: Counts, rates: Floats | None) -> float:
+def log_recovery_factor(
+    limit: Limit,
+    counts: Counts,
+    rates: Floats | None,
+    *,
+    missing: NDArray[np.int64] | None = None,
+) -> float:
     """Evidence of one round, log e, that the metric of an alert keeps its limit again.
 
     Parameters
@@ -84,6 +90,8 @@ def log_recovery_factor(limit: Limit, counts: Counts, rates: Floats | None) -> f
         The round's strata, labels and answers.
     rates
         The ``alternatives.guess`` made before the round, shape ``(H,)``, or None.
+    missing
+        Items handed out without an answer, shape ``(H,)``: they count against a recovery.
 
     Returns
     -------
@@ -104,7 +112,7 @@ def log_recovery_factor(limit: Limit, counts: Counts, rates: Floats | None) -> f
     >>> round(log_recovery_factor(limit, good, np.array([0.74, 0.02])), 2)
     1.85
     """
-    [log_e] = log_e_factor(opposite(limit), counts, rates, errors=(ERRORS,))
+    [log_e] = log_e_factor(opposite(limit), counts, rates, errors=(ERRORS,), missing=missing)
     return float(log_e)
 
 

@@ -11,6 +11,10 @@ for all rates that keep the limit, by the bound of ``e_detector`` once given :ma
 without. It holds for any rule for the sizes of wave 2, and in the same way for the factor of
 ``recovery``, which is the detector's turned round.
 
+Missing answers of a wave count in favor of the limit, so that each factor is at most that of the
+full wave. The guess for wave 2 rests on the answers to wave 1 that there are: the promise holds
+unless whether those came depends on what the items of wave 2 are.
+
 That is about the classifier's *rates*, behind the window's items. About the window's own metric it
 says less: given wave 1 the items left are those that it did not take, and where these kept the
 limit with room to spare the rest may miss it, though the window does not. The mean is then over 1
@@ -37,7 +41,10 @@ if TYPE_CHECKING:
 
 
 def log_e_of_waves(
-    limit: Limit, waves: Sequence[Counts], rates: Sequence[NDArray[np.float64] | None]
+    limit: Limit,
+    waves: Sequence[Counts],
+    rates: Sequence[NDArray[np.float64] | None],
+    missing: Sequence[NDArray[np.int64]] | None = None,
 ) -> NDArray[np.float64]:
     """Log e of each alternative over the waves of one round.
 
@@ -50,6 +57,8 @@ def log_e_of_waves(
     rates
         The guess for each wave, as if it were a round: by the rounds and the waves before it only.
         So the second wave of a first round already gathers evidence, by the rates of the first.
+    missing
+        Of each wave its items without an answer, by stratum; none if not given.
 
     Returns
     -------
@@ -67,13 +76,16 @@ def log_e_of_waves(
     [2.21 3.71 5.14]
     """
     found = np.zeros(len(ERRORS))
-    for wave, expected in zip(waves, rates, strict=True):
-        found = found + log_e_factor(limit, wave, expected)
+    for wave, expected, lost in zip(waves, rates, _each(missing, waves), strict=True):
+        found = found + log_e_factor(limit, wave, expected, missing=lost)
     return found
 
 
 def log_recovery_of_waves(
-    limit: Limit, waves: Sequence[Counts], rates: Sequence[NDArray[np.float64] | None]
+    limit: Limit,
+    waves: Sequence[Counts],
+    rates: Sequence[NDArray[np.float64] | None],
+    missing: Sequence[NDArray[np.int64]] | None = None,
 ) -> float:
     """Evidence of a round in waves, log e, that the metric of an alert keeps its limit again.
 
@@ -91,6 +103,12 @@ def log_recovery_of_waves(
     2.08
     """
     return sum(
-        log_recovery_factor(limit, wave, expected)
-        for wave, expected in zip(waves, rates, strict=True)
+        log_recovery_factor(limit, wave, expected, missing=lost)
+        for wave, expected, lost in zip(waves, rates, _each(missing, waves), strict=True)
     )
+
+
+def _each(
+    missing: Sequence[NDArray[np.int64]] | None, waves: Sequence[Counts]
+) -> Sequence[NDArray[np.int64] | None]:
+    return [None] * len(waves) if missing is None else missing

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.core.counts import Counts, Interval
+from monitor.stats.core.counts import Counts, Interval, completed
 from monitor.stats.core.draws import POINTS, Estimand
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from monitor.stats.estimation.posterior import MetricEstimate
 
 
 def missing_bounds(
@@ -67,7 +71,6 @@ def missing_bounds(
     >>> print(missing_bounds(counts, np.array([5, 10]), "recall"))
     0.727 [0.464, 0.843]
     """
-    _check_missing(counts, missing)
     found = partial(
         estimates,
         metrics=(name,),
@@ -77,16 +80,46 @@ def missing_bounds(
         points=points,
         cells=cells,
     )
-    plain = found(counts)
-    corners = [
-        found(_filled(counts, missing, flagged_value, passed_value))[0]
-        for flagged_value, passed_value in _corners(counts, missing)
-    ]
-    lows = [estimate.low for estimate in (*plain, *corners) if estimate.low is not None]
-    highs = [estimate.high for estimate in (*plain, *corners) if estimate.high is not None]
-    if plain[0].point is None or len(lows) < 1 + len(corners):
-        return None
-    return Interval(plain[0].point, min(lows), max(highs))
+    corners = [found(corner) for corner in completions(counts, missing)]
+    return worst_case(found(counts), corners)[0]
+
+
+def worst_case(
+    plain: Sequence[MetricEstimate], corners: Sequence[Sequence[MetricEstimate]]
+) -> list[Interval | None]:
+    """Worst-case bounds of several estimates: their intervals, widened to those of all corners.
+
+    A metric that is monotone in the rates of each class lies, for any answers to the missing items,
+    between two corners, and so do the ends of its interval. So the bounds hold the truth at least
+    as often as the interval of the complete sample would, whatever the missing answers are
+    (Horowitz & Manski 2000, doi:10.1080/01621459.2000.10473902, on the sampling error of bounds).
+
+    Parameters
+    ----------
+    plain
+        Estimates from the answered items.
+    corners
+        The same with the missing items of each class answered by one value; see `completions`.
+
+    Returns
+    -------
+    list of Interval or None
+        One for each of ``plain``; ``None`` if it has no value in one of the cases.
+    """
+    found: list[Interval | None] = []
+    for row, *others in zip(plain, *corners, strict=True):
+        intervals = [each.interval for each in (row, *others)]
+        known = [interval for interval in intervals if interval is not None]
+        found.append(
+            Interval(
+                known[0].point,
+                min(interval.low for interval in known),
+                max(interval.high for interval in known),
+            )
+            if len(known) == len(intervals)
+            else None
+        )
+    return found
 
 
 def point_range(
@@ -131,40 +164,39 @@ def point_range(
     >>> print(f"{low:.2f} to {high:.2f}")
     0.70 to 0.93
     """
-    _check_missing(counts, undecided)
     found = [
         estimates(
-            _filled(counts, undecided, flagged_value, passed_value),
+            corner,
             metrics=(name,),
             estimands=("rate",),
             seed=seed,
             points=points,
             cells=cells,
         )[0].point
-        for flagged_value, passed_value in _corners(counts, undecided)
+        for corner in completions(counts, undecided)
     ]
     known = [point for point in found if point is not None]
     return (min(known), max(known)) if known and len(known) == len(found) else None
 
 
-def _corners(counts: Counts, missing: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Values for the missing flagged and passed items; a class without any needs only one."""
-    flagged = (0, 1) if missing[counts.is_flagged].any() else (0,)
-    passed = (0, 1) if missing[~counts.is_flagged].any() else (0,)
-    return [(up, down) for up in flagged for down in passed] if missing.any() else []
+def completions(counts: Counts, missing: NDArray[np.int64]) -> list[Counts]:
+    """Answer the missing items of each class by one value, in every way; none if none is missing.
 
-
-def _filled(
-    counts: Counts, missing: NDArray[np.int64], flagged_value: int, passed_value: int
-) -> Counts:
-    """Answer the missing items of each class by one value."""
-    value = np.where(counts.is_flagged, flagged_value, passed_value).astype(np.int64)
-    return Counts.of_arrays(
-        size=counts.size,
-        labeled=counts.labeled + missing,
-        positive=counts.positive + value * missing,
-        is_flagged=counts.is_flagged,
-    )
+    Raises
+    ------
+    ValueError
+        If ``missing`` has another shape, is negative, or exceeds the unlabeled items.
+    """
+    _check_missing(counts, missing)
+    if not missing.any():
+        return []
+    flagged = (False, True) if missing[counts.is_flagged].any() else (False,)
+    passed = (False, True) if missing[~counts.is_flagged].any() else (False,)
+    return [
+        completed(counts, missing, np.where(counts.is_flagged, up, down))
+        for up in flagged
+        for down in passed
+    ]
 
 
 def _check_missing(counts: Counts, missing: NDArray[np.int64]) -> None:

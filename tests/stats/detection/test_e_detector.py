@@ -757,6 +757,51 @@ def test_weights_that_are_no_shares_of_one_are_refused(weights):
         Evidence((0.0, 0.0), weights=weights)
 
 
+@pytest.mark.parametrize(
+    "limit",
+    [
+        Limit("precision", 0.7, "at_least"),
+        Limit("recall", 0.6, "at_least"),
+        Limit("f1", 0.6, "at_least"),
+        Limit("prevalence", 0.3, "at_most"),
+    ],
+    ids=str,
+)
+def test_whatever_is_missing_evidence_is_at_most_that_of_the_full_sample(limit):
+    rates, n = np.array([0.7, 0.3]), 3
+
+    def log_e(y1, y0, lost=(0, 0, 0, 0)):
+        counts = matrix(
+            y1 - lost[0], n - lost[0] - lost[1], y0 - lost[2], n - lost[2] - lost[3],
+            flagged_size=60, passed_size=90,
+        )  # fmt: skip
+        missing = np.array([lost[0] + lost[1], lost[2] + lost[3]])
+        return log_e_factor(limit, counts, rates, missing=missing)
+
+    for y1, y0 in itertools.product(range(n + 1), repeat=2):
+        full = log_e(y1, y0)
+        answers = (y1, n - y1, y0, n - y0)
+        for lost in itertools.product(*(range(0, most + 1, max(1, most)) for most in answers)):
+            assert np.all(log_e(y1, y0, lost) <= full + 1e-12)
+
+
+def test_a_sample_without_its_positives_breaks_the_promise_if_they_are_left_out():
+    limit, rates, n = Limit("precision", 0.7, "at_least"), np.array([0.6, 0.3]), 6
+    means = {"left out": 0.0, "for the limit": 0.0}
+
+    for y in range(n + 1):
+        lost = min(2, y)  # of all positives the first two stay without an answer
+        counts = matrix(y - lost, n - lost, 1, 6, flagged_size=60, passed_size=90)
+        chance = stats.binom.pmf(y, n, 0.7)
+        missing = np.array([lost, 0])
+        means["left out"] += chance * np.exp(log_mixed(log_e_factor(limit, counts, rates)))
+        for_limit = log_e_factor(limit, counts, rates, missing=missing)
+        means["for the limit"] += chance * np.exp(log_mixed(for_limit))
+
+    assert means["left out"] > 1.5
+    assert means["for the limit"] == pytest.approx(1)
+
+
 # --- simulation ----------------------------------------------------------------------------------
 
 

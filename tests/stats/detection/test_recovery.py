@@ -442,6 +442,20 @@ def test_a_share_that_is_never_reached_has_no_number_of_rounds():
     assert found.rounds_for(0.5) is None
 
 
+def test_a_missing_answer_speaks_against_a_recovery():
+    limit, rates = Limit("precision", 0.8, "at_least"), np.array([0.74, 0.02])
+    counts, missing = (
+        Counts.of_matrix(tp=90, fp=10, fn=0, tn=0, flagged_size=160, passed_size=4840),
+        np.array([20, 0]),
+    )
+    wrong = Counts.of_matrix(tp=90, fp=30, fn=0, tn=0, flagged_size=160, passed_size=4840)
+
+    found = log_recovery_factor(limit, counts, rates, missing=missing)
+
+    assert found == log_recovery_factor(limit, wrong, rates)
+    assert found < log_recovery_factor(limit, counts, rates)
+
+
 # --- simulation ----------------------------------------------------------------------------------
 
 

@@ -73,6 +73,7 @@ class Card:
     status: Status
     last: str | None
     metrics: list[Metric]
+    worst_case: str | None
     alerts: list[OpenAlert]
     problems: Sequence[str]
     concerns: Sequence[str]
@@ -90,12 +91,15 @@ def card_of(
     learns = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
     last = None
     if overview.last_round is not None and overview.last_slot is not None:
-        last = last_estimate_line(overview.last_round, overview.last_slot)
+        last = last_estimate_line(
+            overview.last_round, overview.last_slot, partial=overview.last_partial
+        )
     return Card(
         name=overview.monitor,
         status=overview.status,
         last=last,
         metrics=_metrics(settings, overview.estimates),
+        worst_case=overview.worst_case,
         alerts=[_open_alert(alert, overview, mlflow) for alert in overview.alerts],
         problems=overview.problems,
         concerns=overview.concerns,

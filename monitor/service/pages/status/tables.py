@@ -78,6 +78,7 @@ def _round(row: Row) -> RoundLine:
     more = remarks_text(
         round_.estimated_version,
         partial=round_.partial,
+        worst_case=any(one.is_worst_case for one in row.estimates),
         restated=row.restated,
     )
     numbers = {
