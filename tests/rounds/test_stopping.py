@@ -31,6 +31,7 @@ from monitor.storage.many_rounds import read_progress
 from monitor.storage.past_store import read_past
 from monitor.storage.round_labels import read_labels
 from tests.rounds.scene import overview
+from tests.service.pages.people import hand
 from tests.service.pages.stops import drawn, scene_of, stopping
 
 MARGIN = 0.12
@@ -49,6 +50,7 @@ def in_order(scene):
 
 def say(scene, key, answer, *, name="ada", revision=0):
     desk = Desk(scene.database, lambda: scene.now, lambda: [scene.name])
+    hand(scene.database, key, name)
     return desk.say(name, key, answer, revision)
 
 

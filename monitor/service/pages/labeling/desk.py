@@ -130,11 +130,27 @@ class Desk:
             last = self._last(connection, annotator, accepting)
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
 
-    def say(self, annotator: str, key: str, answer: PageAnswer | None, revision: int) -> Outcome:
+    def say(
+        self,
+        annotator: str,
+        key: str,
+        answer: PageAnswer | None,
+        revision: int,
+        *,
+        decides: bool = False,
+    ) -> Outcome:
         """Take an answer to a task, or with None take back the one before.
 
-        ``revision`` counts what the person had said about it when they saw it. What is sent again,
-        since its receipt was lost, is taken once.
+        Only from a person to whom the task was handed, and not to another since then: a key alone,
+        which a colleague may have read out, opens nothing. What is sent again, since its receipt
+        was lost, is taken once.
+
+        Parameters
+        ----------
+        revision
+            How often the person had spoken about it when they saw it.
+        decides
+            Whether it is the decision of an adjudicator, to whom no task is handed.
         """
         now = self.clock()
         with self.database.write() as connection:
@@ -155,6 +171,8 @@ class Desk:
                 return outcome
             if work.has_other_copy(task):
                 return Outcome.NOT_YOURS
+            if before is None and not decides and not work.was_handed(key):
+                return Outcome.NOT_HANDED
             page_store.say(connection, key, annotator, answer, before=before, now=now)
             if answer is None:
                 page_store.hold(connection, [task], annotator, now + HELD)
@@ -329,6 +347,10 @@ class _Work:
     def is_free(self, task: PageTask) -> bool:
         """Whether nobody else has the task on the screen."""
         return task.held_by in {None, self.annotator} or not self._is_held(task)
+
+    def was_handed(self, key: str) -> bool:
+        """Whether the person was the last to whom a task was handed, however long ago."""
+        return any(task.key == key and task.held_by == self.annotator for task in self.tasks)
 
     def has_other_copy(self, task: PageTask) -> bool:
         """Whether the person has spoken of another copy of the same item."""
