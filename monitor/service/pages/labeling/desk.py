@@ -161,18 +161,16 @@ class Desk:
                 return controls.say(
                     connection, names, annotator, key, answer, revision=revision, now=now
                 )
-            [asked] = page_store.lock(connection, [task.round_name])
-            if answer is not None and not fits(answer, len(asked.choices)):
+            locked = page_store.lock(connection, [task.round_name])
+            if not locked:  # the round was taken from the page just now
+                return Outcome.NOT_OPEN
+            if answer is not None and not fits(answer, len(locked[0].choices)):
                 return Outcome.NOT_ASKED
             work = _Work.of_item(connection, task, annotator, now)
             before = work.standing.get(key, {}).get(annotator)
-            outcome = judged(before, answer, revision)
+            outcome = judged(before, answer, revision) or work.refusal(task, decides=decides)
             if outcome is not None:
                 return outcome
-            if work.has_other_copy(task):
-                return Outcome.NOT_YOURS
-            if before is None and not decides and not work.was_handed(key):
-                return Outcome.NOT_HANDED
             page_store.say(connection, key, annotator, answer, before=before, now=now)
             if answer is None:
                 page_store.hold(connection, [task], annotator, now + HELD)
@@ -348,7 +346,15 @@ class _Work:
         """Whether nobody else has the task on the screen."""
         return task.held_by in {None, self.annotator} or not self._is_held(task)
 
-    def was_handed(self, key: str) -> bool:
+    def refusal(self, task: PageTask, *, decides: bool) -> Outcome | None:
+        """Say why the person may not answer a task, if they may not."""
+        if self.has_other_copy(task):
+            return Outcome.NOT_YOURS
+        if decides or self._spoken_of_by_me(task) or self._was_handed(task.key):
+            return None
+        return Outcome.NOT_HANDED
+
+    def _was_handed(self, key: str) -> bool:
         """Whether the person was the last to whom a task was handed, however long ago."""
         return any(task.key == key and task.held_by == self.annotator for task in self.tasks)
 
