@@ -259,7 +259,9 @@ class _Rows:
     now: datetime
     rows: list[_AnsweredRow] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    is_known: bool = False
+    keys: set[str] = field(default_factory=set)
+    """Of all known tasks in the file, answered or not."""
+
     first: dict[tuple[str, str, datetime | None], tuple[int, Answer]] = field(default_factory=dict)
 
     def add(self, line: Line) -> None:
@@ -270,7 +272,8 @@ class _Rows:
             row = _AnsweredRow(line.number, problem=str(problem))
         self.used |= {name for name in ("annotator", LABELED_AT) if text_of(line.cells.get(name))}
         key = self._key(text_of(line.cells.get("task")))
-        self.is_known = self.is_known or key is not None
+        if key is not None:
+            self.keys.add(key)
         # The tasks of other rounds stand for themselves by their keys alone.
         if row is not None and key is not None and self.tasks[key].key == key:
             row = replace(row, differing=differing(self.tasks[key], line.cells))
@@ -279,7 +282,7 @@ class _Rows:
 
     def reading(self) -> FileReading:
         """Combine the rows."""
-        if not self.is_known and (unknown := self._unknown()):
+        if not self.keys and (unknown := self._unknown()):
             return self._refused_whole(unknown, self._none_known(unknown))
         moved = self._moved()
         if moved and 2 * len(moved) >= (compared := len(self._compared())):
@@ -312,7 +315,7 @@ class _Rows:
         if not any(row.differing for row in self._compared()):
             return {}
         rows = self._compared()
-        tasks = [self.tasks[key] for row in rows if (key := self._key(row.key)) is not None]
+        tasks = (self.tasks[key] for key in self.keys)
         columns = moved_columns([row.differing or () for row in rows], tasks)
         return {row.number: column for row, column in zip(rows, columns, strict=True) if column}
 

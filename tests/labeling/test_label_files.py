@@ -185,6 +185,19 @@ def test_a_file_of_which_some_columns_were_sorted_alone_is_refused_whole(tmp_pat
     assert found.problems == (str(refusal),)
 
 
+def test_a_sorted_column_is_noticed_also_where_few_rows_are_answered_yet(tmp_path):
+    rows = shown_rows()
+    for row, text in zip(rows, reversed([row["text"] for row in rows]), strict=True):
+        row["text"] = text
+    for row in rows[2:]:
+        row["label"] = ""
+
+    found = read_labels(save(tmp_path / "t.csv", rows), MANY)
+
+    assert found.events == ()
+    assert "in 2 of 2 answered rows" in found.refused[0].reason
+
+
 def test_of_whole_rows_that_were_sorted_and_cells_that_a_spreadsheet_rewrote_all_count(tmp_path):
     rows = sorted(shown_rows(), key=lambda row: row["text"], reverse=True)
     for row in rows:
