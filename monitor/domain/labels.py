@@ -10,6 +10,7 @@ Statements come in the order in which they were accepted.
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.model import Answer, LabelKind
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+
+AHEAD = timedelta(minutes=15)
+"""By how much the clock of whoever labels may be ahead of this machine's. A later time is none: no
+correction would ever be newer."""
 
 _ANSWERS = frozenset({Answer.POSITIVE, Answer.NEGATIVE})
 

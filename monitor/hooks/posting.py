@@ -12,6 +12,7 @@ import httpcore
 import httpx
 
 from monitor.domain.retry_after import retry_after
+from monitor.hooks.answers import denial_in, is_page
 from monitor.hooks.guard import AddressRefused, GuardedBackend
 from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR
 from monitor.hooks.texts import clean
@@ -30,7 +31,7 @@ _REDIRECT = range(300, 400)
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The answer of a receiver; ``text`` only where it may be shown."""
+    """The answer of a receiver; ``text`` is its beginning."""
 
     status: int
     retry_after: timedelta | None
@@ -58,14 +59,29 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
     except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
         reason = f"the connection failed ({clean(str(error), 200)})"
         raise receiver.failed(reason) from error
-    if answer.status in _SUCCESS:
-        return answer.status
-    raise _refused(receiver, answer)
+    if answer.status not in _SUCCESS:
+        raise _refused(receiver, answer)
+    _check_taken(receiver, answer)
+    return answer.status
+
+
+def _check_taken(receiver: Receiver, answer: _Answer) -> None:
+    """Refuse a success whose text says the contrary (`monitor.hooks.answers`)."""
+    if is_page(answer.text):
+        reason = (
+            f"it answered {answer.status} with a web page, as a proxy does that asks to sign in; "
+            "see that url leads to the receiver itself, and that this machine may reach it"
+        )
+        raise receiver.failed(reason)
+    if (denial := denial_in(answer.text)) is not None:
+        said = f": {clean(answer.text, 300)}" if receiver.repeats else ""
+        reason = f"it answered {answer.status}, but said {denial}{said}"
+        raise receiver.failed(reason, sink_down=False)
 
 
 def _refused(receiver: Receiver, answer: _Answer) -> DeliveryFailed:
     passes = answer.status in MAY_PASS or answer.status >= SERVER_ERROR
-    said = f": {clean(answer.text, 300)}" if answer.text.strip() else ""
+    said = f": {clean(answer.text, 300)}" if receiver.repeats and answer.text.strip() else ""
     return receiver.failed(
         _refusal(answer.status) + said,
         sink_down=passes,
@@ -92,7 +108,7 @@ def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _Answe
         return _Answer(
             status=status,
             retry_after=retry_after(said, datetime.now(UTC)),
-            text=_beginning(response) if receiver.repeats and status not in _SUCCESS else "",
+            text=_beginning(response, is_success=status in _SUCCESS),
         )
 
 
@@ -102,12 +118,17 @@ def _trust() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def _beginning(response: httpcore.Response) -> str:
+def _beginning(response: httpcore.Response, *, is_success: bool) -> str:
+    """Read how an answer begins; of a success that breaks off, what came of it."""
     found = b""
-    for part in response.iter_stream():
-        found += part
-        if len(found) >= _ANSWER:  # an answer may be endless
-            break
+    try:
+        for part in response.iter_stream():
+            found += part
+            if len(found) >= _ANSWER:  # an answer may be endless
+                break
+    except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError):
+        if not is_success:
+            raise
     return found[:_ANSWER].decode(errors="replace")
 
 

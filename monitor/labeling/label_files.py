@@ -11,12 +11,15 @@ import csv
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
 from monitor.domain.errors import LabelsRefused
+from monitor.domain.labels import AHEAD
 from monitor.domain.model import Collected, LabelEvent, Refusal
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
@@ -29,16 +32,16 @@ from monitor.labeling.cells import (
     answer_of,
     asking_header,
     escape,
-    is_ours,
     text_of,
     time_of,
 )
+from monitor.labeling.moved_rows import column_of, differing, moved_columns
 from monitor.labeling.reading import LONGEST_CELL, printable, read_lines
 from monitor.labeling.tool_rows import TOOLS
+from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from monitor.domain.model import Answer, Task
     from monitor.labeling.reading import Line
@@ -134,12 +137,8 @@ def _shown_names(tasks: Sequence[Task]) -> list[str]:
 
 
 def _header(names: Sequence[str], question: str | None) -> list[str]:
-    shown = map(_beside_ours, names)
+    shown = map(column_of, names)
     return [OWN_COLUMNS[0], *shown, asking_header(question), *OWN_COLUMNS[2:]]
-
-
-def _beside_ours(name: str) -> str:
-    return visible_lines(f"shown {name}" if is_ours(name) else name)
 
 
 def readable(text: str, longest: int = LONGEST_TEXT) -> str:
@@ -179,7 +178,12 @@ def _one_text(shown: dict[str, str]) -> str:
 
 
 def read_labels(
-    path: Path, tasks: Mapping[str, Task], *, known: str = "", follow: bool = False
+    path: Path,
+    tasks: Mapping[str, Task],
+    *,
+    known: str = "",
+    follow: bool = False,
+    now: datetime | None = None,
 ) -> Collected:
     """Read a filled file; each row is an event, a refusal, or not answered yet.
 
@@ -195,13 +199,15 @@ def read_labels(
         Says in a refusal where an unknown key was looked for.
     follow
         Whether the file may be a link.
+    now
+        The present, by this machine's clock unless given: an answer from the future is refused.
 
     Raises
     ------
     LabelsRefused
         If the file cannot be read at all: missing, too large, not UTF-8, no such columns.
     """
-    return read_file(path, tasks, known=known, follow=follow).collected
+    return read_file(path, tasks, known=known, follow=follow, now=now).collected
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +219,15 @@ class FileReading:
 
 
 def read_file(
-    path: Path, tasks: Mapping[str, Task], *, known: str = "", follow: bool = False
+    path: Path,
+    tasks: Mapping[str, Task],
+    *,
+    known: str = "",
+    follow: bool = False,
+    now: datetime | None = None,
 ) -> FileReading:
     """Read a filled file as `read_labels` does, and return the answer of a cut last row."""
-    rows = _Rows(printable(path.name), tasks, known)
+    rows = _Rows(printable(path.name), tasks, known, now or datetime.now(UTC))
     for line in read_lines(path, follow=follow):
         rows.add(line)
     return rows.reading()
@@ -234,6 +245,8 @@ class _AnsweredRow:
     missing: tuple[str, ...] = ()
     cut: bool = False
     problem: str | None = None
+    differing: tuple[tuple[str, str], ...] | None = None
+    """Shown cells that are not the task's; None where there was nothing to compare."""
 
 
 @dataclass(slots=True)
@@ -243,9 +256,12 @@ class _Rows:
     name: str
     tasks: Mapping[str, Task]
     known: str
+    now: datetime
     rows: list[_AnsweredRow] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    is_known: bool = False
+    keys: set[str] = field(default_factory=set)
+    """Of all known tasks in the file, answered or not."""
+
     first: dict[tuple[str, str, datetime | None], tuple[int, Answer]] = field(default_factory=dict)
 
     def add(self, line: Line) -> None:
@@ -255,20 +271,29 @@ class _Rows:
         except ValueError as problem:
             row = _AnsweredRow(line.number, problem=str(problem))
         self.used |= {name for name in ("annotator", LABELED_AT) if text_of(line.cells.get(name))}
-        self.is_known = self.is_known or self._key(text_of(line.cells.get("task"))) is not None
+        key = self._key(text_of(line.cells.get("task")))
+        if key is not None:
+            self.keys.add(key)
+        # The tasks of other rounds stand for themselves by their keys alone.
+        if row is not None and key is not None and self.tasks[key].key == key:
+            row = replace(row, differing=differing(self.tasks[key], line.cells))
         if row is not None:
             self.rows.append(row)
 
     def reading(self) -> FileReading:
         """Combine the rows."""
-        if not self.is_known and (unknown := self._unknown()):
-            return self._refused_whole(unknown)
+        if not self.keys and (unknown := self._unknown()):
+            return self._refused_whole(unknown, self._none_known(unknown))
+        moved = self._moved()
+        if moved and 2 * len(moved) >= (compared := len(self._compared())):
+            rows = list(moved.values())
+            return self._refused_whole(self._readable(), _sorted_reason(rows, compared))
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
         cut: LabelEvent | None = None
         for row in self.rows:
             try:
-                event = self._event(row)
+                event = self._event(row, moved.get(row.number))
             except ValueError as problem:
                 refused.append(self._refusal(row, str(problem)))
                 continue
@@ -276,19 +301,34 @@ class _Rows:
             cut = event if row.cut else None
         return FileReading(Collected(tuple(events), tuple(refused)), cut)
 
-    def _unknown(self) -> list[_AnsweredRow]:
-        return [row for row in self.rows if row.problem is None and self._key(row.key) is None]
+    def _readable(self) -> list[_AnsweredRow]:
+        return [row for row in self.rows if row.problem is None]
 
-    def _refused_whole(self, unknown: Sequence[_AnsweredRow]) -> FileReading:
-        """Refuse all rows without a known task as one: most likely it is the wrong file."""
-        whole = Refusal(self.name, self._none_known(unknown), rows=len(unknown), is_problem=True)
+    def _unknown(self) -> list[_AnsweredRow]:
+        return [row for row in self._readable() if self._key(row.key) is None]
+
+    def _compared(self) -> list[_AnsweredRow]:
+        return [row for row in self._readable() if row.differing is not None]
+
+    def _moved(self) -> dict[int, str]:
+        """Find the rows that show another task of the file, by number, and the column that does."""
+        if not any(row.differing for row in self._compared()):
+            return {}
+        rows = self._compared()
+        tasks = (self.tasks[key] for key in self.keys)
+        columns = moved_columns([row.differing or () for row in rows], tasks)
+        return {row.number: column for row, column in zip(rows, columns, strict=True) if column}
+
+    def _refused_whole(self, rows: Sequence[_AnsweredRow], reason: str) -> FileReading:
+        """Refuse rows as one: most likely it is the wrong file, or spoiled as a whole."""
+        whole = Refusal(self.name, reason, rows=len(rows), is_problem=True)
         unread = [self._refusal(row, row.problem) for row in self.rows if row.problem is not None]
         return FileReading(Collected((), (whole, *unread), problems=(str(whole),)))
 
     def _refusal(self, row: _AnsweredRow, problem: str) -> Refusal:
         return Refusal(f"{self.name} row {row.number}", problem)
 
-    def _event(self, row: _AnsweredRow) -> LabelEvent:
+    def _event(self, row: _AnsweredRow, moved: str | None) -> LabelEvent:
         """Make the event of a row; a ValueError has the reason why there is none."""
         if row.problem is not None or row.answer is None:
             raise ValueError(row.problem)
@@ -299,6 +339,14 @@ class _Rows:
             message += f"{hint}; copy the column task as it was exported"
             raise ValueError(message)
         self._check_whole(row)
+        if moved is not None:
+            message = (
+                f"shows the {printable(moved)[:80]} of another task: was it moved or sorted by "
+                "itself? Copy the row as it was exported"
+            )
+            raise ValueError(message)
+        if row.at is not None and row.at > self.now + AHEAD:
+            raise ValueError(_future_reason(row.at, self.now))
         annotator = row.annotator or _unnamed(self.tasks[key])
         event = LabelEvent(key, annotator, row.answer, at=row.at)
         _check_once(event, row.number, self.first)
@@ -329,6 +377,24 @@ class _Rows:
             f", such as {example[:80]!r}{mangled}{hint}; keys come from the column task of task "
             "files and of pr-monitor labels export, so copy it as it was exported"
         )
+
+
+def _sorted_reason(columns: Sequence[str], compared: int) -> str:
+    [(column, _)] = Counter(columns).most_common(1)
+    return (
+        f"in {len(columns)} of {compared} answered rows what is shown (column "
+        f"{printable(column)[:80]}) is that of another task: was one column sorted by itself? The "
+        "answers may belong to other items, so nothing of the file is taken. Undo the sorting, or "
+        "export the tasks again and sort whole rows only"
+    )
+
+
+def _future_reason(at: datetime, now: datetime) -> str:
+    return (
+        f"{LABELED_AT} {at.isoformat()} lies in the future: it is {minute_text(now)} UTC now, and "
+        f"{AHEAD.seconds // 60} minutes more are allowed for clocks that differ. Correct it, or "
+        "leave it empty: then the answer is as old as its import"
+    )
 
 
 def _row(line: Line) -> _AnsweredRow | None:

@@ -84,6 +84,14 @@ def attention_sentence(monitor: str, number: int, concern: str) -> str:
     return f"{monitor}, round {number} needs a look: {concern}."
 
 
+def corrected_sentence(number: int, turned: int, labels: int) -> str:
+    """Say that later labels turned many answers of a closed round."""
+    return (
+        f"a correction turned at least {turned:,} of the {labels:,} labels of round {number}, so "
+        "its estimates, and those of the rounds that pool it, are others than before"
+    )
+
+
 def unusual_sentence(monitor: str, number: int, notice: str) -> str:
     """Say in the log what was unusual about a round that closed."""
     return f"{monitor}, round {number}: {notice}."

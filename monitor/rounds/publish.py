@@ -30,7 +30,13 @@ from monitor.rounds.estimation.score_order import inverted_order
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Tally
 from monitor.rounds.estimation.versions import set_versions, write_readings, write_versions
-from monitor.rounds.reporting.concerns import INVERTED, note, note_disputes, note_missing
+from monitor.rounds.reporting.concerns import (
+    INVERTED,
+    note,
+    note_correction,
+    note_disputes,
+    note_missing,
+)
 from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
 from monitor.storage import (
     alert_store,
@@ -150,6 +156,7 @@ def correct(
         round_moves.note_event(connection, round_, reason, now)
         note_disputes(connection, round_, disputes, now)
         note_missing(connection, round_, batch.affected[0].tally.answers, now)
+        note_correction(connection, batch.affected[0], batch.stored, now)
         write_versions(connection, batch, estimates, supplements)
         set_versions(connection, batch.affected)
         alerts = alert_store.find_alerts(connection, monitor=round_.monitor)

@@ -14,7 +14,16 @@ from sqlalchemy import BigInteger, Engine, cast, create_engine, event, func, sel
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DataError,
+    DBAPIError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    PendingRollbackError,
+)
 from sqlalchemy.exc import TimeoutError as NoneFree
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -51,6 +60,7 @@ CHUNK = 500
 """Bound values of a statement, under every database's limit."""
 
 _NOT_ALLOWED = "42501"  # PostgreSQL's code for a privilege that is missing
+_CLOSED_UNDER_US = "closed database"
 _READ_ONLY = "25006"  # its code for a write to a standby
 
 
@@ -180,6 +190,12 @@ class Database:
             if said is None:
                 raise
             raise said from error
+        except PendingRollbackError as error:  # the connection was lost in the transaction
+            message = (
+                f"the store {self.shown} cannot be used now: the connection was lost. Nothing "
+                "changed; running again is safe"
+            )
+            raise StoreUnavailable(message) from error
         except NoneFree as error:  # of the pool, which waits half a minute
             message = (
                 f"the store {self.shown} cannot be used now: all connections to it are in use. "
@@ -253,10 +269,17 @@ def _may_write(place: Path) -> bool:
 
 
 def _is_outage(error: DBAPIError) -> bool:
-    """Whether an error is of the database, or the way to it: also a deadlock or a lock."""
+    """Whether an error is of the database, its driver or the way to it: also a deadlock or a lock.
+
+    Those of what we ask (programming, integrity, not supported) are none, unless the connection
+    was closed under us, as SQLite's driver says it.
+    """
     state = getattr(error.orig, "sqlstate", None)
     return (
-        isinstance(error, OperationalError) or error.connection_invalidated or state == _READ_ONLY
+        isinstance(error, OperationalError | InternalError | InterfaceError)
+        or error.connection_invalidated
+        or state == _READ_ONLY
+        or _CLOSED_UNDER_US in str(error.orig)
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy import delete, exists, func, insert, select, update
 
 from monitor.domain.errors import RoundMoved
-from monitor.domain.labels import Statement, current_answers, current_label
+from monitor.domain.labels import AHEAD, Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import listed
 from monitor.storage.tables import (
@@ -112,7 +112,8 @@ def add_events(
     """Store the events that are new; raise the label revision of their rounds.
 
     An event without a time of its own counts only if it changes the annotator's present answer,
-    so reading the same file or column again adds nothing. Returns how many were added.
+    so reading the same file or column again adds nothing. So does one from the future, by the
+    clock of a labeling tool: no correction would ever be later. Returns how many were added.
     """
     return sum(add_by_round(connection, labeler, events, now).values())
 
@@ -142,6 +143,11 @@ def new_rows(
     connection: Connection, labeler: str, events: Sequence[LabelEvent], now: datetime
 ) -> list[dict[str, Any]]:
     """Make the rows of those events that are not stored yet."""
+    latest = now + AHEAD
+    events = [
+        replace(event, at=None) if event.at is not None and event.at > latest else event
+        for event in events
+    ]
     news = _news(connection, events)
     places, said = _known(connection, sorted({event.task_key for event in news}))
     rows: list[dict[str, Any]] = []

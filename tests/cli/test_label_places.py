@@ -203,4 +203,4 @@ def test_an_answer_that_changes_is_called_changed(asked):
     as_json = json.loads(asked.run("labels", "import", "ada.csv", "--json").out)
 
     assert told.lines[0] == "1 new answer, 2 changed, 1 known already, 0 rows refused"
-    assert as_json == {"new": 0, "changed": 0, "known": 4, "refused": []}
+    assert as_json == {"new": 0, "changed": 0, "older": 0, "known": 4, "refused": []}

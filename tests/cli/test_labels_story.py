@@ -100,6 +100,22 @@ def test_a_file_filled_by_hand_is_taken_row_by_row_until_the_round_closes(place,
     assert codes == [65, 0, 0, 0, 0]
 
 
+def test_an_import_says_which_answers_are_older_than_those_that_count(place, handed_out):
+    filled, *_ = closed_by_hand(place, handed_out)
+    row = next(row for row in filled if row["label"] == "1")
+    save(handed_out, [{**row, "label": "0", "labeled_at": "2020-01-01T00:00:00+00:00"}])
+
+    older = place.run("labels", "import", "todo.csv")
+    again = place.run("labels", "import", "todo.csv")
+
+    assert older.lines == [
+        "0 new answers, 0 known already, 0 rows refused",
+        "1 answer older than what the same person answered later by labeled_at, which stays: "
+        "correct labeled_at, or leave it empty, and import it again",
+    ]
+    assert again.lines == ["0 new answers, 1 known already, 0 rows refused"]
+
+
 def test_a_late_correction_makes_version_2_and_leaves_version_1_as_it_was(place, handed_out):
     filled, *_ = closed_by_hand(place, handed_out)
     before = json.loads(place.run("show", 1, "--json").out)

@@ -79,6 +79,21 @@ def test_a_read_only_store_is_told_in_a_sentence(tmp_path):
     database.close()
 
 
+def test_a_connection_that_was_closed_or_lost_in_a_transaction_is_for_later_and_no_bug(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/monitor.db")
+
+    with pytest.raises(StoreUnavailable, match="closed database"), database.read() as connection:  # noqa: PT012
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.close()
+        connection.exec_driver_sql("select 1")
+    with pytest.raises(StoreUnavailable, match="was lost"), database.read() as connection:  # noqa: PT012
+        connection.invalidate()
+        connection.exec_driver_sql("select 1")
+
+    database.close()
+
+
 def run(database, statement):
     with database.write() as connection:
         connection.exec_driver_sql(statement)
@@ -88,7 +103,7 @@ def test_a_deadlock_a_lock_and_a_standby_are_for_later_and_no_bug(postgres_url):
     """Serialization failures and deadlocks, as PostgreSQL raises them."""
     database = Database(postgres_url)
 
-    for state in ("40001", "40P01", "55P03", "25006", "53100", "57P01"):
+    for state in ("40001", "40P01", "55P03", "25006", "53100", "57P01", "25P02", "XX000", "XX001"):
         raised = f"do $$ begin raise exception 'as asked' using errcode = '{state}'; end $$"
         with pytest.raises(StoreUnavailable, match="running again is safe"):
             run(database, raised)

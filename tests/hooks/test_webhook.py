@@ -107,6 +107,38 @@ def test_any_answer_but_success_keeps_the_notice_and_says_whether_it_may_pass(st
     assert (failure.value.sink_down, failure.value.lasting) == (down, not down)
 
 
+PAGE = "\n<!-- gate -->\n<!DOCTYPE HTML><html><body>Sign in to continue</body></html>"
+TEAMS = "Webhook message delivery failed with error: endpoint returned HTTP error 429"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "down"),
+    [
+        (PAGE, "it answered 200 with a web page", True),
+        ('{"ok":false,"error":"canary"}', 'it answered 200, but said "ok": false', False),
+        ('{"success": false}', 'but said "success": false', False),
+        ('{"errcode":310000,"errmsg":"canary"}', 'but said "errcode": 310000', False),
+        (TEAMS, "but said webhook message delivery failed, HTTP error 429", False),
+    ],
+)
+def test_a_success_whose_text_says_the_contrary_keeps_the_notice(answer, said, down):
+    with Receiver(200, answer=answer) as receiver, pytest.raises(DeliveryFailed) as failure:
+        handler_for(receiver.url).deliver(effect())
+
+    assert said in str(failure.value)
+    assert "canary" not in str(failure.value)
+    assert (failure.value.sink_down, failure.value.lasting) == (down, False)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", "1", "ok", "OK <b>thanks</b>", '{"ok": true}', '{"ok": "false"}', '{"errcode": 0}', "[]"],
+)
+def test_any_other_text_of_a_success_is_success(answer):
+    with Receiver(200, answer=answer) as receiver:
+        assert handler_for(receiver.url).deliver(effect()) == "HTTP 200"
+
+
 @pytest.mark.parametrize(("status", "asked"), [(429, 120), (503, 120), (404, None)])
 def test_for_how_long_the_receiver_wants_to_be_left_alone_is_told_if_it_may_pass(status, asked):
     with (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -128,3 +129,98 @@ def test_import_says_what_is_wrong_with_the_file(tmp_path):
         read_labels(tmp_path / "e.ods", TASKS)
     with pytest.raises(LabelsRefused, match=r"gone\.csv cannot be read: no such file"):
         read_labels(tmp_path / "gone.csv", TASKS)
+
+
+NOW = datetime(2026, 3, 2, 6, tzinfo=UTC)
+MANY = {
+    f"t{place}": Task(
+        f"t{place}",
+        f"item-{place}",
+        {"text": f"text {place}", "score": f"0.{place}0", "at": f"2026-03-{place + 10}"},
+    )
+    for place in range(10)
+}
+
+
+def shown_rows(tasks=MANY):
+    return [{"task": key, **task.shown, "label": "1"} for key, task in tasks.items()]
+
+
+def save(path, rows):
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def test_an_answer_from_the_future_is_refused_unless_a_clock_may_just_be_ahead(tmp_path):
+    at = [NOW + timedelta(minutes=minutes) for minutes in (-5, 15, 16)]
+    rows = [
+        {"task": key, "label": "1", "labeled_at": time.isoformat()}
+        for key, time in zip(("aa", "bb", "cc"), at, strict=True)
+    ]
+
+    found = read_labels(save(tmp_path / "t.csv", rows), TASKS, now=NOW)
+
+    assert [(event.task_key, event.at) for event in found.events] == [("aa", at[0]), ("bb", at[1])]
+    [refusal] = found.refused
+    assert refusal.where == "t.csv row 4"
+    assert "lies in the future: it is 2026-03-02 06:00 UTC now" in refusal.reason
+
+
+@pytest.mark.parametrize("sorted_alone", [["text"], ["text", "score", "at"], ["task"], ["at"]])
+def test_a_file_of_which_some_columns_were_sorted_alone_is_refused_whole(tmp_path, sorted_alone):
+    rows = shown_rows()
+    values = [[row[name] for name in sorted_alone] for row in rows]
+    for row, moved in zip(rows, reversed(values), strict=True):
+        row |= dict(zip(sorted_alone, moved, strict=True))
+
+    found = read_labels(save(tmp_path / "t.csv", rows), MANY)
+
+    assert found.events == ()
+    [refusal] = found.refused
+    assert (refusal.rows, refusal.is_problem) == (10, True)
+    assert "in 10 of 10 answered rows what is shown (column " in refusal.reason
+    assert found.problems == (str(refusal),)
+
+
+def test_a_sorted_column_is_noticed_also_where_few_rows_are_answered_yet(tmp_path):
+    rows = shown_rows()
+    for row, text in zip(rows, reversed([row["text"] for row in rows]), strict=True):
+        row["text"] = text
+    for row in rows[2:]:
+        row["label"] = ""
+
+    found = read_labels(save(tmp_path / "t.csv", rows), MANY)
+
+    assert found.events == ()
+    assert "in 2 of 2 answered rows" in found.refused[0].reason
+
+
+def test_of_whole_rows_that_were_sorted_and_cells_that_a_spreadsheet_rewrote_all_count(tmp_path):
+    rows = sorted(shown_rows(), key=lambda row: row["text"], reverse=True)
+    for row in rows:
+        row |= {"text": f" {row['text'].upper()} ", "score": str(float(row["score"]))}
+        row["at"] = f"{row['at'][8:]}.03.2026"
+
+    found = read_labels(save(tmp_path / "t.csv", rows), MANY)
+
+    assert (len(found.events), found.refused) == (10, ())
+
+
+def test_two_rows_that_changed_places_are_refused_and_the_others_count(tmp_path):
+    rows = shown_rows()
+    rows[2]["text"], rows[3]["text"] = rows[3]["text"], rows[2]["text"]
+
+    found = read_labels(save(tmp_path / "t.csv", rows), MANY)
+
+    assert {event.task_key for event in found.events} == MANY.keys() - {"t2", "t3"}
+    assert [refusal.where for refusal in found.refused] == ["t.csv row 4", "t.csv row 5"]
+    assert "shows the text of another task" in found.refused[0].reason
+
+
+def test_a_file_without_what_was_shown_is_taken_as_it_is(tmp_path):
+    rows = [{"task": key, "label": "1"} for key in MANY]
+
+    assert len(read_labels(save(tmp_path / "t.csv", rows), MANY).events) == 10

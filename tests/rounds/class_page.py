@@ -18,6 +18,7 @@ from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.labeling.outcome import Outcome
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
+from tests.service.pages.people import hand
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,6 +157,7 @@ class ClassPage:
             "select max(revision) as n from page_answers where task_key = :key and annotator = :who"
         )
         [row] = self.rows(query, key=key, who=who)
+        hand(self.database, key, who)
         return (desk or self.desk()).say(who, key, answer, row["n"] or 0)
 
     # What the rounds have

@@ -66,6 +66,16 @@ def test_a_delivery_that_ends_every_process_is_left_alone_after_some(database):
     assert any(key.startswith("delivery.dead/ops/") for key in ops.got)
 
 
+def test_a_delivery_that_ends_every_process_lets_other_rounds_of_its_monitor_go_on(database):
+    add_effect(database, add_round(database), "deadly")
+    add_effect(database, add_round(database, number=2), "next")
+    ops = Deadly("deadly")
+
+    lives(database, ops, DEADLY_TRIES + 4)
+
+    assert (stored(database, "deadly").status, stored(database, "next").status) == ("dead", "done")
+
+
 def test_it_is_tried_again_more_and_more_rarely(database):
     add_effect(database, add_round(database), "deadly")
     ops = Deadly("deadly")

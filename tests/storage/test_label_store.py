@@ -219,6 +219,19 @@ def test_an_event_without_a_time_counts_after_one_with_a_time_in_the_future(data
     assert labels(database, round_id) == {"flagged-0": NO}
 
 
+def test_an_answer_from_the_future_is_as_old_as_its_arrival_and_later_ones_count(
+    database, round_id
+):
+    key = key_of(database)
+    of_a_tool = event(key, YES, minute=60 * 24 * 365)
+
+    added = [add(database, of_a_tool, now=NOON + timedelta(hours=n)) for n in range(2)]
+    add(database, event(key, NO, minute=61), now=NOON + timedelta(hours=2))
+
+    assert added == [1, 0]
+    assert labels(database, round_id) == {"flagged-0": NO}
+
+
 def test_labels_are_counted_per_stratum_in_its_order(database, round_id):
     said = {"flagged-0": YES, "flagged-1": NO, "flagged-2": CANNOT_TELL, "passed-0": NO}
     add(database, *(event(key_of(database, item), a, minute=0) for item, a in said.items()))

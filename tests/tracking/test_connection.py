@@ -67,6 +67,15 @@ def test_an_mlflow_that_is_slow_all_the_way_is_given_up_in_time(proxy, prefix, m
         handler.deliver(make_effect(ROUND, make_report(1)))
 
 
+def test_mlflows_advice_is_told_whole(tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE", raising=False)
+
+    [problem] = handler_for(f"file:{tmp_path}/mlruns", "monitor").check()
+
+    assert "See https://mlflow.org/docs/" in problem
+    assert problem.endswith("to opt out of this exception.")
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_permission_names_the_experiment_and_what_to_do(prefix, status):
     with Stub(status, b"Permission denied") as stub:

@@ -159,7 +159,8 @@ def import_(
             tasks |= mine
             parts_of |= dict.fromkeys(mine, context)
         known = "it is of no round that takes labels now"
-        collected = read_labels(file, tasks, known=known, follow=True)
+        now = application.clock()
+        collected = read_labels(file, tasks, known=known, follow=True, now=now)
         taken = _store(collected, parts_of)
         collected = taken.collected
     if json:
@@ -215,16 +216,20 @@ def _tasks(context: MonitorContext, second: bool, disputed: bool) -> list[Task]:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What was accepted or refused; how many answers are new, and how many others changed."""
+    """What was accepted or refused; how many answers are new, and how many others changed.
+
+    ``older`` are those that change nothing, since a later one of the same person stands.
+    """
 
     collected: Collected
     new: int
     changed: int
+    older: int
 
     @property
     def known(self) -> int:
         """Answers that had been given before."""
-        return len(self.collected.events) - self.new - self.changed
+        return len(self.collected.events) - self.new - self.changed - self.older
 
 
 def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
@@ -232,7 +237,7 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
     from monitor.domain.model import Collected as Part
     from monitor.labeling.files import FilesLabeler
     from monitor.rounds.labels.collect import store_together, without_same_person
-    from monitor.storage.changed_answers import count_changed
+    from monitor.storage.changed_answers import Changes, count_changes
 
     several: list[tuple[MonitorContext, Collected]] = []
     kept: list[LabelEvent] = []
@@ -243,12 +248,13 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
         several.append((context, taken))
         kept += taken.events
         refused += taken.refused
-    changed = 0
+    changes = Changes()
     if several:
         with several[0][0].database.read() as connection:
-            changed = count_changed(connection, kept)
+            changes = count_changes(connection, kept)
     added = store_together(several, labeler=FilesLabeler.name)
-    return _Taken(Part(tuple(kept), tuple(refused)), max(0, added - changed), changed)
+    new = max(0, added - changes.changed - changes.older)
+    return _Taken(Part(tuple(kept), tuple(refused)), new, changes.changed, changes.older)
 
 
 def _asking_people(application: Application, monitor: str | None) -> list[MonitorContext]:
@@ -268,6 +274,7 @@ def _result(taken: _Taken) -> dict[str, Any]:
     return {
         "new": taken.new,
         "changed": taken.changed,
+        "older": taken.older,
         "known": taken.known,
         "refused": [{"where": r.where, "reason": r.reason} for r in taken.collected.refused],
     }
@@ -280,5 +287,10 @@ def _say_result(taken: _Taken) -> None:
     changed = f"{taken.changed} changed, " if taken.changed else ""
     new = plural(taken.new, "new answer")
     say(f"{new}, {changed}{taken.known} known already, {refused} refused")
+    if taken.older:
+        say(
+            f"{plural(taken.older, 'answer')} older than what the same person answered later by "
+            "labeled_at, which stays: correct labeled_at, or leave it empty, and import it again"
+        )
     if taken.new or taken.changed:
         say("pr-monitor run-once brings them into the estimates")

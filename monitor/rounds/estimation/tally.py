@@ -69,6 +69,17 @@ class Tally:
             is_flagged=[s.stratum.flagged for s in self.strata],
         )
 
+    def turned_since(self, before: Tally) -> int:
+        """Count the labels of an earlier version that surely do not stand as they did.
+
+        A lower bound: of each stratum the positives and the negatives that became fewer. Answers
+        that turned both ways in one stratum cancel out, and new ones hide as many.
+        """
+        was, now = before.counts, self.counts
+        fewer = np.maximum(was.positive - now.positive, 0)
+        fewer += np.maximum((was.labeled - was.positive) - (now.labeled - now.positive), 0)
+        return int(fewer.sum())
+
     @property
     def answers(self) -> AnswersRow:
         """How many answers were wanted and came."""

@@ -13,6 +13,7 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.sinks import MLFLOW
 from monitor.presentation.estimates import too_few_text
+from monitor.presentation.rounds import corrected_sentence
 from monitor.rounds.estimation import disputes
 from monitor.rounds.reporting.enqueue import known_key, notify
 from monitor.rounds.reporting.notices import attention_notice
@@ -33,10 +34,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import AnswersRow
+    from monitor.rounds.estimation.batch import Member
+    from monitor.rounds.estimation.tally import Tally
     from monitor.storage.round_store import Round
 
 INVERTED = "inverted"
 MISSING = "missing"
+
+SHARE_TURNED, LEAST_TURNED = 0.1, 5
+"""A correction is noted that turns this share of the labels of a closed round, and so many."""
 
 
 def note(connection: Connection, round_: Round, kind: str, sentence: str, now: datetime) -> bool:
@@ -84,6 +90,23 @@ def note_missing(connection: Connection, round_: Round, answers: AnswersRow, now
         concern_store.drop_concern(connection, round_.id, MISSING)
     elif not note(connection, round_, MISSING, too_few_text(answers), now):
         concern_store.reword_concern(connection, round_.id, MISSING, too_few_text(answers))
+
+
+def note_correction(
+    connection: Connection, due: Member, stored: Tally | None, now: datetime
+) -> None:
+    """Note about the newest closed round that a correction turned many labels of one, if it did.
+
+    That one may be long past, and what is odd about the newest is what `status` shows.
+    """
+    turned = 0 if stored is None else due.tally.turned_since(stored)
+    labels = 0 if stored is None else int(stored.counts.labeled.sum())
+    if turned < max(LEAST_TURNED, SHARE_TURNED * labels):
+        return
+    newest = round_store.newest_closed(connection, due.round.monitor_id, now)
+    shown = due.round if newest is None else round_store.read_round(connection, newest)
+    sentence = corrected_sentence(due.round.number, turned, labels)
+    note(connection, shown, f"corrected {due.round.id}/v{due.version}", sentence, now)
 
 
 def _tag_model(

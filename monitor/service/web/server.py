@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -16,7 +18,6 @@ from monitor.service.web.patience import PatientProtocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
-    from typing import Any
 
     from monitor.config.web import Address
 
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 _START = 30.0  # seconds; uvicorn needs a few milliseconds on an idle machine
 _STOP = 5
+_STOPPING = (
+    {
+        "type": "http.response.start",
+        "status": HTTPStatus.SERVICE_UNAVAILABLE,
+        "headers": [(b"content-type", b"text/plain"), (b"connection", b"close")],
+    },
+    {"type": "http.response.body", "body": b"It is being stopped; ask again in a moment.\n"},
+)
 _QUEUED = 32
 """Connections that the system keeps until they are taken in."""
 
@@ -60,7 +69,7 @@ class WebServer:
         self._socket = listening(address, setting)
         self._server = uvicorn.Server(
             uvicorn.Config(
-                pages,
+                _unavailable_when_cut(pages),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -93,6 +102,31 @@ class WebServer:
         self._server.should_exit = True
         self._thread.join(2 * _STOP)
         self._socket.close()
+
+
+def _unavailable_when_cut(pages: ASGI) -> ASGI:
+    """Let what a stop cuts off be answered with 503, so that whoever asked asks again.
+
+    uvicorn would say 500, as for a bug, to a request that waits for the store as the server stops.
+    """
+
+    async def answering(scope: Any, receive: Any, send: Any) -> None:
+        has_begun = False
+
+        async def noting(message: Any) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await pages(scope, receive, noting)
+        except asyncio.CancelledError:
+            if has_begun:
+                raise
+            for message in _STOPPING:
+                await send(message)
+
+    return answering
 
 
 def listening(address: Address, setting: str) -> socket.socket:

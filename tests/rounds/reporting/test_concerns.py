@@ -287,3 +287,38 @@ def test_a_backfill_wakes_nobody(database):
     scene.play(2, share=0.0, recall=1.0)
 
     assert [sink for sink, _ in told(scene)] == ["log"]
+
+
+def relabel(scene, number, share):
+    """Turn this share of the answers of a round."""
+    query = (
+        "select i.id from items i join rounds r on r.id = i.round_id where r.number = :number "
+        "order by i.id"
+    )
+    items = [row["id"] for row in scene.rows(query, number=number)]
+    turned = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
+    for item in items[: round(share * len(items))]:
+        scene.labeler.answers[item] = turned[scene.labeler.answers[item]]
+    scene.run()
+
+
+def test_a_correction_that_turns_many_labels_of_an_old_round_is_shown_and_told_once(scene):
+    relabel(scene, 1, 0.6)
+    scene.run()
+
+    found = standing(scene)
+    [sentence] = {sentence for _, sentence in told(scene)}
+    assert scene.round(1).version == 2
+    assert found.status == "attention"
+    assert [sink for sink, _ in told(scene)] == ["log", "ops"]
+    assert sentence.startswith("mail, round 2 needs a look: a correction turned at least ")
+    assert "labels of round 1, so its estimates" in sentence
+    shown = sentence.partition("needs a look: ")[2].rstrip(".")
+    assert found.concerns == [f"round 2: {shown}"]
+
+
+def test_a_few_corrected_labels_are_no_matter(scene):
+    relabel(scene, 1, 0.02)
+
+    assert scene.round(1).version == 2
+    assert (standing(scene).status, told(scene)) == ("ok", [])

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import httpx
+from sqlalchemy import update
 
 from monitor.config.pages import PagesSettings
 from monitor.domain.sample_settings import Bands, Sample
@@ -23,6 +24,7 @@ from monitor.service.pages.entrance import Entrance
 from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Links
+from monitor.storage.page_tables import page_tasks
 from tests.rounds.scene import Scene, settings
 
 if TYPE_CHECKING:
@@ -183,3 +185,9 @@ def place_of(database: Database, folder: Path, *, guideline=None, **asked) -> Pl
     scene.week(1)
     scene.run(1)
     return Place(scene)
+
+
+def hand(database: Database, key: str, who: str) -> None:
+    """Let a task be on somebody's screen, whoever's turn it is."""
+    with database.write() as connection:
+        connection.execute(update(page_tasks).where(page_tasks.c.key == key).values(held_by=who))

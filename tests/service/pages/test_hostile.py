@@ -16,7 +16,7 @@ from monitor.service.pages.labeling.desk import HELD
 from monitor.service.pages.names import annotator_name
 from monitor.service.pages.serving import PagesServer
 from tests.servers import free_port
-from tests.service.pages.people import PORT, Person, place_of
+from tests.service.pages.people import PORT, Person, hand, place_of
 from tests.service.pages.test_labeling import put_on_screen
 
 
@@ -85,7 +85,9 @@ def test_who_took_an_answer_back_is_not_asked_for_the_other_copy_which_would_not
     [other] = [key for key in items if items[key] == items[first] and key != first]
     ada.answer("1").post("/label/undo")
     place.scene.now += HELD + timedelta(seconds=1)
-    place.person("bob").post("/label/answer", task=first, answer="0")
+    bob = place.person("bob")
+    hand(database, first, "bob")
+    bob.post("/label/answer", task=first, answer="0")
 
     asked = []
     while ada.get().task is not None:

@@ -105,6 +105,38 @@ def test_an_item_that_was_opened_and_not_answered_comes_back(place, ada):
     assert other in bob, "once its time is over it is anybody's"
 
 
+def test_a_key_that_somebody_else_was_handed_takes_no_answer(place, ada):
+    first = ada.task
+
+    bob = place.person("bob").post("/label/answer", task=first, answer="0")
+    refused = bob.response
+    ada.answer("1")
+    again = bob.get().post("/label/answer", task=first, answer="0").response
+
+    assert (refused.status_code, again.status_code) == (409, 409)
+    assert "not on your screen" in refused.text
+    assert [(row["annotator"], row["answer"]) for row in place.said] == [("ada", "1")]
+
+
+def test_an_answer_after_a_long_pause_counts_unless_the_item_went_to_somebody_else(place, ada):
+    kept = ada.task
+    place.scene.now += 3 * HELD
+    ada.answer("1")
+    lost = ada.task
+    place.scene.now += HELD + timedelta(seconds=1)
+    bob = place.person("bob").get(f"/label?task={lost}")
+
+    ada.answer("1")
+    late = ada.response.status_code
+    bob.answer("0")
+
+    assert (late, bob.response.status_code) == (409, 200)
+    assert [(row["task_key"], row["annotator"]) for row in place.said] == [
+        (kept, "ada"),
+        (lost, "bob"),
+    ]
+
+
 def test_two_people_at_once_never_have_the_same_item(place):
     people = [place.person("ada"), place.person("bob")]
     seen = []

@@ -94,7 +94,7 @@ def decide(request: Request, visit: Administering, form: OwnForm) -> Response:
         }
     if key not in mine:
         raise PageRefused(HTTPStatus.CONFLICT, _SETTLED)
-    outcome = desk.say(visit.annotator, key, answer, revision)
+    outcome = desk.say(visit.annotator, key, answer, revision, decides=True)
     if outcome is not Outcome.TAKEN:
         raise PageRefused(*REFUSALS[outcome])
     return RedirectResponse("/label/conflicts", HTTPStatus.SEE_OTHER)

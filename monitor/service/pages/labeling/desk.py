@@ -129,11 +129,27 @@ class Desk:
             last = self._last(connection, annotator, accepting)
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
 
-    def say(self, annotator: str, key: str, answer: PageAnswer | None, revision: int) -> Outcome:
+    def say(
+        self,
+        annotator: str,
+        key: str,
+        answer: PageAnswer | None,
+        revision: int,
+        *,
+        decides: bool = False,
+    ) -> Outcome:
         """Take an answer to a task, or with None take back the one before.
 
-        ``revision`` counts what the person had said about it when they saw it. What is sent again,
-        since its receipt was lost, is taken once.
+        Only from a person to whom the task was handed, and not to another since then: a key alone,
+        which a colleague may have read out, opens nothing. What is sent again, since its receipt
+        was lost, is taken once.
+
+        Parameters
+        ----------
+        revision
+            How often the person had spoken about it when they saw it.
+        decides
+            Whether it is the decision of an adjudicator, to whom no task is handed.
         """
         now = self.clock()
         with self.database.write() as connection:
@@ -144,16 +160,16 @@ class Desk:
                 return controls.say(
                     connection, names, annotator, key, answer, revision=revision, now=now
                 )
-            [asked] = page_store.lock(connection, [task.round_name])
-            if answer is not None and not fits(answer, len(asked.choices)):
+            locked = page_store.lock(connection, [task.round_name])
+            if not locked:  # the round was taken from the page just now
+                return Outcome.NOT_OPEN
+            if answer is not None and not fits(answer, len(locked[0].choices)):
                 return Outcome.NOT_ASKED
             work = _Work.of_item(connection, task, annotator, now)
             before = work.standing.get(key, {}).get(annotator)
-            outcome = judged(before, answer, revision)
+            outcome = judged(before, answer, revision) or work.refusal(task, decides=decides)
             if outcome is not None:
                 return outcome
-            if work.has_other_copy(task):
-                return Outcome.NOT_YOURS
             page_store.say(connection, key, annotator, answer, before=before, now=now)
             if answer is None:
                 page_store.hold(connection, [task], annotator, now + HELD)
@@ -327,6 +343,18 @@ class _Work:
     def is_free(self, task: PageTask) -> bool:
         """Whether nobody else has the task on the screen."""
         return task.held_by in {None, self.annotator} or not self._is_held(task)
+
+    def refusal(self, task: PageTask, *, decides: bool) -> Outcome | None:
+        """Say why the person may not answer a task, if they may not."""
+        if self.has_other_copy(task):
+            return Outcome.NOT_YOURS
+        if decides or self._spoken_of_by_me(task) or self._was_handed(task.key):
+            return None
+        return Outcome.NOT_HANDED
+
+    def _was_handed(self, key: str) -> bool:
+        """Whether the person was the last to whom a task was handed, however long ago."""
+        return any(task.key == key and task.held_by == self.annotator for task in self.tasks)
 
     def has_other_copy(self, task: PageTask) -> bool:
         """Whether the person has spoken of another copy of the same item."""

@@ -20,6 +20,7 @@ class Outcome(Enum):
     NOT_OPEN = auto()
     OUTDATED = auto()
     NOT_YOURS = auto()
+    NOT_HANDED = auto()
     NOT_ASKED = auto()
 
 

@@ -25,11 +25,16 @@ _NOT_YOURS = (
     "You have answered the other copy of this item; this one needs a second person. The answer was "
     "not taken."
 )
+_NOT_HANDED = (
+    "This item is not on your screen: it was never handed to you, or it went to somebody else when "
+    "15 minutes were over. The answer was not taken; go on with the next one."
+)
 _NOT_ASKED = "That is no answer to what is asked about this item. Choose one that its page offers."
 REFUSALS = {
     Outcome.NOT_OPEN: (HTTPStatus.NOT_FOUND, _NOT_OPEN),
     Outcome.OUTDATED: (HTTPStatus.CONFLICT, _OUTDATED),
     Outcome.NOT_YOURS: (HTTPStatus.CONFLICT, _NOT_YOURS),
+    Outcome.NOT_HANDED: (HTTPStatus.CONFLICT, _NOT_HANDED),
     Outcome.NOT_ASKED: (HTTPStatus.BAD_REQUEST, _NOT_ASKED),
 }
 

@@ -1,0 +1,70 @@
+"""Rows of a label file whose shown cells are those of another task.
+
+Spreadsheets sort a selection and leave the other columns as they are. Then people answer what they
+read, and the answer stands beside the key of another item.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.shown import plain_text
+from monitor.domain.visible import visible_lines
+from monitor.labeling.cells import is_ours, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from monitor.domain.model import Task
+
+_COMPARED = 200
+"""Characters of a text that are compared: long ones are cut in a workbook, and all differ early."""
+
+
+def column_of(name: str) -> str:
+    """Name the column of a task file that shows something of an item, beside ours."""
+    return visible_lines(f"shown {name}" if is_ours(name) else name)
+
+
+def differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], ...] | None:
+    """Find the shown cells of a row that are not its task's; None if there is nothing to compare.
+
+    Each with the name of what is shown. A spreadsheet may write a number or a case in another way.
+    """
+    compared = [
+        (name, _plain(text_of(cells.get(column_of(name).strip()))), _plain(plain_text(value)))
+        for name, value in task.shown.items()
+    ]
+    compared = [(name, cell, own) for name, cell, own in compared if cell and own]
+    return tuple((name, cell) for name, cell, own in compared if cell != own) if compared else None
+
+
+def moved_columns(
+    rows: Sequence[tuple[tuple[str, str], ...]], tasks: Iterable[Task]
+) -> list[str | None]:
+    """Find for each row the first shown column with a cell of another of these tasks.
+
+    None for a row without one. What differs in another way, such as a date that the spreadsheet
+    writes differently, says nothing.
+    """
+    names = {name for row in rows for name, _ in row}
+    shown = {
+        (name, _plain(plain_text(task.shown[name])))
+        for task in tasks
+        for name in names & task.shown.keys()
+    }
+    return [next((cell[0] for cell in row if cell in shown), None) for row in rows]
+
+
+def _plain(text: str) -> str:
+    """Reduce a cell to what a spreadsheet keeps of it.
+
+    >>> _plain("  Two   words"), _plain("0.50") == _plain("0.5"), _plain("1e3") == _plain("1000")
+    ('two words', True, True)
+    """
+    text = " ".join(visible_lines(text).casefold().split())[:_COMPARED]
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
