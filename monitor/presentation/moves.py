@@ -21,6 +21,7 @@ RESTORED = "the store was restored from a backup"
 NOTHING_LEFT = "other rounds looked at all of its window, by another schedule"
 """Why a due slot is recorded as skipped when its window is empty."""
 
+LIMITS_OF_TODAY = "the limits of the config changed while it was open, and watch it now"
 DRAW_INTERRUPTED = "the last worker ended while it drew the sample, perhaps killed or out of memory"
 
 

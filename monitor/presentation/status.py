@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.state import RoundState
-from monitor.presentation.numbers import limits_text, minute_text, plural, span_text
+from monitor.presentation.numbers import interval_text, limits_text, minute_text, plural, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
 
     from monitor.domain.registered import AliasLook
+    from monitor.domain.report import EstimateRow
+    from monitor.stats.detection.half_space import Limit
 
 
 class OpenRound(Protocol):
@@ -137,11 +139,30 @@ def looks_restored_line(monitor: str, due: datetime, *, store: str) -> str:
     )
 
 
-def unwatched_line(number: int) -> str:
-    """Say that limits are set which the last round could not watch."""
+def unwatched_line(number: int, *, had_limits: bool) -> str:
+    """Say that limits are set which the last round could not watch.
+
+    ``had_limits`` is whether any were set when it closed.
+    """
+    if not had_limits:
+        return (
+            f"round {number} closed before the limits were set; rounds that close from now on are "
+            "watched"
+        )
     return (
         f"round {number} watches no limit: with nothing before it to compare with, it only "
         "learns; a reference in the config has limits watched from the first round on"
+    )
+
+
+def retrospective_line(limit: Limit, row: EstimateRow, *, oldest: int, newest: int) -> str:
+    """Say which rounds miss a limit that was set after they closed; ``row`` is the newest one's."""
+    where = f"round {newest}" if oldest == newest else f"rounds {oldest} to {newest}"
+    beyond = "below" if limit.side == "at_least" else "above"
+    which = "it" if oldest == newest else "the last"
+    return (
+        f"retrospective: {limit.metric} was {beyond} its new limit {limit.value:g} in {where}, in "
+        f"{which} {interval_text(row)}. No alert counts rounds that closed before the limit was set"
     )
 
 

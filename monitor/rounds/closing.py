@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import evidence_label
-from monitor.presentation.moves import closed_reason, unlabeled_reason
+from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import publish
 from monitor.rounds.labels.collect import send
 from monitor.rounds.sampling import second_wave
-from monitor.storage import copy_store, round_store
+from monitor.storage import copy_store, round_moves, round_store
 from monitor.storage.copy_store import Copies
 from monitor.storage.round_labels import read_labels
 
@@ -73,6 +73,7 @@ def _close_if_due(context: MonitorContext, stand: Stand, claim: Claim) -> None:
         reason = unlabeled_reason(empty, answered=answered, wanted=wanted)
         publish.abandon(context, round_, claim, reason)
         return
+    _watch_by_todays_limits(context, round_, claim)
     cut_short = second_wave.was_given_up(labels.strata)
     reason = closed_reason(
         answered=answered,
@@ -82,6 +83,19 @@ def _close_if_due(context: MonitorContext, stand: Stand, claim: Claim) -> None:
         cut_short=cut_short,
     )
     retried(lambda: publish.close(context, round_, claim, reason=reason, labels=labels))
+
+
+def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim) -> None:
+    """Let a closing round be watched by the limits that the config has now.
+
+    Those that it was opened with may be none, or older. Nobody is shown an estimate of an open
+    round, so the limits are fixed before what they judge (docs/method.md).
+    """
+    limits = context.settings.round.limits
+    if limits != round_.settings.limits:
+        with context.database.write() as connection:
+            now = context.clock()
+            round_moves.set_limits(connection, claim, round_, limits, LIMITS_OF_TODAY, now)
 
 
 def _class_without_label(strata: list[StratumTally]) -> str | None:

@@ -38,6 +38,7 @@ from monitor.rounds.open_rounds import (
     near_deadline,
     second_wave_lines,
 )
+from monitor.rounds.past_limits import retrospective_lines
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.storage import (
@@ -245,9 +246,13 @@ def _overview(
     one = _OneMonitor.of(read, settings, now)
     last = one.last
     problems = _problems(one)
+    concerns = [
+        *map(attention_text, one.attention),
+        *retrospective_lines(connection, settings, last),
+    ]
     return Overview(
         monitor=settings.name,
-        status=_status(one, problems),
+        status=_status(one, problems, concerns),
         next_slot=next_slot(settings.round.schedule, now),
         closed_rounds=one.seen.closed_rounds,
         learning_rounds_left=0
@@ -263,7 +268,7 @@ def _overview(
         alerts=one.alerts,
         waiting=one.held_up,
         problems=problems,
-        concerns=[attention_text(attention) for attention in one.attention],
+        concerns=concerns,
         notes=[*_notes(one), *_untagged(connection, settings)],
         firing_notices=_of_alerts(read.firing_notices, one.alerts),
         recoveries=_of_alerts(read.recoveries, one.alerts),
@@ -288,12 +293,12 @@ def first_shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
     return [named[each] for each in SHOWN if each in named]
 
 
-def _status(one: _OneMonitor, problems: Sequence[str]) -> Status:
+def _status(one: _OneMonitor, problems: Sequence[str], concerns: Sequence[str]) -> Status:
     if one.alerts:
         return Status.ALERT
     if problems:
         return Status.STALE
-    if one.attention:
+    if concerns:
         return Status.ATTENTION
     watches = one.settings.round.limits.bounds and not one.only_learns
     return Status.OK if watches else Status.LEARNING
@@ -384,7 +389,9 @@ def _of_last(one: _OneMonitor) -> list[str]:
     if one.last is None:
         return []
     number, watches = one.last.number, one.settings.round.limits.bounds
-    unwatched = [unwatched_line(number)] if one.only_learns and watches else []
+    had_limits = bool(one.last.settings.limits.bounds)
+    unlike = one.only_learns and watches
+    unwatched = [unwatched_line(number, had_limits=had_limits)] if unlike else []
     sentences = [*map(restated_text, one.restated[-1:]), *(row["sentence"] for row in one.notices)]
     return [*unwatched, *(round_line(number, sentence) for sentence in sentences)]
 

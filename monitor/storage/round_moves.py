@@ -10,7 +10,7 @@ from monitor.domain.errors import RoundMoved
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import insert_new
-from monitor.storage.round_claims import wait_for_monitor
+from monitor.storage.round_claims import hold, wait_for_monitor
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.model import Window
-    from monitor.domain.settings import RoundSettings
+    from monitor.domain.settings import Limits, RoundSettings
     from monitor.storage.round_claims import Claim
     from monitor.storage.round_store import Round
 
@@ -139,6 +139,20 @@ def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, 
         .order_by(round_events.c.id)
     )
     return {row.round_id: str(row.reason) for row in connection.execute(query)}
+
+
+def set_limits(
+    connection: Connection, claim: Claim, round_: Round, limits: Limits, reason: str, now: datetime
+) -> None:
+    """Replace the limits that watch a claimed round."""
+    hold(connection, claim)
+    settings = round_.settings.model_copy(update={"limits": limits})
+    connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_.id)
+        .values(settings=settings.model_dump(mode="json"))
+    )
+    note_event(connection, round_, reason, now)
 
 
 def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:

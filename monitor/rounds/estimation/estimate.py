@@ -44,7 +44,8 @@ BOUNDED = ("precision", "recall")
 """Metrics that get proposed limits: those that people watch."""
 
 PROPOSED_QUANTILE = 0.05
-"""A limit that the classifier keeps today with probability .95 does not alert at once."""
+PROPOSED_MARGIN = 0.03
+"""With probability .95 the classifier's level lies at least so far above a proposed limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +241,12 @@ def propose_limits(
     *,
     seed: int,
 ) -> dict[str, float]:
-    """Propose limits: a low quantile of what the reference and the first rounds, pooled, found.
+    """Propose limits that lie `PROPOSED_MARGIN` under what the first rounds found.
 
-    Nothing until `LEARNING_ROUNDS` have an estimate. The true level may already be under a
-    proposed limit; it counts from its acceptance in the config on.
+    The margin is taken from a low quantile of the estimate that pools the reference and the first
+    rounds. A limit at the level itself would raise alarms about a metric that varies around it
+    from week to week, which no promise covers. Returns nothing until `LEARNING_ROUNDS` have an
+    estimate.
     """
     if len(rounds) < LEARNING_ROUNDS:
         return {}
@@ -252,7 +255,11 @@ def propose_limits(
         known.append(reference)
     draws, size = _drawn_as_one(known, rounds[-1].counts.size, sample, seed)
     found = {metric: metric_quantile(draws, size, metric, PROPOSED_QUANTILE) for metric in BOUNDED}
-    return {metric: round(value, 3) for metric, value in found.items() if value is not None}
+    return {
+        metric: round(value - min(PROPOSED_MARGIN, value / 2), 3)
+        for metric, value in found.items()
+        if value is not None
+    }
 
 
 def _drawn_as_one(

@@ -1,0 +1,66 @@
+"""Rounds that closed before today's limits were set, compared with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.domain.alerting import keeps
+from monitor.presentation.status import retrospective_line
+from monitor.storage import estimate_store, round_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.report import EstimateRow
+    from monitor.domain.settings import MonitorSettings
+    from monitor.stats.detection.half_space import Limit
+    from monitor.storage.round_store import Round
+
+_MOST = 50
+"""Rounds to look back at; a longer run says nothing more."""
+
+
+def retrospective_lines(
+    connection: Connection, settings: MonitorSettings, last: Round | None
+) -> list[str]:
+    """Return a sentence for each new or changed limit that the newest closed rounds miss.
+
+    The rounds are compared by their own point estimates. That is outside of the promise on false
+    alarms, and opens no alert: a person may have chosen the limit knowing these estimates.
+    """
+    if last is None or last.history_id is None:
+        return []
+    then = {(limit.metric, limit.side): limit.value for limit in last.settings.limits.watched()}
+    new = [
+        limit
+        for limit in settings.round.limits.watched()
+        if then.get((limit.metric, limit.side)) != limit.value
+    ]
+    if not new:
+        return []
+    rounds = round_store.closed_rounds(connection, last.history_id)[-_MOST:]
+    metrics = sorted({limit.metric for limit in new})
+    rows = estimate_store.read_points(connection, [each.id for each in rounds], metrics)
+    return [line for limit in new for line in _missed(limit, rounds, rows)]
+
+
+def _missed(
+    limit: Limit, rounds: Sequence[Round], rows: Mapping[int, Sequence[EstimateRow]]
+) -> list[str]:
+    run: list[tuple[Round, EstimateRow]] = []
+    for each in reversed(rounds):
+        row = _own(rows.get(each.id, ()), limit.metric)
+        if row is None or row.point is None or keeps(limit.side, limit.value, row.point):
+            break
+        run.append((each, row))
+    if not run:
+        return []
+    (newest, row), (oldest, _) = run[0], run[-1]
+    return [retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)]
+
+
+def _own(rows: Sequence[EstimateRow], metric: str) -> EstimateRow | None:
+    mine = (row for row in rows if (row.basis, row.estimand) == ("round", "window"))
+    return next((row for row in mine if row.metric == metric), None)
