@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import String, column, func, inspect, select, table
 
-from monitor.domain.errors import SchemaMismatch
+from monitor.domain.errors import SchemaMismatch, SchemaNewer
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
@@ -109,4 +109,4 @@ def _refuse_newer(connection: Connection, database: Database) -> None:
             f"the store {database.shown} has schema {found}, which this version does not know: "
             "it was upgraded by a newer mlflow-pr-monitor. Install that version again"
         )
-        raise SchemaMismatch(message)
+        raise SchemaNewer(message)

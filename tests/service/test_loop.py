@@ -15,6 +15,7 @@ from monitor import wiring
 from monitor.domain.errors import SourceUnavailable
 from monitor.presentation.delivery import waiting_sentence
 from monitor.service import loop
+from monitor.service.runtime import Running
 from monitor.service.web.health import Pulse
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -269,12 +270,25 @@ def test_a_pass_ends_with_the_gravest_exit_code(database):
     assert loop.Pass(errors).exit_code == 75
 
 
-def test_a_broken_tick_is_logged_and_the_next_one_comes():
-    def broken():
-        message = "no such thing"
-        raise KeyError(message)
+def test_a_broken_tick_is_logged_and_makes_the_service_unhealthy_until_one_goes_well(folder):
+    application = wiring.build(configure(folder))
+    running = Running(application, None, Pulse("rounds"))
+    failing = [True, False]
 
+    def tick():
+        if failing.pop(0):
+            message = "no such thing"
+            raise KeyError(message)
+
+    complaints = []
     with capture_logs() as logs:
-        loop._guarded("rounds", broken, Pulse("rounds"))()
+        for _ in range(2):
+            loop._guarded("rounds", tick, running)()
+            complaints.append(running.pulse.complaint())
 
+    application.database.close()
     assert [(line["event"], line["job"]) for line in logs] == [("tick failed", "rounds")]
+    assert complaints == [
+        "the loop of rounds is stopped by a bug (KeyError); the log has the traceback",
+        None,
+    ]
