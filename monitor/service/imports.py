@@ -30,6 +30,7 @@ def import_for_workers() -> None:
     import monitor.rounds.opening.next_window
     import monitor.rounds.run
     import monitor.rounds.sampling.look
+    import monitor.sources.reference
     import monitor.stats.detection.fleet
     import monitor.stats.drift.rare_events
     import monitor.stats.estimation.class_averages

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import (
+    EXIT_INPUT,
     EXIT_TRY_LATER,
     MonitorError,
     StoppedByBug,
@@ -104,7 +105,9 @@ def advance(
         with around(context):
             run.run(context)
     except MonitorError as error:
-        log.error("monitor stopped", monitor=name, reason=str(error))  # noqa: TRY400
+        passes = error.exit_code in {EXIT_INPUT, EXIT_TRY_LATER}  # what it waits for may come
+        write = log.warning if passes else log.error
+        write("monitor stopped", monitor=name, reason=str(error))
         return error
     except Exception as error:
         log.exception("monitor stopped by a bug", monitor=name)
