@@ -198,9 +198,10 @@ class Weather:
 def wrong_codes(codes):
     """Services that were asked to stop end with 0, or with 75 where a step took too long.
 
-    A crash in native code shows here too.
+    One that only begins to start is ended by the signal. A crash in native code shows here too.
     """
-    return [f"a service ended with {code}" for code in codes if code not in {0, EXIT_TRY_LATER}]
+    right = {0, EXIT_TRY_LATER, -signal.SIGTERM}
+    return [f"a service ended with {code}" for code in codes if code not in right]
 
 
 def wrong_slots(case, storm):
