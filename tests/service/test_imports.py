@@ -71,7 +71,8 @@ def missing(_):
 
 
 def plain(_):
-    return {}["no such thing"]
+    message = "no such thing"
+    raise KeyError(message)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text, update
 from structlog.testing import capture_logs
 
-from monitor.domain.errors import SchemaNewer
+from monitor.domain.errors import MonitorError, SchemaNewer
 from monitor.rounds import claims
 from monitor.rounds.opening import due
 from monitor.service.change_detection import Idle
@@ -190,7 +190,7 @@ def test_a_pass_that_cannot_begin_leaves_every_monitor_for_the_next_tick(
 def test_an_import_that_broke_ends_the_process_once_the_other_monitors_had_their_look(
     scenes, slow, work, monkeypatch
 ):
-    reasons = []
+    reasons: list[MonitorError] = []
     work.running.end = reasons.append
 
     def broken(*_):
@@ -210,7 +210,7 @@ def test_an_import_that_broke_ends_the_process_once_the_other_monitors_had_their
 
 
 def test_a_library_that_is_not_installed_ends_no_process(scenes, slow, work, monkeypatch):
-    reasons = []
+    reasons: list[MonitorError] = []
     work.running.end = reasons.append
 
     def missing(*_):
@@ -229,7 +229,7 @@ def test_a_library_that_is_not_installed_ends_no_process(scenes, slow, work, mon
 def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_process(
     scenes, slow, work
 ):
-    reasons = []
+    reasons: list[MonitorError] = []
     work.running.end = reasons.append
     slow.go_on.set()
     looks = work._lanes._idle.needed([scenes[1].context])
