@@ -40,6 +40,10 @@ def main() -> None:
     # libraries register has been done.
     atexit.register(quick.end)
 
+    if sys.argv[1:2] == ["serve"]:
+        from monitor.service import signals  # noqa: PLC0415  only the service listens
+
+        signals.hold_reload()
     from monitor.cli import main as run  # noqa: PLC0415  after the line above, for its reason
 
     try:

@@ -5,6 +5,7 @@
     MonitorError
     ├── ConfigRefused        exit 78   fix the config, the schema or a permission
     │   └── SchemaMismatch             the database is older or newer than this program
+    │       └── SchemaNewer            a newer program upgraded it
     ├── InputRefused         exit 65   predictions, labels or arguments that cannot be used
     │   ├── SourceRefused
     │   └── LabelsRefused
@@ -67,6 +68,10 @@ class ConfigRefused(MonitorError):
 
 class SchemaMismatch(ConfigRefused):
     """The database holds a schema older or newer than this program's."""
+
+
+class SchemaNewer(SchemaMismatch):
+    """A newer program upgraded the database: only that one may work on it."""
 
 
 class InputRefused(MonitorError):
@@ -165,10 +170,12 @@ class StoppedByBug(MonitorError):
     """A step met a fault of this program; it is tried again, since what caused it may pass."""
 
     @classmethod
-    def of(cls, error: Exception) -> StoppedByBug:
-        """Say which exception it was, on one line."""
+    def of(cls, error: BaseException) -> StoppedByBug:
+        """Say which exception it was, on one line; it becomes the cause."""
         what = masked(" ".join(f"{type(error).__name__}: {error}".split()))
-        return cls(f"stopped by a bug in this program: {what}; the log has the traceback")
+        bug = cls(f"stopped by a bug in this program: {what}; the log has the traceback")
+        bug.__cause__ = error
+        return bug
 
 
 class MoveNotAllowed(AssertionError):

@@ -1,4 +1,4 @@
-"""What hangs in the service, as its health page says it."""
+"""What hangs or fails in the service, as its health page says it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,27 @@ def silent_text(loop: str, seconds: float) -> str:
 def stuck_text(step: str, seconds: float) -> str:
     """Say that a step takes longer than any should."""
     return f"{step} has been under way for {_minutes(seconds)}"
+
+
+def broken_text(loop: str, bug: str) -> str:
+    """Say that a bug stops a loop at each tick.
+
+    >>> broken_text("rounds", "KeyError")
+    'the loop of rounds is stopped by a bug (KeyError); the log has the traceback'
+    """
+    return f"the loop of {loop} is stopped by a bug ({bug}); the log has the traceback"
+
+
+def unable_text(monitors: int) -> str:
+    """Say that no monitor can work.
+
+    >>> unable_text(3)
+    'no monitor can work: a bug stopped the last look at each of 3; the log has the traceback'
+    """
+    return (
+        f"no monitor can work: a bug stopped the last look at each of {monitors}; the log has the "
+        "traceback"
+    )
 
 
 def _minutes(seconds: float) -> str:

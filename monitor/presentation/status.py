@@ -139,6 +139,16 @@ def looks_restored_line(monitor: str, due: datetime, *, store: str) -> str:
     )
 
 
+def lost_round_line(monitor: str, due: datetime, *, store: str) -> str:
+    """Say that the store lost a round that it had, and what that means."""
+    return (
+        f"the store {store} has lost the round of {monitor} due {minute_text(due)} UTC: a failover "
+        "or a restore took back what was committed. Its slot is done again with other items, so "
+        "labels of the lost round do not count. If MLflow or a hook has that round, stop all that "
+        "uses the store and run: pr-monitor db restored"
+    )
+
+
 def unwatched_line(number: int, *, had_limits: bool) -> str:
     """Say that limits are set which the last round could not watch.
 

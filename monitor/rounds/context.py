@@ -10,6 +10,7 @@ from monitor.rounds.settled_windows import SettledWindows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     import numpy as np
     from numpy.typing import NDArray
@@ -28,13 +29,31 @@ class ReferenceItems:
     positive: NDArray[np.bool_]
 
 
+@dataclass(slots=True)
+class NewestSeen:
+    """The newest slot for which this process has seen a round in the store."""
+
+    slot: datetime | None = None
+
+    def lost(self, newest: datetime | None) -> datetime | None:
+        """Return the slot if the store, whose newest round is of ``newest``, lost its round."""
+        if self.slot is not None and (newest is None or newest < self.slot):
+            return self.slot
+        return None
+
+    def note(self, *slots: datetime | None) -> None:
+        """Note the latest of these."""
+        self.slot = max((slot for slot in slots if slot is not None), default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class MonitorContext:
     """One monitor: its settings, its store, and the adapters built for it.
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
     ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
-    ``labeler`` is that of every round. ``tries`` remembers looks in vain. ``runs`` shows the
+    ``labeler`` is that of every round. ``tries`` remembers looks in vain, and ``newest_seen`` what
+    no store may forget. ``runs`` shows the
     rounds that MLflow has, should the store have forgotten some;
     ``aliases`` looks up which version of a model an alias names. ``class_monitors`` has, where the
     monitor is one of a block of classes, the name of each class's monitor, and ``settled`` the
@@ -49,6 +68,7 @@ class MonitorContext:
     reference: Callable[[], ReferenceItems] | None = None
     labelers: Callable[[RoundSettings], tuple[Labeler, ...]] | None = None
     tries: Tries = field(default_factory=Tries)
+    newest_seen: NewestSeen = field(default_factory=NewestSeen)
     runs: RoundRuns | None = None
     aliases: Aliases | None = None
     class_monitors: Mapping[str, str] = field(default_factory=dict)

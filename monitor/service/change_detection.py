@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from monitor.domain.errors import MonitorError
+import structlog
+
+from monitor.domain.errors import MonitorError, StoreUnavailable
 from monitor.domain.ports import Watchable
 from monitor.domain.slots import next_slot
 from monitor.rounds.labels.places import place_name
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.storage.change_marks import Standing
     from monitor.storage.database import Database
+
+log = structlog.get_logger("monitor.service.loop")
 
 LONGEST = timedelta(hours=1)
 """Each monitor is looked at this often at least: time itself ends the taking of late labels."""
@@ -99,12 +103,30 @@ class Idle:
         for context in monitors:
             name = context.settings.name
             stands = standing.get(name, NOTHING)
-            labelers = self._labelers(context, stands)
-            labels = _labels(labelers, places)
+            labelers, labels = self._state_of_labels(context, stands, places)
             if not self._is_known(context, stands, labels, kept.get(name), now):
                 following = next_slot(context.settings.round.schedule, now)
                 looks.append(Look(context, now, stands, labels, following, labelers))
         return looks
+
+    def _state_of_labels(
+        self, context: MonitorContext, standing: Standing, places: dict[str, str]
+    ) -> tuple[tuple[Labeler, ...], str]:
+        """Return the labelers of a monitor's rounds and the state of their places.
+
+        The state is empty if one fails: its monitor is looked at, and no other is kept back.
+        """
+        try:
+            labelers = self._labelers(context, standing)
+            return labelers, _labels(labelers, places)
+        except StoreUnavailable:
+            raise
+        except MonitorError:
+            pass  # the look meets and reports it
+        except Exception:
+            name = context.settings.name
+            log.exception("not known whether labels changed: stopped by a bug", monitor=name)
+        return (context.labeler,), ""
 
     def _is_known(
         self,

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
+from monitor.domain.errors import (
+    EXIT_INPUT,
+    EXIT_TRY_LATER,
+    MonitorError,
+    StoppedByBug,
+    gravest,
+)
 from monitor.domain.sinks import MLFLOW
 from monitor.rounds.aliases import look_at_aliases
 from monitor.rounds.claims import let_claims_run_out
@@ -25,11 +31,12 @@ from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
 from monitor.service import signals
 from monitor.service.change_detection import Idle, last_ones
+from monitor.service.imports import broken_import, end_for, import_for_workers
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.service.runtime import Running
 from monitor.service.shared_scans import SharedScans
 from monitor.service.web.health import Pulse
-from monitor.service.worker_pool import Lanes
+from monitor.service.worker_pool import Lanes, prepared
 from monitor.storage import effect_store
 
 if TYPE_CHECKING:
@@ -80,15 +87,27 @@ class Pass:
         return EXIT_TRY_LATER if self.delivered.failed or self.dead else 0
 
 
-def advance(context: MonitorContext) -> MonitorError | None:
-    """Take a monitor as far as it gets; what stops it is logged and returned."""
-    from monitor.rounds import run  # noqa: PLC0415  scipy takes half a second
+def advance(
+    context: MonitorContext,
+    around: Callable[[MonitorContext], AbstractContextManager[object]] = nullcontext,
+) -> MonitorError | None:
+    """Take a monitor as far as it gets; what stops it is logged and returned.
 
+    Parameters
+    ----------
+    around
+        What this is done in; a fault of it stops the monitor too.
+    """
     name = context.settings.name
     try:
-        run.run(context)
+        from monitor.rounds import run  # noqa: PLC0415  scipy takes half a second
+
+        with around(context):
+            run.run(context)
     except MonitorError as error:
-        log.error("monitor stopped", monitor=name, reason=str(error))  # noqa: TRY400
+        passes = error.exit_code in {EXIT_INPUT, EXIT_TRY_LATER}  # what it waits for may come
+        write = log.warning if passes else log.error
+        write("monitor stopped", monitor=name, reason=str(error))
         return error
     except Exception as error:
         log.exception("monitor stopped by a bug", monitor=name)
@@ -117,8 +136,7 @@ def advance_all(
     """
     errors: dict[str, MonitorError] = {}
     for context in monitors:
-        with around(context):
-            error = advance(context)
+        error = advance(context, around)
         if error is not None:
             errors[context.settings.name] = error
     return errors
@@ -178,10 +196,9 @@ def _look_at(
 
     def begun(look: Look) -> MonitorContext:
         before_look(look.context)
-        ahead.before(look.context.settings.name)
         return look.context
 
-    errors = advance_all(map(begun, looks), scans.shared)
+    errors = advance_all(map(begun, looks), prepared(ahead, scans))
     for look in looks:
         idle.looked(look, well=look.context.settings.name not in errors)
     return errors
@@ -216,29 +233,49 @@ def serve(
         If another program listens on the address that the config names.
     ConfigRefused
         If it cannot be listened on.
+    SchemaNewer
+        If a newer program upgraded the store while the service ran.
+    StoppedByBug
+        If an import of a worker thread failed, which a new process makes anew.
     """
     asked = signals.listen()
-    work = Work(application, path, tick)
+    import_for_workers()
+    work = Work(application, path, tick, end=asked.put)
     servers = [one for one in (_web(work.running), _pages(work.running)) if one]
     scheduler = _ticking(work, tick)
     log.info("serving", monitors=len(application.monitors), web=_address(application))
-    while (number := _next_signal(asked, scheduler, application)) == signals.RELOAD:
+    while (reason := _next_request(asked, scheduler, application)) == signals.RELOAD:
         work.running.reload()
-    log.info("stopping: finishing the step in flight", signal=signal.Signals(number).name)
+    _log_stopping(reason)
     left = _left_after(grace, work, scheduler)
     for server in servers:
         server.stop()
     if left:
-        _abandon(left)
+        _abandon(left, reason)
     application.database.close()
     log.info("stopped")
+    if isinstance(reason, MonitorError):
+        raise reason
 
 
 class Work:
-    """The three loops, each a function that a tick calls."""
+    """The three loops, each a function that a tick calls.
 
-    def __init__(self, application: Application, path: Path | None, tick: timedelta) -> None:
-        self.running = Running(application, path, Pulse("rounds", "notices", "mlflow"))
+    Parameters
+    ----------
+    end
+        Called with what makes this process useless, and ends it.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        path: Path | None,
+        tick: timedelta,
+        end: Callable[[MonitorError], None] = lambda _: None,
+    ) -> None:
+        pulse = Pulse("rounds", "notices", "mlflow")
+        self.running = Running(application, path, pulse, end)
         self._stop, self._news = threading.Event(), threading.Event()
         self._lanes = Lanes(self.running, advance, stop=self._stop, news=self._news)
         self._mlflow = MlflowProcess()
@@ -246,6 +283,7 @@ class Work:
 
     def rounds(self) -> None:
         """Begin to look at whatever monitors may have something to do."""
+        self.running.check_store()
         self._lanes.tick()
         application = self.running.application
         tidy(application)
@@ -257,6 +295,7 @@ class Work:
             return
         self._notices_due = now + self._tick
         self._news.clear()
+        self.running.check_store()
         application = self.running.application
         sinks: dict[str, EffectHandler] = {
             sink: handler for sink, handler in application.handlers.items() if sink != MLFLOW
@@ -273,6 +312,7 @@ class Work:
     def mlflow(self) -> None:
         """Look at what aliases in MLflow name, and deliver its effects."""
         pulse = self.running.pulse
+        self.running.check_store()
         look_at_aliases(self.running.application.monitors)
         self._mlflow.deliver(self.running.application, lambda: pulse.beat("mlflow"))
 
@@ -299,7 +339,7 @@ def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
     }
     for name, (loop, every) in loops.items():
         scheduler.add_job(
-            _guarded(name, loop, work.running.pulse),
+            _guarded(name, loop, work.running),
             "interval",
             seconds=every.total_seconds(),
             id=name,
@@ -312,10 +352,10 @@ def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
     return scheduler
 
 
-def _next_signal(
-    asked: SimpleQueue[int], scheduler: BackgroundScheduler, application: Application
-) -> int:
-    """Wait for a signal, and meanwhile see to it that the ticks go on."""
+def _next_request(
+    asked: SimpleQueue[int | MonitorError], scheduler: BackgroundScheduler, application: Application
+) -> int | MonitorError:
+    """Wait for a signal or for a reason to end, and meanwhile see to it that the ticks go on."""
     while True:
         try:
             return asked.get(timeout=CLOCK_CHECK.total_seconds())
@@ -334,17 +374,22 @@ def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
             job.modify(next_run_time=now)
 
 
-def _guarded(name: str, loop: Callable[[], None], pulse: Pulse) -> Callable[[], None]:
+def _guarded(name: str, loop: Callable[[], None], running: Running) -> Callable[[], None]:
     """Keep ticking whatever a loop meets; the next tick starts from what the store holds."""
 
     def run() -> None:
-        pulse.beat(name)
+        running.pulse.beat(name)
+        bug: Exception | None = None
         try:
             loop()
         except MonitorError as error:
             log.warning("tick stopped", job=name, reason=str(error))
-        except Exception:
+        except Exception as error:
             log.exception("tick failed", job=name)
+            bug = error
+        running.pulse.note_bug(name, bug)
+        if what := broken_import(bug):
+            running.end(end_for(what))
 
     return run
 
@@ -411,8 +456,19 @@ def _left_after(grace: timedelta, work: Work, scheduler: BackgroundScheduler) ->
     return work.running.pulse.steps() or ["a delivery"]
 
 
-def _abandon(steps: list[str]) -> None:
-    """End the process around threads that go on: what they do is safe to cut off anywhere."""
-    log.warning("stopped; abandoned what took too long", steps=steps)
+def _log_stopping(reason: int | MonitorError) -> None:
+    if isinstance(reason, MonitorError):
+        log.error("stopping: finishing the step in flight", reason=str(reason))
+    else:
+        log.info("stopping: finishing the step in flight", signal=signal.Signals(reason).name)
+
+
+def _abandon(steps: list[str], reason: int | MonitorError) -> None:
+    """End the process around threads that go on: what they do is safe to cut off anywhere.
+
+    Never with 0, which says that every step was finished.
+    """
+    code = reason.exit_code if isinstance(reason, MonitorError) else EXIT_TRY_LATER
+    log.warning("stopped; abandoned what took too long", steps=steps, exit_code=code)
     sys.stderr.flush()
-    os._exit(0)
+    os._exit(code)

@@ -10,6 +10,8 @@ import threading
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import structlog
+
 from monitor.domain.errors import MonitorError
 from monitor.domain.ports import SharesReadings
 from monitor.storage import round_store
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Clock, Labeler
     from monitor.storage.database import Database
+
+log = structlog.get_logger("monitor.service.reading_ahead")
 
 MOST = 100_000
 """Items to read at once, so that memory stays small: of more, the next monitors read again."""
@@ -39,7 +43,9 @@ class Ahead:
         self._database = database
         self._clock = clock
         self._lock = threading.Lock()
-        self._readings = {name: _readings(of_monitor) for name, of_monitor in labelers.items()}
+        self._readings = {
+            name: _readings(name, of_monitor) for name, of_monitor in labelers.items()
+        }
         self._untold: dict[str, dict[str, None]] = defaultdict(dict)
         for name, readings in self._readings.items():
             for reading in readings:
@@ -78,6 +84,10 @@ class Ahead:
             return set()  # the look itself meets and tells the same; here nothing is lost
 
 
-def _readings(labelers: Sequence[Labeler]) -> dict[str, SharesReadings]:
-    shares = [labeler for labeler in labelers if isinstance(labeler, SharesReadings)]
-    return {labeler.reading: labeler for labeler in shares}
+def _readings(monitor: str, labelers: Sequence[Labeler]) -> dict[str, SharesReadings]:
+    try:
+        shares = [labeler for labeler in labelers if isinstance(labeler, SharesReadings)]
+        return {labeler.reading: labeler for labeler in shares}
+    except Exception:
+        log.exception("labels not shared: stopped by a bug", monitor=monitor)
+        return {}  # it reads by itself

@@ -9,14 +9,18 @@ import structlog
 
 from monitor.config.diff import changes, written
 from monitor.config.load import load_config
-from monitor.domain.errors import MonitorError
+from monitor.domain.errors import MonitorError, SchemaNewer, StoppedByBug
+from monitor.presentation.health import unable_text
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import changes_ahead
+from monitor.service.imports import import_for_adapters
 from monitor.service.web.health import Pulse, unready
 from monitor.service.web.metrics import Own, exposition
+from monitor.storage import schema
 from monitor.wiring import build
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
     from typing import Any
@@ -46,22 +50,45 @@ class Running:
         The config file to read again; None: nothing is ever reloaded.
     pulse
         Signs of life of the loops.
+    end
+        Called with what makes this process useless, and ends it.
     """
 
-    def __init__(self, application: Application, path: Path | None, pulse: Pulse) -> None:
+    def __init__(
+        self,
+        application: Application,
+        path: Path | None,
+        pulse: Pulse,
+        end: Callable[[MonitorError], None] = lambda _: None,
+    ) -> None:
         self.application = application
         self.pulse = pulse
+        self.end = end
         self.is_stopping = False
         self.last_success: datetime | None = None
         self._path = path
         self._read = (application.config, {} if path is None else written(path))
-        self._failing: dict[str, bool] = {}
+        self._errors: dict[str, MonitorError | None] = {}
         self._reloaded = True
         self._reloaded_at = application.clock()
 
-    def note(self, monitor: str, *, fails: bool) -> None:
-        """Note how the last look at a monitor ended."""
-        self._failing[monitor] = fails
+    def check_store(self) -> None:
+        """Refuse a store of another schema; one that a newer program upgraded ends the process.
+
+        Raises
+        ------
+        SchemaMismatch
+            If somebody upgraded it, or put another one in its place, while the process runs.
+        """
+        try:
+            schema.check(self.application.database)
+        except SchemaNewer as error:
+            self.end(error)
+            raise
+
+    def note(self, monitor: str, error: MonitorError | None) -> None:
+        """Note what stopped the last look at a monitor; None: nothing did."""
+        self._errors[monitor] = error
 
     def note_quiet(self) -> None:
         """Note that nothing is under way: a pass is over, and it was good if nothing failed."""
@@ -72,7 +99,7 @@ class Running:
         """Give what the web addresses answer."""
         from monitor.service.web.app import Answers  # noqa: PLC0415  few configs have pages
 
-        return Answers(self.pulse.complaint, self._unready, self._metrics)
+        return Answers(self._unhealthy, self._unready, self._metrics)
 
     def reload(self) -> bool:
         """Read the config again and go on with it; a bad one is logged and changes nothing."""
@@ -92,6 +119,7 @@ class Running:
             self._reloaded = False
             log.exception("config not reloaded, the old one stays")
             return False
+        import_for_adapters()  # before a worker thread has one of them
         before, replaced = self._read, self.application
         self._read, self.application = read, application
         self._reloaded, self._reloaded_at = True, application.clock()
@@ -113,8 +141,20 @@ class Running:
                 log.warning("setting stays as it was until a restart", setting=name)
         return config.model_copy(update=kept)
 
+    def _unhealthy(self) -> str | None:
+        """Report what a new process may mend; None for all well."""
+        return "; ".join(filter(None, (self.pulse.complaint(), self._unable()))) or None
+
+    def _unable(self) -> str | None:
+        errors = [self._errors.get(name) for name in self._names()]
+        if errors and all(isinstance(error, StoppedByBug) for error in errors):
+            return unable_text(len(errors))
+        return None
+
     def _unready(self) -> str | None:
-        return "stopping" if self.is_stopping else unready(self.application.database)
+        if self.is_stopping:
+            return "stopping"
+        return self._unhealthy() or unready(self.application.database)
 
     def _metrics(self) -> str:
         application = self.application
@@ -130,7 +170,8 @@ class Running:
         return [context.settings.name for context in self.application.monitors]
 
     def _own_failing(self) -> dict[str, bool]:
-        return {name: self._failing[name] for name in self._names() if name in self._failing}
+        names = [name for name in self._names() if name in self._errors]
+        return {name: self._errors[name] is not None for name in names}
 
 
 def _log_consequences(before: Application, after: Application) -> None:

@@ -52,9 +52,8 @@ class SharedScans:
         self._groups: dict[str, _Group] = {}
         by_table: dict[tuple[str, str], _Group] = {}
         for context in contexts:
-            block, source = context.settings.round.block, context.source
-            if block is not None and isinstance(source, SharesScans):
-                group = by_table.setdefault((block.name, source.table), _Group())
+            if (table := _table(context)) is not None:
+                group = by_table.setdefault(table, _Group())
                 group.contexts.append(context)
                 self._groups[context.settings.name] = group
 
@@ -74,6 +73,18 @@ class SharedScans:
         finally:
             if isinstance(context.source, SharesScans):
                 context.source.release()
+
+
+def _table(context: MonitorContext) -> tuple[str, str] | None:
+    """Name the block of a monitor and the table it reads; None if it shares none."""
+    block, source = context.settings.round.block, context.source
+    try:
+        if block is not None and isinstance(source, SharesScans):
+            return block.name, source.table
+    except Exception:
+        name = context.settings.name
+        log.exception("window not shared: stopped by a bug", monitor=name)
+    return None
 
 
 def _read(contexts: Sequence[MonitorContext]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -14,14 +14,22 @@ RELOAD = getattr(signal, "SIGHUP", None)
 """None on systems that have no such signal."""
 
 
-def listen() -> SimpleQueue[int]:
+def hold_reload() -> None:
+    """Hold back SIGHUP until `listen`: while the service starts it would end the process."""
+    if RELOAD is not None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {RELOAD})
+
+
+def listen() -> SimpleQueue[Any]:
     """Give the signals that ask to stop or to reload, in their order.
+
+    A reload that `hold_reload` held back comes now.
 
     After the first that asks to stop, a second one ends the process at once. A handler runs
     between any two steps of the main thread, so it must take no lock that the thread may hold, be
     it the log's or an Event's; ``put`` of this queue is made for that.
     """
-    asked: SimpleQueue[int] = SimpleQueue()
+    asked: SimpleQueue[Any] = SimpleQueue()
 
     def stop(number: int, _frame: FrameType | None) -> None:
         for signal_ in _STOP:
@@ -32,4 +40,5 @@ def listen() -> SimpleQueue[int]:
         signal.signal(number, stop)
     if RELOAD is not None:
         signal.signal(RELOAD, lambda number, _frame: asked.put(number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {RELOAD})
     return asked

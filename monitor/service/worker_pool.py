@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import structlog
+
+from monitor.domain.errors import MonitorError, StoppedByBug
 from monitor.service.change_detection import Idle, last_ones
+from monitor.service.imports import broken_import, end_for
 from monitor.service.shared_scans import SharedScans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
-    from monitor.domain.errors import MonitorError
     from monitor.rounds.context import MonitorContext
     from monitor.service.change_detection import Look
     from monitor.service.reading_ahead import Ahead
     from monitor.service.runtime import Running
 
+log = structlog.get_logger("monitor.service.loop")
+
 LANES = 4
 """A source that hangs takes one; a scan may take memory, so there are not many."""
+
+
+def prepared(
+    ahead: Ahead, scans: SharedScans
+) -> Callable[[MonitorContext], AbstractContextManager[None]]:
+    """Have at hand, around a look at a monitor, what it reads in common with others."""
+
+    @contextmanager
+    def around(context: MonitorContext) -> Iterator[None]:
+        ahead.before(context.settings.name)
+        with scans.shared(context):
+            yield
+
+    return around
 
 
 class Lanes:
@@ -31,7 +52,7 @@ class Lanes:
     Parameters
     ----------
     advance
-        Does all that is due for a monitor; returns what stopped it.
+        Does all that is due for a monitor, inside what it is given; returns what stopped it.
     news
         Set whenever a look may have left something to deliver.
     """
@@ -39,7 +60,10 @@ class Lanes:
     def __init__(
         self,
         running: Running,
-        advance: Callable[[MonitorContext], MonitorError | None],
+        advance: Callable[
+            [MonitorContext, Callable[[MonitorContext], AbstractContextManager[None]]],
+            MonitorError | None,
+        ],
         *,
         stop: threading.Event,
         news: threading.Event,
@@ -51,9 +75,11 @@ class Lanes:
         self._pool = ThreadPoolExecutor(LANES, thread_name_prefix="lane")
         self._lock = threading.Lock()
         self._busy: set[str] = set()
+        self._broken: str | None = None
 
     def tick(self) -> None:
         """Begin a look at each monitor that may have something to do and has none under way."""
+        self._end_if_broken()
         with self._lock:
             busy = frozenset(self._busy)
         free = [
@@ -62,20 +88,27 @@ class Lanes:
             if context.settings.name not in busy
         ]
         looks = self._idle.needed(free)
-        with self._lock:
-            self._busy.update(look.context.settings.name for look in looks)
         others, left = last_ones(looks)
         ahead = self._idle.ahead(looks)
         scans = SharedScans([look.context for look in others])
-        for look in others:
-            self._pool.submit(self._look, look, ahead, scans)
-        if left:
-            self._pool.submit(self._one_after_another, left, ahead, scans)
+        for some in (*([look] for look in others), left):
+            self._begin(some, ahead, scans)
         self._note_if_quiet()
 
     def close(self) -> None:
         """Begin no further look, and wait for those under way."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _begin(self, looks: Sequence[Look], ahead: Ahead, scans: SharedScans) -> None:
+        names = {look.context.settings.name for look in looks}
+        with self._lock:
+            self._busy |= names
+        try:
+            self._pool.submit(self._one_after_another, looks, ahead, scans)
+        except RuntimeError:  # no thread can be started
+            with self._lock:
+                self._busy -= names
+            raise
 
     def _one_after_another(self, looks: Sequence[Look], ahead: Ahead, scans: SharedScans) -> None:
         for look in looks:
@@ -88,11 +121,10 @@ class Lanes:
             if self._stop.is_set():
                 return
             pulse.begin(step)
-            ahead.before(name)
-            with scans.shared(look.context):
-                error = self._advance(look.context)
-            self._idle.looked(look, well=error is None)
-            self._running.note(name, fails=error is not None)
+            self._note(look, self._advanced(look, ahead, scans))
+        except BaseException as error:  # else it ends with the future, which nobody reads
+            log.exception("monitor stopped by a bug", monitor=name)
+            self._running.note(name, StoppedByBug.of(error))
         finally:
             pulse.end(step)
             self._news.set()
@@ -100,8 +132,33 @@ class Lanes:
                 self._busy.discard(name)
             self._note_if_quiet()
 
+    def _advanced(self, look: Look, ahead: Ahead, scans: SharedScans) -> MonitorError | None:
+        try:
+            self._running.check_store()
+        except MonitorError as error:
+            name = look.context.settings.name
+            log.warning("monitor not looked at", monitor=name, reason=str(error))
+            return error
+        return self._advance(look.context, prepared(ahead, scans))
+
+    def _note(self, look: Look, error: MonitorError | None) -> None:
+        """Note how a look ended, for the next tick and for those who watch the service."""
+        self._idle.looked(look, well=error is None)
+        self._running.note(look.context.settings.name, error)
+        if isinstance(error, StoppedByBug):
+            self._broken = self._broken or broken_import(error)
+
     def _note_if_quiet(self) -> None:
         with self._lock:
             quiet = not self._busy
         if quiet and not self._stop.is_set():
             self._running.note_quiet()
+            self._end_if_broken()
+
+    def _end_if_broken(self) -> None:
+        """End the process if an import is broken, once the other monitors had their look.
+
+        At the latest at the next tick: one of them may hang.
+        """
+        if self._broken is not None:
+            self._running.end(end_for(self._broken))

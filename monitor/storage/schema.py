@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import String, column, func, inspect, select, table
 
-from monitor.domain.errors import SchemaMismatch
+from monitor.domain.errors import SchemaMismatch, SchemaNewer
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
@@ -120,4 +120,4 @@ def _refuse_unknown(connection: Connection, database: Database) -> None:
             f"the store {database.shown} has schema {found}, which this version does not know: "
             "it was upgraded by a newer mlflow-pr-monitor. Install that version again"
         )
-        raise SchemaMismatch(message)
+        raise SchemaNewer(message)

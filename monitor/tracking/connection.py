@@ -47,13 +47,23 @@ _TABLES = re.compile(
     r"out-of-date database schema|already exists|duplicate column|no such (table|column)"
 )
 _ONE_AT_A_TIME = threading.Lock()  # settings of MLflow's client hold for the whole process
+_IMPORT = threading.Lock()
 
 # Here, before there are threads (`client_settings` has the reason), and not when MLflow is loaded.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 
 def load_mlflow() -> None:
-    """Import mlflow without telemetry and without its hold on other libraries' loggers."""
+    """Import mlflow without telemetry and without its hold on other libraries' loggers.
+
+    Threads import it one after the other: its packages import each other, so that two imports at
+    once break it for the whole process.
+    """
+    with _IMPORT:
+        _load_mlflow()
+
+
+def _load_mlflow() -> None:
     if "mlflow" in sys.modules:
         return
     before = {

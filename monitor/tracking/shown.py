@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.masking import masked
+from monitor.domain.mlflow_login import http_client, secrets
 from monitor.domain.model import ShownRun
+from monitor.domain.visible import visible
 from monitor.files.sqlite_address import absolute_address, sqlite_path
-from monitor.tracking.connection import Connection
+from monitor.tracking.aliases import PAUSE
+from monitor.tracking.connection import CALL_SECONDS, Connection, shown
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
 from monitor.tracking.runs import FORGOTTEN, RunKey, remove
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import httpx
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
 _WHY = "its store was restored from an older backup; the round is done again"
 _REPORT = "report.json"
 _PAGE = 500
+_LONGEST = 400  # characters of what was answered
 _NEWEST_FIRST = ["attributes.start_time DESC"]  # a run starts at its slot
 
 
@@ -42,6 +50,8 @@ class MlflowRuns:
         self._prefix = settings.experiment_prefix
         self._uri = absolute_address(settings.tracking_uri, base_folder)
         self._connection = Connection(self._uri, None, settings.timeout.total_seconds())
+        self._seconds = min(settings.timeout.total_seconds(), CALL_SECONDS)
+        self._failed: tuple[float, DeliveryFailed] | None = None
 
     def find(self, store_id: str, monitor: str) -> list[ShownRun]:
         """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
@@ -53,9 +63,70 @@ class MlflowRuns:
         return sorted(found, key=lambda run: (run.slot, run.version))
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
-        """Tell the latest slot that a live run is of; None where there is none."""
-        runs, _ = self._page(store_id, monitor, "", newest=True)
+        """Tell the latest slot that a live run is of; None where there is none.
+
+        The service asks for all monitors after a pause, so a server is asked without MLflow's
+        library, and left alone for a while once it did not answer.
+        """
+        if self._failed is not None and time.monotonic() < self._failed[0] + PAUSE:
+            raise self._failed[1]
+        try:
+            if self._uri.startswith(("http://", "https://")):
+                return self._newest_by_http(store_id, monitor)
+            runs, _ = self._page(store_id, monitor, "", newest=True)
+        except DeliveryFailed as error:
+            self._failed = time.monotonic(), error
+            raise
         return max((run.slot for run in runs), default=None)
+
+    def _newest_by_http(self, store_id: str, monitor: str) -> datetime | None:
+        begin = f"{store_id}/{monitor}/"
+        try:
+            with http_client(self._seconds) as client:
+                tags = self._newest_tags(client, f"{self._prefix}/{monitor}", begin)
+            keys = [tag["value"] for tag in tags if tag["key"] == ROUND_KEY]
+            return max((_slot(key, begin) for key in keys if key.startswith(begin)), default=None)
+        except (KeyError, TypeError, ValueError) as error:  # it is another program's answer
+            why = f"{type(error).__name__} in its answer; is it MLflow?"
+            raise self._no_answer(why) from error
+
+    def _newest_tags(self, client: httpx.Client, experiment: str, begin: str) -> list[Any]:
+        name = {"experiment_name": experiment}
+        found = self._ask(client, "GET", "experiments/get-by-name", params=name)
+        if found is None:
+            return []
+        search = {
+            "experiment_ids": [found["experiment"]["experiment_id"]],
+            "filter": _of_round(begin),
+            "run_view_type": "ACTIVE_ONLY",
+            "max_results": 1,
+            "order_by": _NEWEST_FIRST,
+        }
+        runs = (self._ask(client, "POST", "runs/search", json=search) or {}).get("runs", [])
+        return [tag for run in runs for tag in run["data"].get("tags", [])]
+
+    def _ask(self, client: httpx.Client, method: str, path: str, **more: Any) -> Any:
+        """Ask a server; None if it does not know what it is asked for."""
+        import httpx  # noqa: PLC0415  0.1 s, needed only where MLflow is asked
+
+        address = f"{self._uri.rstrip('/')}/api/2.0/mlflow/{path}"
+        try:
+            with outside(f"mlflow {path}"):
+                response = client.request(method, address, **more)
+            answer = response.json()
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            why = masked(str(error) or type(error).__name__, secrets())
+            raise self._no_answer(why) from None
+        if response.is_success:
+            return answer
+        if answer["error_code"] == "RESOURCE_DOES_NOT_EXIST":
+            return None
+        why = f"it answers {response.status_code}"
+        raise self._no_answer(why)
+
+    def _no_answer(self, why: str) -> DeliveryFailed:
+        message = f"MLflow at {shown(self._uri)} does not tell ({visible(why)[:_LONGEST]})"
+        return DeliveryFailed(message)
 
     def report(self, run: ShownRun) -> dict[str, Any] | None:
         """Read the report that a run was written from; None where it is not there any more."""
@@ -120,12 +191,16 @@ def _search(client: MlflowClient, name: str, begin: str, page: str, *, newest: b
     view = ViewType.ACTIVE_ONLY if newest else ViewType.ALL
     return client.search_runs(
         [experiment.experiment_id],
-        f"tags.`{ROUND_KEY}` LIKE '{begin}%'",
+        _of_round(begin),
         view,
         1 if newest else _PAGE,
         _NEWEST_FIRST,
         page or None,
     )
+
+
+def _of_round(begin: str) -> str:
+    return f"tags.`{ROUND_KEY}` LIKE '{begin}%'"
 
 
 def _is_of(run: Run, begin: str) -> bool:
@@ -135,11 +210,16 @@ def _is_of(run: Run, begin: str) -> bool:
 def _shown(run: Run, begin: str) -> ShownRun:
     """Read a run by its tags; its key ends with the history and the slot."""
     tags = run.data.tags
-    slot = tags[ROUND_KEY].removeprefix(begin).partition("/")[2]
     return ShownRun(
         run_id=run.info.run_id,
-        slot=datetime.strptime(slot, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC),
+        slot=_slot(tags[ROUND_KEY], begin),
         version=int(tags.get("monitor.version", 0)),
         state=tags.get("monitor.state", ""),
         live=run.info.lifecycle_stage == "active",
     )
+
+
+def _slot(key: str, begin: str) -> datetime:
+    """Read the slot that the key of a run ends with."""
+    slot = key.removeprefix(begin).partition("/")[2]
+    return datetime.strptime(slot, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)

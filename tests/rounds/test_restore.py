@@ -1,9 +1,11 @@
 """What a restored store does again, case by case; `tests/test_restored.py` has the whole story."""
 
+import json
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import delete
 
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.model import ShownRun
@@ -11,6 +13,7 @@ from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import run
 from monitor.rounds.opening.skipped_slots import record_missed
 from monitor.rounds.restore import do_again, reconcile
+from monitor.storage.tables import metadata, rounds
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
 
 
@@ -327,3 +330,71 @@ def test_where_nothing_is_lost_nothing_changes(scene, runs):
     unclaimed = [{**row, "attempt": 0} for row in scene.rows("select * from rounds order by id")]
     assert unclaimed == [{**row, "attempt": 0} for row in before]
     assert run.backfill_slots(scene.context, slot(2)) == [slot(3), slot(4)]
+
+
+def lose(scene, number):
+    """Let the store forget a round, as one does that another one takes the place of."""
+    lost = scene.round(number).id
+    with scene.database.write() as connection:
+        for table in reversed(metadata.sorted_tables):
+            if "round_id" in table.c:
+                connection.execute(delete(table).where(table.c.round_id == lost))
+        connection.execute(delete(rounds).where(rounds.c.id == lost))
+
+
+def told(scene, sink="ops"):
+    query = "select payload from effects where sink = :sink and kind = 'notice' order by id"
+    payloads = [row["payload"] for row in scene.rows(query, sink=sink)]
+    return [json.loads(one) if isinstance(one, str) else one for one in payloads]
+
+
+@pytest.fixture
+def hooked(database):
+    """A monitor with a hook and a round, and the service that has seen its second one opened."""
+    scene = Scene(database, settings(limits=LIMITS, hooks=("ops",)))
+    scene.play(1)
+    scene.week(2)
+    scene.now = slot(2)
+    context = scene.context
+    run.run(context)
+    return scene, context
+
+
+def test_a_service_notices_that_a_failover_lost_the_newest_round_and_tells_a_hook(hooked):
+    scene, context = hooked
+    lose(scene, 2)
+
+    for _ in range(2):
+        run.run(context)
+
+    [notice] = told(scene)
+    assert (notice["event"], notice["round"]) == ("round.attention", 1)
+    assert "has lost the round of mail due 2025-03-10 06:00 UTC" in notice["sentence"]
+    assert scene.round(2).state == "labeling"  # drawn again
+    assert "has lost the round" in str(overview(scene.database, context.settings, scene.now))
+
+
+def test_a_lost_round_that_mlflow_shows_is_not_done_again_and_a_hook_is_told_what_to_do(hooked):
+    scene, context = hooked
+    runs = Runs()
+    runs.of(2)
+    lose(scene, 2)
+
+    for _ in range(2):
+        with pytest.raises(ConfigRefused, match="pr-monitor db restored"):
+            run.run(replace(context, runs=runs))
+
+    [notice] = told(scene)
+    assert "MLflow shows a round of mail due 2025-03-10 06:00 UTC" in notice["sentence"]
+    assert [row["number"] for row in scene.rows("select number from rounds")] == [1]
+
+
+def test_a_service_whose_store_lost_nothing_does_not_ask_mlflow(hooked, monkeypatch):
+    scene, context = hooked
+    runs = Runs()
+    monkeypatch.setattr(runs, "newest_slot", None)
+    scene.now += timedelta(days=1)
+
+    run.run(replace(context, runs=runs))
+
+    assert told(scene) == []

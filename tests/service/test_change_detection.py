@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import event, text, update
+from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
@@ -337,3 +338,44 @@ def test_processes_that_keep_the_same_look_at_once_do_not_disturb_each_other(set
         idle.keep()
 
     assert not another_process(settled)
+
+
+class BreaksWhenAsked(MemoryLabeler):
+    """A labeler with a bug outside of what a round asks it."""
+
+    def __init__(self, where):
+        super().__init__()
+        self.where = where
+
+    @property
+    def place(self):
+        return self._unless("place") or "memory"
+
+    @property
+    def reading(self):
+        return self._unless("reading") or "memory"
+
+    def expect(self, *_):
+        pass
+
+    def state(self):
+        return self._unless("state") or "as it was"
+
+    def _unless(self, where):
+        if where == self.where:
+            message = "a bug"
+            raise KeyError(message)
+
+
+@pytest.mark.parametrize("where", ["state", "place", "reading"])
+def test_a_labeler_with_a_bug_keeps_no_other_monitor_from_its_look(database, where):
+    broken, well = (Scene(database, settings(), name=name) for name in ("broken", "well"))
+    broken.labeler = BreaksWhenAsked(where)
+    idle = Idle(database, lambda: well.now)
+
+    with capture_logs() as logs:
+        looks = idle.needed([broken.context, well.context])
+        idle.ahead(looks).before("well")
+
+    assert [look.context.settings.name for look in looks] == ["broken", "well"]
+    assert [line["log_level"] for line in logs] == ["error"]

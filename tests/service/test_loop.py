@@ -15,6 +15,7 @@ from monitor import wiring
 from monitor.domain.errors import SourceUnavailable
 from monitor.presentation.delivery import waiting_sentence
 from monitor.service import loop
+from monitor.service.runtime import Running
 from monitor.service.web.health import Pulse
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -251,10 +252,12 @@ def test_a_monitor_with_a_bug_does_not_keep_the_others_from_going_on(database):
         "stopped by a bug in this program: KeyError: 'no such thing'; the log has the traceback"
     )
     assert isinstance(errors["spam"], SourceUnavailable)
-    assert [line["event"] for line in logs if line["log_level"] == "error"] == [
-        "round stopped by a bug",
-        "monitor stopped",
-        "monitor stopped",
+    assert [
+        (line["event"], line["log_level"]) for line in logs if line["event"] != "round waits"
+    ] == [
+        ("round stopped by a bug", "error"),
+        ("monitor stopped", "error"),
+        ("monitor stopped", "warning"),  # it waits for predictions
     ]
 
 
@@ -269,12 +272,25 @@ def test_a_pass_ends_with_the_gravest_exit_code(database):
     assert loop.Pass(errors).exit_code == 75
 
 
-def test_a_broken_tick_is_logged_and_the_next_one_comes():
-    def broken():
-        message = "no such thing"
-        raise KeyError(message)
+def test_a_broken_tick_is_logged_and_makes_the_service_unhealthy_until_one_goes_well(folder):
+    application = wiring.build(configure(folder))
+    running = Running(application, None, Pulse("rounds"))
+    failing = [True, False]
 
+    def tick():
+        if failing.pop(0):
+            message = "no such thing"
+            raise KeyError(message)
+
+    complaints = []
     with capture_logs() as logs:
-        loop._guarded("rounds", broken, Pulse("rounds"))()
+        for _ in range(2):
+            loop._guarded("rounds", tick, running)()
+            complaints.append(running.pulse.complaint())
 
+    application.database.close()
     assert [(line["event"], line["job"]) for line in logs] == [("tick failed", "rounds")]
+    assert complaints == [
+        "the loop of rounds is stopped by a bug (KeyError); the log has the traceback",
+        None,
+    ]

@@ -8,12 +8,16 @@ from threading import Event
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text, update
 from structlog.testing import capture_logs
 
+from monitor.domain.errors import MonitorError, SchemaNewer
 from monitor.rounds import claims
 from monitor.rounds.opening import due
-from monitor.service.loop import TICK, Work
+from monitor.service.change_detection import Idle
+from monitor.service.loop import TICK, Work, one_pass
+from monitor.service.reading_ahead import Ahead
+from monitor.service.shared_scans import SharedScans
 from monitor.storage import round_store
 from monitor.storage.tables import rounds
 from monitor.wiring import Application
@@ -114,6 +118,133 @@ def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_lef
 
     eventually(lambda: states(scenes[1]) == ["abandoned"])
     assert meanwhile == ["open"]
+
+
+class Bug(Exception):
+    """What nobody expects."""
+
+
+def breaks_for(name, of, monkeypatch, method):
+    """Let a method break for one monitor, of which it gets the name or a look."""
+    kept = getattr(of, method)
+
+    def broken(self, asked, *arguments, **named):
+        if name == (asked if isinstance(asked, str) else asked.context.settings.name):
+            raise Bug
+        return kept(self, asked, *arguments, **named)
+
+    monkeypatch.setattr(of, method, broken)
+
+
+@pytest.mark.parametrize(("of", "method"), [(Ahead, "before"), (Idle, "looked")])
+def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_it_back(
+    scenes, slow, work, monkeypatch, of, method
+):
+    slow.go_on.set()
+    for scene, left_at in zip(scenes, (1, 2), strict=True):  # they come one after the other
+        due.open_due(scene.context)
+        with scene.database.write() as connection:
+            connection.execute(
+                update(rounds)
+                .where(rounds.c.id == scene.round(1).id)
+                .values(claimed_by="gone", claimed_until=left_at)
+            )
+    breaks_for("slow", of, monkeypatch, method)
+
+    with capture_logs() as logs:
+        work.rounds()
+        eventually(lambda: states(scenes[1]) == ["abandoned"])
+        eventually(lambda: not work._lanes._busy)
+
+    logged = [line for line in logs if line["event"] == "monitor stopped by a bug"]
+    assert [line["monitor"] for line in logged] == ["slow"]
+    assert work.running._own_failing() == {"slow": True, "quick": False}
+    assert work.running.last_success is None
+
+
+def test_a_bug_beside_a_look_is_one_monitors_error_in_run_once_too(scenes, slow, work, monkeypatch):
+    slow.go_on.set()
+    breaks_for("slow", Ahead, monkeypatch, "before")
+
+    done = one_pass(work.running.application, work.running.application.monitors)
+
+    assert list(done.errors) == ["slow"]
+    assert done.exit_code == 1
+    assert states(scenes[1]) == ["abandoned"]
+
+
+def test_a_pass_that_cannot_begin_leaves_every_monitor_for_the_next_tick(
+    scenes, slow, work, monkeypatch
+):
+    slow.go_on.set()
+    with monkeypatch.context() as broken:
+        broken.setattr(work._lanes._pool, "submit", lambda *_: (_ for _ in ()).throw(RuntimeError))
+        with pytest.raises(RuntimeError):
+            work.rounds()
+
+    work.rounds()
+
+    eventually(lambda: states(scenes[1]) == ["abandoned"])
+
+
+def test_an_import_that_broke_ends_the_process_once_the_other_monitors_had_their_look(
+    scenes, slow, work, monkeypatch
+):
+    reasons: list[MonitorError] = []
+    work.running.end = reasons.append
+
+    def broken(*_):
+        message = "partially initialized module 'mlflow' has no attribute 'version'"
+        raise ImportError(message)
+
+    slow.go_on.set()
+    monkeypatch.setattr(scenes[0].source, "scan", broken)
+
+    work.rounds()
+    eventually(lambda: reasons)
+
+    assert states(scenes[1]) == ["abandoned"]
+    assert reasons[0].exit_code == 1
+    assert "an import failed" in str(reasons[0])
+    assert "partially initialized module 'mlflow'" in str(reasons[0])
+
+
+def test_a_library_that_is_not_installed_ends_no_process(scenes, slow, work, monkeypatch):
+    reasons: list[MonitorError] = []
+    work.running.end = reasons.append
+
+    def missing(*_):
+        raise ModuleNotFoundError("no such library", name="no_such_library")  # noqa: EM101, TRY003
+
+    slow.go_on.set()
+    monkeypatch.setattr(scenes[0].source, "scan", missing)
+
+    work.rounds()
+    eventually(lambda: len(work.running._own_failing()) == 2)
+    work.rounds()
+
+    assert reasons == []
+
+
+def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_process(
+    scenes, slow, work
+):
+    reasons: list[MonitorError] = []
+    work.running.end = reasons.append
+    slow.go_on.set()
+    looks = work._lanes._idle.needed([scenes[1].context])
+    with scenes[0].database.write() as connection:
+        connection.execute(text("update monitor_alembic_version set version_num = '9999'"))
+
+    for begin in (work.rounds, work.mlflow, work.notices):
+        with pytest.raises(SchemaNewer, match="upgraded by a newer mlflow-pr-monitor"):
+            begin()
+    ahead, scans = work._lanes._idle.ahead(looks), SharedScans(())
+    work._lanes._look(looks[0], ahead, scans)  # begun before the upgrade
+
+    assert {type(reason) for reason in reasons} == {SchemaNewer}
+    assert len(reasons) == 4
+    assert [states(scene) for scene in scenes] == [[], []]
 
 
 def test_a_monitor_that_hangs_is_not_begun_again_and_others_are(scenes, slow, work):

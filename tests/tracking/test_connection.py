@@ -227,6 +227,35 @@ def test_a_delivery_never_changes_the_environment(mlflow_url, prefix):
     assert (told.stdout, told.returncode) == ("[]\n", 0), told.stderr
 
 
+AT_ONCE = """
+import threading, traceback
+from monitor.tracking.connection import load_mlflow
+
+begin = threading.Barrier(4)
+
+
+def load():
+    begin.wait()
+    try:
+        load_mlflow()
+        from mlflow import MlflowClient
+    except BaseException:
+        print(traceback.format_exc(), flush=True)
+
+
+threads = [threading.Thread(target=load) for _ in range(4)]
+for thread in threads:
+    thread.start()
+"""
+
+
+@pytest.mark.slow
+def test_threads_that_load_mlflow_at_once_break_nothing():
+    told = run_python(AT_ONCE)
+
+    assert (told.stdout, told.returncode) == ("", 0)
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     handler = MlflowHandler(MlflowSettings(tracking_uri="sqlite:///sub/mlflow.db"), tmp_path)
 

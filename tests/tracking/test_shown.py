@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -127,3 +130,37 @@ def test_an_mlflow_that_is_down_or_new_is_told_from_one_that_shows_nothing(tmp_p
     assert (new.find(STORE, MAIL), new.newest_slot(STORE, MAIL)) == ([], None)
     new.rewind(STORE, MAIL, 1)
     assert not (tmp_path / "mlflow.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "why"),
+    [
+        (200, b"<html>", "does not tell"),
+        (200, b"[]", "is it MLflow?"),
+        (200, b'{"experiment": {}}', "is it MLflow?"),
+        (404, b"{}", "is it MLflow?"),
+        (503, b'{"error_code": "TEMPORARILY_UNAVAILABLE"}', "it answers 503"),
+    ],
+)
+def test_a_server_that_does_not_tell_its_newest_run_is_left_alone_for_a_while(status, body, why):
+    asked = []
+
+    class Odd(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Odd) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        shown = runs_for(f"http://127.0.0.1:{server.server_port}", "monitor")
+        for _ in range(2):
+            with pytest.raises(DeliveryFailed, match=re.escape(why)):
+                shown.newest_slot(STORE, MAIL)
+        server.shutdown()
+
+    assert len(asked) == 1

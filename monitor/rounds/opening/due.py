@@ -10,6 +10,7 @@ from monitor.domain.state import ENDED, RoundState
 from monitor.presentation.moves import ASKED_FOR, BACKFILLED, DUE, NOTHING_LEFT
 from monitor.rounds.opening.redo import redo_abandoned
 from monitor.rounds.opening.skipped_slots import (
+    newest_known,
     number_of,
     record_missed,
     refuse_if_forgotten,
@@ -34,8 +35,12 @@ def open_due(context: MonitorContext) -> None:
     """
     with context.database.read() as connection:
         due = due_slots(connection, context, context.clock())
+        newest = newest_known(connection, context)
+    lost = context.newest_seen.lost(newest)
+    if due[:-1] or lost:
+        refuse_if_forgotten(context, newest, lost)
+    context.newest_seen.note(newest, *due[-1:])
     if due:
-        refuse_if_forgotten(context, due[:-1])
         record_missed(context, due[:-1], due[-1])
         _open(context, due[-1], context.settings.round, DUE)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import structlog
@@ -11,14 +10,15 @@ from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.slots import slots_between
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import missed_reason
-from monitor.presentation.status import looks_restored_line
+from monitor.presentation.status import looks_restored_line, lost_round_line
 from monitor.rounds.opening.windows import free_windows
+from monitor.rounds.reporting.concerns import note
 from monitor.storage import restored_store, round_store, skip_store
-from monitor.storage.concern_store import add_concern
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -31,49 +31,73 @@ log = structlog.get_logger("monitor.rounds")
 AT_ONCE = 1000
 """Slots per transaction: about a tenth of a second, for which other writers can wait."""
 
+_LOST = "lost"
 
-def refuse_if_forgotten(context: MonitorContext, missed: Sequence[datetime]) -> None:
-    """Refuse to record slots as missed whose rounds the store may have had before it was restored.
 
-    MLflow is asked only when slots were missed, and one that does not answer holds nothing up:
+def refuse_if_forgotten(
+    context: MonitorContext, newest: datetime | None, lost: datetime | None
+) -> None:
+    """Refuse to go on from a store that has forgotten rounds which MLflow shows.
+
+    It was restored from a backup, or a failover lost what was committed. MLflow is asked only when
+    slots were missed or a round is gone, and one that does not answer holds nothing up:
     `pr-monitor db restored` opens recorded skips too.
+
+    Parameters
+    ----------
+    newest
+        Slot of the store's newest round.
+    lost
+        Slot of a newer one that this process has seen there: hooks are notified of it, and its
+        slot is opened again.
 
     Raises
     ------
     ConfigRefused
         If MLflow shows a run of this store for a slot that the store does not know.
     """
-    if not missed or context.runs is None:
-        return
+    name, store = context.settings.name, context.database.shown
+    shown = _shown_by_mlflow(context)
+    if shown is not None and (newest is None or newest < shown):
+        message = looks_restored_line(name, shown, store=store)
+        _note(context, restored_store.DOUBT, message)
+        raise ConfigRefused(message)
+    if lost is not None:
+        message = lost_round_line(name, lost, store=store)
+        log.warning("round lost", monitor=name, reason=message)
+        _note(context, _LOST, message)
+
+
+def _shown_by_mlflow(context: MonitorContext) -> datetime | None:
+    """Ask MLflow for the latest slot that it shows of this store; None if it does not answer."""
+    if context.runs is None:
+        return None
     name = context.settings.name
     with context.database.read() as connection:
         store = store_id(connection)
     try:
-        newest = context.runs.newest_slot(store, name)
+        return context.runs.newest_slot(store, name)
     except DeliveryFailed as error:
         log.warning("not known whether rounds were forgotten", monitor=name, reason=str(error))
-        return
-    if newest is None or newest <= _newest_known(context):
-        return
-    message = looks_restored_line(name, newest, store=context.database.shown)
+        return None
+
+
+def _note(context: MonitorContext, kind: str, sentence: str) -> None:
+    """Note a concern about the newest round that is left, which notifies the hooks."""
     now = context.clock()
     with context.database.write() as connection:
-        round_store.ensure_monitor(connection, name, now)  # whose turn keeps others from it
-        last = _newest_round(connection, context)
+        # its turn keeps others from it
+        monitor_id = round_store.ensure_monitor(connection, context.settings.name, now)
+        last = round_store.newest_round(connection, monitor_id)
         if last is not None:
-            add_concern(connection, last.id, restored_store.DOUBT, message, now)
-    raise ConfigRefused(message)
+            note(connection, last, kind, sentence, now)
 
 
-def _newest_known(context: MonitorContext) -> datetime:
-    with context.database.read() as connection:
-        last = _newest_round(connection, context)
-    return datetime.min.replace(tzinfo=UTC) if last is None else last.slot
-
-
-def _newest_round(connection: Connection, context: MonitorContext) -> Round | None:
+def newest_known(connection: Connection, context: MonitorContext) -> datetime | None:
+    """Read the slot of the store's newest round of a monitor."""
     monitor_id = round_store.find_monitor(connection, context.settings.name)
-    return None if monitor_id is None else round_store.newest_round(connection, monitor_id)
+    last = None if monitor_id is None else round_store.newest_round(connection, monitor_id)
+    return None if last is None else last.slot
 
 
 def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: datetime) -> None:

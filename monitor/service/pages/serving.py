@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.service.imports import import_for_workers
 from monitor.service.pages.accounts import StoreUsers
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.attempts import Attempts
@@ -94,6 +95,7 @@ class PagesServer:
 
     def start(self) -> None:
         """Begin to answer, and tell where."""
+        import_for_workers()  # pages are made in threads, too
         self._server.start()
         self._told(self._link if self._settings.login is None else self._place, None)
 

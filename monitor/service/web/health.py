@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError
-from monitor.presentation.health import silent_text, stuck_text
+from monitor.presentation.health import broken_text, silent_text, stuck_text
 from monitor.storage import schema
 
 if TYPE_CHECKING:
@@ -46,11 +46,19 @@ class Pulse:
         self._lock = Lock()
         self._beats = dict.fromkeys(loops, clock())
         self._steps: dict[str, float] = {}
+        self._bugs: dict[str, Exception] = {}
 
     def beat(self, loop: str) -> None:
         """Note that a loop goes on."""
         with self._lock:
             self._beats[loop] = self._clock()
+
+    def note_bug(self, loop: str, bug: Exception | None) -> None:
+        """Note which bug stopped the last run of a loop; None: it came to its end."""
+        with self._lock:
+            self._bugs.pop(loop, None)
+            if bug is not None:
+                self._bugs[loop] = bug
 
     def begin(self, step: str) -> None:
         """Note that something is begun that may take long."""
@@ -68,7 +76,7 @@ class Pulse:
             return sorted(self._steps, key=self._steps.__getitem__)
 
     def complaint(self) -> str | None:
-        """Report what hangs; None for all well."""
+        """Report what hangs, and loops that a bug stops; None for all well."""
         now = self._clock()
         with self._lock:
             complaints = [
@@ -80,6 +88,9 @@ class Pulse:
                 stuck_text(step, now - at)
                 for step, at in self._steps.items()
                 if now - at > self._stuck
+            ]
+            complaints += [
+                broken_text(loop, type(bug).__name__) for loop, bug in self._bugs.items()
             ]
         return "; ".join(complaints) or None
 

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from monitor import wiring
 from monitor.config.web import Address
-from monitor.domain.errors import ConfigRefused, TryLater
+from monitor.domain.errors import ConfigRefused, SourceUnavailable, StoppedByBug, TryLater
 from monitor.service.runtime import Running
 from monitor.service.web.app import Pages
 from monitor.service.web.health import Pulse
@@ -130,6 +130,26 @@ def test_a_store_that_cannot_be_read_is_told_by_the_metrics_too(get, running, tm
     assert [answer.status_code for answer in told.values()] == [503, 200]
     assert "cannot be read as a store" in told["/ready"].text
     assert "pr_monitor_store_up 0.0" in told["/metrics"].text.splitlines()
+
+
+def test_a_service_none_of_whose_monitors_can_work_is_neither_healthy_nor_ready(get, running):
+    codes = []
+    for error in (SourceUnavailable("away"), StoppedByBug.of(KeyError("a bug")), None):
+        running.note("mail", error)
+        codes.append([get(path).status_code for path in ("/health", "/ready")])
+    running.note("mail", StoppedByBug.of(KeyError("a bug")))
+
+    assert codes == [[200, 200], [503, 503], [200, 200]]
+    assert get("/ready").text == (
+        "no monitor can work: a bug stopped the last look at each of 1; the log has the traceback\n"
+    )
+
+
+def test_a_loop_that_a_bug_stops_makes_the_service_unhealthy(get, running):
+    running.pulse.note_bug("rounds", KeyError("a bug"))
+
+    assert get("/health").status_code == 503
+    assert get("/ready").text.startswith("the loop of rounds is stopped by a bug (KeyError)")
 
 
 def test_a_service_that_is_stopping_is_not_ready(get, running):

@@ -6,6 +6,7 @@ import socket
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from monitor.storage.database import Database
 from tests.service.web.serving import COMMAND, OFTEN
@@ -71,11 +72,91 @@ def test_a_step_that_takes_too_long_is_abandoned_and_taken_up_by_the_next_pass(p
         again = place.stop()
 
     database.close()
-    assert (code, again) == (0, 0)
+    assert (code, again) == (75, 0)  # 0 would say that nothing was left
     [told] = [line for line in place.logged if "abandoned what took too long" in line]
     assert "monitor mail" in told
     assert not [line for line in place.logged if "failed" in line]
     assert left == [("open", 1)]
+
+
+COMMAND_OFTEN = (
+    """
+from datetime import timedelta
+
+from monitor.service import loop
+
+loop.serve.__kwdefaults__["tick"] = timedelta(seconds=0.2)
+"""
+    + COMMAND
+)
+
+
+def test_a_store_upgraded_by_a_newer_program_ends_the_service_with_what_to_do(place):
+    with place.serving(COMMAND_OFTEN):
+        database = Database(f"sqlite:///{place.folder}/monitor.db")
+        with database.write() as connection:
+            connection.execute(text("update monitor_alembic_version set version_num = '9999'"))
+        code, _, errors = place.process.end()
+        database.close()
+
+    assert code == 78
+    assert "Install that version again" in errors.splitlines()[-1]
+    assert "Traceback" not in errors
+
+
+HUNG_UP = """
+import os, signal
+
+from monitor.config import load
+
+read = load.load_config
+
+
+def hung_up(path):
+    os.kill(os.getpid(), signal.SIGHUP)
+    return read(path)
+
+
+load.load_config = hung_up
+from monitor.__main__ import main
+
+sys.argv = ["pr-monitor", "serve"]
+main()
+"""
+
+
+def test_a_reload_that_comes_while_the_service_starts_is_done_once_it_serves(place):
+    with place.serving(HUNG_UP):
+        reloaded = place.until("config reloaded")
+        code = place.stop()
+
+    assert "changed=nothing" in reloaded
+    assert code == 0
+
+
+BROKEN_IMPORT = """
+from monitor.sources.duckdb import DuckdbSource
+
+
+def broken(self, *_):
+    raise ImportError("cannot import name 'x' from partially initialized module 'y'")
+
+
+DuckdbSource.scan = broken
+"""
+
+
+def test_a_process_whose_imports_broke_ends_and_the_next_one_goes_on(place):
+    with place.serving(OFTEN.format(patch=BROKEN_IMPORT, grace=60)):
+        code, _, errors = place.process.end()
+    with place.serving(OFTEN.format(patch="", grace=60)):
+        database = Database(f"sqlite:///{place.folder}/monitor.db")
+        place.eventually(lambda: rows(database, "select state from rounds") == [("labeling",)])
+        database.close()
+        again = place.stop()
+
+    assert (code, again) == (1, 0)
+    assert "so that its supervisor starts a new one" in errors
 
 
 STUCK_PAGE = """

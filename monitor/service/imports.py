@@ -1,0 +1,93 @@
+"""Imports of a process with worker threads: made before there are threads, and told when broken.
+
+Two threads that import parts of one package at the same time may each wait for what the other
+imports. Python then breaks one of the imports, and every later one of that package may fail too.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import StoppedByBug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def import_for_workers() -> None:
+    """Import what functions of the worker threads import; to be called while there is one thread.
+
+    Commands do without most of this, so modules import it where they need it.
+    """
+    # ruff: noqa: F401, PLC0415
+    import monitor.hooks.posting
+    import monitor.presentation.reasons
+    import monitor.report.html
+    import monitor.rounds.estimation.agreement
+    import monitor.rounds.estimation.estimate
+    import monitor.rounds.opening.next_window
+    import monitor.rounds.run
+    import monitor.rounds.sampling.look
+    import monitor.sources.reference
+    import monitor.stats.detection.fleet
+    import monitor.stats.drift.rare_events
+    import monitor.stats.estimation.class_averages
+    import monitor.stats.estimation.small_counts
+    import monitor.stats.estimation.stopping
+
+    import_for_adapters()
+
+
+def import_for_adapters() -> None:
+    """Import the libraries of adapters that the config loaded; a missing one is reported later."""
+    if "monitor.files.engine" in sys.modules:
+        import duckdb
+    if "monitor.sources.lake.delta" in sys.modules:
+        with suppress(ImportError):
+            import deltalake.exceptions
+    if "monitor.sources.lake.iceberg" in sys.modules:
+        with suppress(ImportError):
+            import pyiceberg.catalog
+    if "monitor.sources.spark.session" in sys.modules:
+        with suppress(ImportError):
+            import pyspark.sql
+
+
+def broken_import(error: BaseException | None) -> str | None:
+    """Describe the import that failed and stays broken in this process; None for other errors.
+
+    A package that is not installed breaks nothing: a new process would not find it either.
+    """
+    for cause in _causes(error):
+        is_missing = isinstance(cause, ModuleNotFoundError)
+        if not is_missing and (isinstance(cause, ImportError) or _was_importing(cause)):
+            return " ".join(f"{type(cause).__name__}: {cause}".split())
+    return None
+
+
+def end_for(what: str) -> StoppedByBug:
+    """Say why a process ends whose imports are broken."""
+    return StoppedByBug(
+        f"an import failed and may fail in this process for ever ({what}). The process ends, so "
+        "that its supervisor starts a new one, which goes on where this one stopped"
+    )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _was_importing(error: BaseException) -> bool:
+    """Whether an exception left the body of a module, or Python's own lock of one."""
+    if type(error).__name__ == "_DeadlockError":
+        return True
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name == "<module>":
+            return True
+        trace = trace.tb_next
+    return False

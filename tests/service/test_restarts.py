@@ -1,0 +1,268 @@
+"""`serve` as a process, stopped for one slot or for many and started again: it goes on by itself.
+
+A service of the first life lives some minutes behind, and the one after it now. Nothing may be
+logged as a bug or as an error, and no thread may be the first to import a package of all threads.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise, product
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from monitor.storage import schema
+from monitor.storage.database import Database
+from tests.servers import free_port
+from tests.small_config import rows
+from tests.workers import worker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVE = """
+import threading
+from datetime import UTC, datetime, timedelta
+
+SHARED = {"monitor", "numpy", "scipy", "duckdb", "mlflow"}
+
+
+class FirstImports:
+    def find_spec(self, name, *_):
+        if threading.current_thread() is not threading.main_thread():
+            if name.partition(".")[0] in SHARED:
+                print("first imported by a thread:", name, file=sys.stderr, flush=True)
+
+
+sys.meta_path.insert(0, FirstImports())
+behind = timedelta(minutes=int(sys.argv[1]))
+
+from monitor import wiring
+from monitor.cli import main
+from monitor.service import loop
+
+wiring.build.__kwdefaults__["clock"] = lambda: datetime.now(UTC) - behind
+loop.serve.__kwdefaults__["tick"] = timedelta(seconds=0.5)
+sys.argv = ["pr-monitor", "serve"]
+main()
+"""
+CONFIG = """\
+store: {store}
+mlflow: {{tracking_uri: "{mlflow}", experiment_prefix: restarts, timeout: 60s}}
+monitors:
+"""
+MONITOR = """\
+  - name: m{number}
+    source: {{path: p.parquet, columns: {{id: id, time: at, score: score}}, threshold: 0.5}}
+    schedule: {{cron: "* * * * *"}}
+    sample: {{max_labels: 12, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {labeling}
+    limits: {{precision: 0.2}}
+    reference: {{tp: 48, fp: 5, fn: 8, tn: 99}}
+"""
+BLOCK = """\
+  - name: cls-{class}
+    classes: {column: topic, values: [a, b]}
+    source: {path: p.parquet, columns: {id: id, time: at}}
+    schedule: {cron: "* * * * *"}
+    sample: {max_labels: 12}
+    labeling: {kind: page, question: "which", answer: class, deadline: 1h}
+"""
+FILES = "{kind: files, folder: labels, deadline: 1h}"
+COLUMN = "{kind: column, path: truth.parquet, id: id, value: truth, matures: 1s}"
+ROWS = """
+copy (
+    select 'i' || n as id, timestamptz '{start}' + n * interval 1 second as at,
+           hash(n) % 1000 / 1000 as score, ['a', 'b'][1 + n % 2] as topic, n % 2 as truth
+    from range(7200) t(n)
+) to '{folder}/{name}.parquet'
+"""
+WRONG = ("bug", "Traceback", "level=error", "Error", "first imported by a thread", "partially")
+IN_LIFE = 180  # seconds, at most
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pause and what surrounds it."""
+
+    slots: int = 5
+    monitors: int = 8
+    mlflow: str = "answers"
+    cold: bool = False
+    store: str = "sqlite"
+
+    def __str__(self):
+        cache = "cold" if self.cold else "warm"
+        what = f"{self.monitors} monitors, {self.slots} slots, MLflow {self.mlflow}"
+        return f"{what}, {cache}, {self.store}"
+
+    @property
+    def names(self):
+        block = ("cls-a", "cls-b") if self.monitors > 1 else ()
+        return [*block, *(f"m{number}" for number in range(self.monitors - len(block)))]
+
+    def configure(self, folder, mlflow, store):
+        text = CONFIG.format(store=store, mlflow=mlflow)
+        text += BLOCK if self.monitors > 1 else ""
+        for number, _ in enumerate(name for name in self.names if name.startswith("m")):
+            text += MONITOR.format(number=number, labeling=(FILES, COLUMN)[number % 2])
+        (folder / "config.yaml").write_text(text)
+        start = datetime.now(UTC) - timedelta(hours=1)
+        with duckdb.connect() as connection:
+            connection.execute("set timezone = 'UTC'")
+            for name in ("p", "truth"):
+                connection.execute(ROWS.format(start=start, folder=folder, name=name))
+
+
+class EmptyMlflow(BaseHTTPRequestHandler):
+    """An MLflow that knows nothing, and may be slow to say so."""
+
+    seconds = 0.0
+
+    def do_GET(self):
+        time.sleep(self.seconds)
+        healthy = self.path == "/health"
+        body = b"OK" if healthy else json.dumps({"error_code": "RESOURCE_DOES_NOT_EXIST"}).encode()
+        self.send_response(200 if healthy else 404)
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET  # noqa: N815  http.server's word
+
+    def log_message(self, *_):
+        pass
+
+
+class SlowMlflow(EmptyMlflow):
+    seconds = 2.0
+
+
+@contextmanager
+def served(handler):
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@contextmanager
+def mlflow_of(case, request):
+    if case.mlflow == "up":
+        yield request.getfixturevalue("mlflow_url")
+    elif case.mlflow == "down":
+        yield f"http://127.0.0.1:{free_port()}"
+    else:
+        with served({"answers": EmptyMlflow, "slow": SlowMlflow}[case.mlflow]) as url:
+            yield url
+
+
+@dataclass
+class Lives:
+    """The services of a case, one after the other."""
+
+    case: Case
+    folder: Path
+    database: Database
+
+    def live(self, behind, rounds):
+        """Serve until every monitor has so many rounds, all of them drawn; returns the log."""
+        with worker(SERVE, behind, cwd=self.folder) as service:
+            log: list[str] = []
+            reading = threading.Thread(target=lambda: log.extend(service.errors), daemon=True)
+            reading.start()
+            deadline = time.monotonic() + IN_LIFE
+            while not self.is_drawn(rounds):
+                assert service.process.poll() is None, log
+                assert time.monotonic() < deadline, log
+                time.sleep(0.1)
+            service.process.send_signal(signal.SIGTERM)
+            code = service.process.wait(120)
+            reading.join(10)
+        assert code == 0, log
+        return [line for line in log if any(word in line for word in WRONG)]
+
+    def is_drawn(self, rounds):
+        query = (
+            "select m.name, count(*), sum(case when r.state = 'open' then 1 else 0 end)"
+            " from rounds r join monitors m on m.id = r.monitor_id group by m.name"
+        )
+        found = {name: (count, undrawn) for name, count, undrawn in rows(self.database, query)}
+        return sorted(found) == sorted(self.case.names) and all(
+            count >= rounds and not undrawn for count, undrawn in found.values()
+        )
+
+    def slots(self, name):
+        query = (
+            "select slot from rounds r join monitors m on m.id = r.monitor_id"
+            f" where m.name = '{name}' order by slot"
+        )
+        slots = [slot for (slot,) in rows(self.database, query)]
+        return [datetime.fromisoformat(slot) if isinstance(slot, str) else slot for slot in slots]
+
+
+def goes_on(case, folder, request, monkeypatch):
+    """Let a service live, be away for some slots and live again; returns what is wrong."""
+    if case.cold:
+        monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(folder / "cache"))
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    store = f"sqlite:///{folder}/monitor.db"
+    if case.store == "postgresql":
+        store = request.getfixturevalue("postgres_url")
+    with ExitStack() as stack:
+        case.configure(folder, stack.enter_context(mlflow_of(case, request)), store)
+        database = Database(store)
+        stack.callback(database.close)
+        schema.ready(database)
+        lives = Lives(case, folder, database)
+        wrong = lives.live(case.slots, 1)
+        wrong += lives.live(0, case.slots + 1)
+        minute = timedelta(minutes=1)
+        for name in case.names:
+            slots = lives.slots(name)
+            wrong += [f"{name}: {a} then {b}" for a, b in pairwise(slots) if b - a != minute]
+        missed = "select count(*) from rounds where state = 'skipped'"
+        assert rows(database, missed)[0][0] >= case.monitors * (case.slots - 1)
+    return wrong
+
+
+FAST = [Case(), Case(slots=1, monitors=1, mlflow="down")]
+THOROUGH = [
+    Case(mlflow="up"),
+    Case(slots=1, mlflow="slow", cold=True),
+    Case(monitors=60, mlflow="slow"),
+    Case(monitors=60, slots=1, mlflow="up", cold=True),
+    Case(monitors=1, cold=True),
+]
+ON_POSTGRESQL = [
+    Case(mlflow="up", store="postgresql"),
+    Case(monitors=60, mlflow="down", store="postgresql"),
+]
+ALL = [
+    Case(slots, monitors, mlflow, cold, store)
+    for slots, monitors, mlflow, cold, store in product(
+        (1, 7), (1, 8, 60), ("up", "down", "slow"), (False, True), ("sqlite", "postgresql")
+    )
+]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *FAST,
+        *(pytest.param(case, marks=pytest.mark.slow) for case in THOROUGH),
+        *(pytest.param(case, marks=pytest.mark.postgresql) for case in ON_POSTGRESQL),
+        *(pytest.param(case, marks=pytest.mark.soak) for case in ALL),
+    ],
+    ids=str,
+)
+def test_a_service_that_was_away_for_some_slots_goes_on(case, tmp_path, request, monkeypatch):
+    assert goes_on(case, tmp_path, request, monkeypatch) == []
