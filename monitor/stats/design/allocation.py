@@ -7,7 +7,7 @@ trusting too much where little is known.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -23,8 +23,14 @@ from monitor.stats.design.margin_search import (
     out_of_reach,
     within_margins,
 )
-from monitor.stats.design.neyman import AllocationProblem, coefficients_of, prior_counts
+from monitor.stats.design.neyman import (
+    AllocationProblem,
+    coefficients_of,
+    expected_coefficients,
+    prior_counts,
+)
 from monitor.stats.design.notes import BudgetShort, FloorsLowered, Remark
+from monitor.stats.design.rate_draws import drawn_rates
 from monitor.stats.design.rounding import level_total
 from monitor.stats.design.share_by_size import MOST_BY_SIZE, SHARE_BY_SIZE
 
@@ -202,7 +208,8 @@ def allocate(
     if max_labels is None or (needed is not None and needed <= max_labels):
         labels, more = least.labels, out_of_reach(problem, wanted, least.labels)
     else:
-        labels, more = _within_budget(design, least.aims or _equal_margins(problem), max_labels)
+        cautious = _under_doubt(design, prior_rates)
+        labels, more = _within_budget(cautious, least.aims or _equal_margins(problem), max_labels)
     widths = problem.half_widths(labels)
     assured = {} if future is None else future.kept(labels, wanted)
     if assurance is not None and needed is not None and needed > labels.sum():
@@ -232,6 +239,17 @@ def _design(problem: AllocationProblem, prior_rates: PriorRates, blend: float | 
     if blend is None:
         blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
     return Design(problem, without_bands(problem, prior_rates) if blend > 0 else None, blend)
+
+
+def _under_doubt(design: Design, prior_rates: PriorRates) -> Design:
+    """Take expected coefficients where rates vary together; margins have their assurance."""
+    if prior_rates.joint is None:
+        return design
+    problem = design.problem
+    coefficients = expected_coefficients(
+        problem.size, problem.is_flagged, drawn_rates(prior_rates), problem.coefficients
+    )
+    return replace(design, problem=replace(problem, coefficients=coefficients))
 
 
 def _within_budget(

@@ -184,13 +184,15 @@ def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> 
     return Unseen(max(0.0, float(added.sum() / whole.sum())), float(weight[most] / worth[most]))
 
 
-def groups_of_cells(labeled: ArrayLike) -> Whole:
-    """Group neighbouring cells until each group has ``GROUP`` answers, by their numbers alone.
+def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
+    """Group neighbouring cells until each group has enough answers, by their numbers alone.
 
     Parameters
     ----------
     labeled
         Answers of each cell of a class, shape ``(..., C)``.
+    least
+        Answers of a group at least.
 
     Returns
     -------
@@ -206,7 +208,7 @@ def groups_of_cells(labeled: ArrayLike) -> Whole:
     group = np.zeros(n.shape, dtype=np.int64)
     now, have = np.zeros(n.shape[:-1], dtype=np.int64), np.zeros(n.shape[:-1])
     for h in range(n.shape[-1]):
-        is_full = (have >= GROUP) & (left[..., h] >= GROUP)
+        is_full = (have >= least) & (left[..., h] >= least)
         now, have = now + is_full, np.where(is_full, 0.0, have) + n[..., h]
         group[..., h] = now
     return group
