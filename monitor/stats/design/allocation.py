@@ -214,12 +214,66 @@ def allocate(
     assured = {} if future is None else future.kept(labels, wanted)
     if assurance is not None and needed is not None and needed > labels.sum():
         more += tuple(
-            BudgetShort(name, margin, widths[name], assured[name], assurance, needed)
+            BudgetShort(
+                name,
+                margin,
+                widths[name],
+                assured[name],
+                assurance,
+                needed,
+                by_scores=prior_rates.source == "scores",
+            )
             for name, margin in wanted.items()
             if assured[name] < assurance
         )
     cost_of_all = float(price @ labels)
     return Allocation(labels, widths, asked, needed, notes + more, cost_of_all, assured)
+
+
+def assured_by(
+    sizes: ArrayLike,
+    is_flagged: ArrayLike,
+    prior_rates: PriorRates,
+    labels: ArrayLike,
+    *,
+    margins: Mapping[str, float],
+    level: float = 0.95,
+    estimand: Literal["rate", "window"] = "window",
+    uniform: float | None = None,
+) -> dict[str, float]:
+    """Return the probability with which given labels keep each margin that can be planned for.
+
+    Parameters
+    ----------
+    labels
+        Items labeled of each stratum, shape ``(H,)``.
+    sizes, is_flagged, prior_rates, margins, level, estimand, uniform
+        As for `allocate`.
+
+    Examples
+    --------
+    >>> from monitor.stats.design.prior import PriorRates
+    >>> known = PriorRates.of_reference(tp=243, fp=64, fn=79, tn=4331, is_flagged=[True, False])
+    >>> sizes, is_flagged = [46_000, 1_000_000], [True, False]
+    >>> assured_by(sizes, is_flagged, known, [200, 3000], margins={"recall": 0.06})
+    {'recall': 0.421875}
+    """
+    size, up = np.asarray(sizes, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
+    none = np.zeros(len(size))
+    problem = AllocationProblem(
+        size=size.astype(np.float64),
+        is_flagged=up,
+        low=none,
+        coefficients=coefficients_of(size, up, prior_rates)[0],
+        doubt=none,
+        cost=none + 1,
+        z=float(special.ndtri(0.5 + level / 2)),
+        in_window=estimand == "window",
+        uniform=uniform,
+    )
+    wanted = {name: margins[name] for name in margins if name in problem.coefficients}
+    drawn = FutureWidths.of(problem, prior_rates)
+    return drawn.kept(np.asarray(labels, dtype=np.int64), wanted)
 
 
 def _doubt(

@@ -25,7 +25,7 @@ from scipy import special
 
 from monitor.stats.design.cell_widths import cell_half_widths
 from monitor.stats.design.neyman import prior_counts
-from monitor.stats.design.rate_draws import drawn_rates, points
+from monitor.stats.design.rate_draws import answer_uniforms, drawn_rates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,8 +70,7 @@ class FutureWidths:
     def of(cls, problem: AllocationProblem, known: PriorRates) -> FutureWidths:
         """Draw the rates; the same knowledge gives the same draws."""
         prior = prior_counts(problem.size, problem.is_flagged)
-        answers = points(len(prior))[:, 2 * len(prior) :]
-        return cls(problem, drawn_rates(known), answers, prior)
+        return cls(problem, drawn_rates(known), answer_uniforms(known), prior)
 
     def half_widths(self, labels: Labels | Values) -> dict[str, Values]:
         """Half-widths of each metric for each draw, shape ``(points,)``."""

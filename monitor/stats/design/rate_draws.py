@@ -53,12 +53,19 @@ _TINY = 1e-12
 
 
 @lru_cache(maxsize=8)
-def points(strata: int) -> Values:
-    """Return Sobol points, shape ``(POINTS, 3 * strata)``.
+def _points(columns: int) -> Values:
+    return qmc.Sobol(columns, scramble=True, rng=0).random(POINTS) + _HALF_CELL
 
-    The first two thirds of the columns are for the rates, the last for the answers of a round.
-    """
-    return qmc.Sobol(3 * strata, scramble=True, rng=0).random(POINTS) + _HALF_CELL
+
+def _uniforms(known: PriorRates) -> Values:
+    """Return Sobol points: columns for the rates, and a last one per stratum for the answers."""
+    strata = len(known.alpha)
+    return _points((2 if known.joint is None else 3) * strata)
+
+
+def answer_uniforms(known: PriorRates) -> Values:
+    """Return the points by which the answers of a round follow its rates, ``(POINTS, H)``."""
+    return _uniforms(known)[:, -len(known.alpha) :]
 
 
 def drawn_rates(known: PriorRates) -> Values:
@@ -69,7 +76,7 @@ def drawn_rates(known: PriorRates) -> Values:
     >>> drawn_rates(PriorRates.of_rates([0.9, 0.01])).mean(axis=0).round(3)
     array([0.9 , 0.01])
     """
-    uniforms = points(len(known.alpha))
+    uniforms = _uniforms(known)
     if known.joint is not None:
         return _by_the_line(known.joint, uniforms)
     if known.source == "rounds":
