@@ -92,8 +92,8 @@ def evaluate(
     """Evaluate a classifier by labeled items of any balance, adjusted to its population.
 
     At most one of ``random``, ``weight``, ``sizes`` and ``prevalence`` says how the labels were
-    drawn; without any of them they are taken for a plain random sample, with a warning where
-    their balance speaks against it.
+    drawn; without any of them they are taken for a plain random sample, and refused where
+    their balance was chosen, such as as many flagged as passed items.
 
     Parameters
     ----------

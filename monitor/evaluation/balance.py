@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
+from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import percent_text
 
 if TYPE_CHECKING:
@@ -28,7 +29,14 @@ _SAY = "say how the labels were drawn: by sizes, weight or prevalence"
 
 
 def balance_warnings(rows: Rows, drawn: Drawn) -> list[str]:
-    """Say what looks as if the labels were drawn otherwise; mostly nothing."""
+    """Say what looks as if the labels were drawn otherwise; mostly nothing.
+
+    Raises
+    ------
+    InputRefused
+        If nothing is said of how the labels were drawn, and their balance was chosen: recall or
+        precision would be that of the set.
+    """
     if drawn.sizes is not None or rows.weight is not None:
         return []
     flagged, passed = int(rows.flagged.sum()), int((~rows.flagged).sum())
@@ -37,21 +45,24 @@ def balance_warnings(rows: Rows, drawn: Drawn) -> list[str]:
     if drawn.flagged_rate is not None:
         return _beside_the_rate(flagged, len(rows), drawn.flagged_rate)
     positive, negative = int(rows.positive.sum()), int((~rows.positive).sum())
-    told = _drawn_evenly(flagged, passed)
-    if told:
-        return [
-            f"{flagged:,} flagged and {passed:,} passed items are labeled: {told}, so recall would "
-            f"be that of the set, not of the classifier's traffic; {_SAY}. If they are a plain "
-            "random sample all the same, give its flagged_rate"
-        ]
-    told = _drawn_evenly(positive, negative)
-    if told:
-        return [
-            f"{positive:,} positive and {negative:,} negative items are labeled: {told}, so "
-            f"precision would be that of the set; {_SAY}. If they are a plain random sample all "
-            "the same, give its flagged_rate"
-        ]
-    return []
+    told = None
+    if by := _drawn_evenly(flagged, passed):
+        told = (
+            f"{flagged:,} flagged and {passed:,} passed items are labeled: {by}, so recall would "
+            "be that of the set, not of the classifier's traffic"
+        )
+    elif by := _drawn_evenly(positive, negative):
+        told = (
+            f"{positive:,} positive and {negative:,} negative items are labeled: {by}, so "
+            "precision would be that of the set"
+        )
+    if told is None:
+        return []
+    sure = f"{told}; {_SAY}. If they are a plain random sample all the same, give"
+    if not drawn.random:
+        message = f"{sure} random=True, or the flagged_rate of all items"
+        raise InputRefused(message)
+    return [f"{sure} its flagged_rate"]
 
 
 def _of_actual_classes(flagged: int, passed: int) -> list[str]:

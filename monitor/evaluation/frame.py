@@ -51,9 +51,15 @@ def column_of(frame: Any, name: str, setting: str) -> Any:
     Raises
     ------
     InputRefused
-        If the table does not have it; the message lists what it has.
+        If the table does not have it, or has several; the message lists what it has.
     """
     columns = list(getattr(frame, "columns", ()))
+    if columns.count(name) > 1:
+        message = (
+            f"{setting} names the column {name!r}, and the data has {columns.count(name)} columns "
+            "of that name; rename all but one"
+        )
+        raise InputRefused(message)
     if name in columns:
         return frame[name]
     there = f"the data has {', '.join(map(str, columns))}" if columns else "the data has no names"

@@ -195,6 +195,7 @@ def evaluate_rows(rows: Rows, drawn: Drawn, *, level: float = 0.95) -> Evaluatio
     if not isinstance(level, float) or not 0 < level < 1:
         message = f"level is {level!r}; it is the probability inside an interval, such as 0.95"
         raise InputRefused(message)
+    warned = balance_warnings(rows, drawn)
     design = design_of(rows, drawn)
     found = estimates(
         design.counts,
@@ -215,7 +216,7 @@ def evaluate_rows(rows: Rows, drawn: Drawn, *, level: float = 0.95) -> Evaluatio
         p3=PrevalenceRow.of(p3),
         curves=curves,
         reference=design.reference,
-        warnings=(*balance_warnings(rows, drawn), *_order_warnings(curves)),
+        warnings=(*warned, *_order_warnings(curves)),
     )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from monitor.stats.design.plausible_scores import SHIFT, STRETCH
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from monitor.stats.design.plausible_scores import PlausibleScores
     from monitor.stats.detection.scenario import Misses
 
 PLAN_SOURCES = {
@@ -56,6 +59,28 @@ def assured_text(
         f"{assured[metric]:.2f}"
         for metric, margin in asked.items()
         if metric in assured
+    )
+
+
+def plausible_text(plausible: PlausibleScores, assured: Mapping[str, float]) -> str:
+    """Say what a plan by scores assumes, and what it may come to where that is wrong.
+
+    >>> from monitor.stats.design.plausible_scores import PlausibleScores
+    >>> text = plausible_text(PlausibleScores({"recall": (0.0, 1.0)}, (294, 3165)), {"recall": 0.8})
+    >>> text.split(": ")[1]
+    'recall 0.00 to 1.00; 294 to 3,165 labels are needed.'
+    """
+    low, high = plausible.needed
+    spans = [
+        f"{metric} {' to '.join(f'{end:.2f}' for end in plausible.assured[metric])}"
+        for metric in assured
+        if metric in plausible.assured
+    ]
+    shares = f"{', '.join(spans)}; " if spans else ""
+    return (
+        "This takes the scores for probabilities, which no label has tested. With scores off by "
+        f"{SHIFT:g} log odds either way, {STRETCH:g} times too sure or unsure, or of no use within "
+        f"a class: {shares}{low:,} to {high:,} labels are needed."
     )
 
 

@@ -98,6 +98,10 @@ def worded(estimate: MetricEstimate) -> dict[str, Any]:
     return asdict(estimate) | said
 
 
+UNTESTED = " (taking the scores for probabilities, which no label has tested)"
+"""After a probability that rests on scores alone."""
+
+
 def plan_note(note: PlanNote) -> str:
     """Say what a plan could not do as asked.
 
@@ -121,7 +125,7 @@ def plan_note(note: PlanNote) -> str:
             return (
                 f"{note.metric}: +-{note.expected:.3f} is expected, within +-{note.margin} with "
                 f"probability {note.assured:.2f}; {note.needed:,} labels would make that "
-                f"{note.assurance:g}"
+                f"{note.assurance:g}{UNTESTED if note.by_scores else ''}"
             )
         case Remark():
             return _REMARKS[note]

@@ -113,6 +113,18 @@ def test_a_first_round_with_bands_is_said_to_go_out_in_two_waves(place, sample, 
     assert ("two waves" in said) is waves
 
 
+def test_a_plan_by_scores_says_what_it_assumes_and_what_it_may_come_to(place):
+    done, found = place.run("plan", "mail", "--margin", ".2"), told(place, "mail", "--margin", ".2")
+
+    plausible, whole = found["plausible"], " ".join(done.lines)
+    assert "This takes the scores for probabilities, which no label has tested" in whole
+    low, high = plausible["needed"]
+    assert f"{low:,} to {high:,} labels are needed" in whole
+    assert low <= found["needed"] <= high
+    for metric, (least, most) in plausible["assured"].items():
+        assert 0 <= least <= found["assured"][metric] <= most <= 1
+
+
 def test_with_a_reference_the_plan_rests_on_it(place):
     reference = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n    labeling")
     place.config(PEOPLE, reference=reference)
@@ -124,6 +136,7 @@ def test_with_a_reference_the_plan_rests_on_it(place):
     assert banded["basis"] == "the reference matrix, spread evenly over the bands"
     assert found["expected"]["precision"] == pytest.approx(40.5 / 51)
     assert found["asked"] == {"precision": 0.2, "recall": 0.2}
+    assert found["plausible"] is banded["plausible"] is None
 
 
 def _with_bands(place, reference):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import monitor
+from monitor.domain.errors import InputRefused
 from tests.evaluation.sets import SIZES, cells, drawn_by_class
 
 
@@ -16,12 +18,9 @@ from tests.evaluation.sets import SIZES, cells, drawn_by_class
     [
         (
             drawn_by_class(),
-            {},
-            "1,000 flagged and 1,000 passed .* as many of each, so recall would",
+            {"random": True},
+            "1,000 flagged and 1,000 passed .* as many of each, so recall .* give its flagged_rate",
         ),
-        (drawn_by_class(), {"random": True}, "give its flagged_rate"),
-        (cells(250, 50, 20, 680), {}, "300 flagged and 700 passed .* round numbers of each"),
-        (cells(300, 33, 50, 317), {}, "350 positive and 350 negative .* so precision would"),
         (
             cells(860, 153, 22, 965),
             {"flagged_rate": 0.032},
@@ -36,6 +35,28 @@ def test_a_balance_that_hardly_comes_by_chance_is_told(frame, said, words):
 
     assert len(found.warnings) == 1
     assert f"WARNING: {found.warnings[0]}" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (drawn_by_class(), "1,000 flagged and 1,000 passed .* as many of each, so recall would"),
+        (cells(250, 50, 20, 680), "300 flagged and 700 passed .* round numbers of each"),
+        (cells(300, 33, 50, 317), "350 positive and 350 negative .* so precision would"),
+    ],
+)
+def test_a_chosen_balance_is_refused_unless_it_is_said_to_be_random(frame, words):
+    with pytest.raises(InputRefused, match=f"{words}.* give random=True"):
+        monitor.evaluate(frame, predicted="predicted")
+
+
+@pytest.mark.parametrize("twice", ["label", "predicted", "weight"])
+def test_two_columns_of_one_name_are_refused_by_name(twice):
+    frame = drawn_by_class().assign(weight=1.0)
+    double = pd.concat([frame, frame[[twice]]], axis=1)
+
+    with pytest.raises(InputRefused, match=f"names the column '{twice}'.* 2 columns of that name"):
+        monitor.evaluate(double, predicted="predicted", weight="weight")
 
 
 @pytest.mark.parametrize(

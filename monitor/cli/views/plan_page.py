@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.cli.views.printing import say, say_table
+from monitor.presentation.forecasts import plausible_text
 from monitor.presentation.reasons import plan_note
 from monitor.stats.design.notes import BudgetShort
 from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN
@@ -52,6 +53,8 @@ def sentences(forecast: PlanForecast) -> list[str]:
     if plan.assured:
         kept = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]
         lines.append(f"Probability that they are within {_widths(plan.asked)}: {', '.join(kept)}.")
+    if forecast.outlook.plausible is not None:
+        lines.append(plausible_text(forecast.outlook.plausible, plan.assured))
     if plan.needed is not None and plan.needed > plan.total:
         sure = "on average" if assurance is None else f"with probability {assurance:g}"
         lines.append(f"To be within that {sure} would take {plan.needed:,}.")

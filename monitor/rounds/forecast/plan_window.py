@@ -76,7 +76,7 @@ class PlanForecast:
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON."""
         prospect, plan = self.planned.prospect, self.outlook.plan
-        window = self.planned.window
+        window, plausible = self.planned.window, self.outlook.plausible
         return {
             "basis": self.planned.basis,
             "window": None if window is None else str(window),
@@ -89,6 +89,7 @@ class PlanForecast:
             "asked": dict(plan.asked),
             "assurance": self.outlook.assurance,
             "assured": dict(plan.assured),
+            "plausible": None if plausible is None else asdict(plausible),
             "needed": plan.needed,
             "notes": [plan_note(note) for note in plan.notes],
             "strata": [asdict(band) for band in self.bands()],

@@ -7,7 +7,7 @@ trusting too much where little is known.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -23,8 +23,14 @@ from monitor.stats.design.margin_search import (
     out_of_reach,
     within_margins,
 )
-from monitor.stats.design.neyman import AllocationProblem, coefficients_of, prior_counts
+from monitor.stats.design.neyman import (
+    AllocationProblem,
+    coefficients_of,
+    expected_coefficients,
+    prior_counts,
+)
 from monitor.stats.design.notes import BudgetShort, FloorsLowered, Remark
+from monitor.stats.design.rate_draws import drawn_rates
 from monitor.stats.design.rounding import level_total
 from monitor.stats.design.share_by_size import MOST_BY_SIZE, SHARE_BY_SIZE
 
@@ -202,17 +208,72 @@ def allocate(
     if max_labels is None or (needed is not None and needed <= max_labels):
         labels, more = least.labels, out_of_reach(problem, wanted, least.labels)
     else:
-        labels, more = _within_budget(design, least.aims or _equal_margins(problem), max_labels)
+        cautious = _under_doubt(design, prior_rates)
+        labels, more = _within_budget(cautious, least.aims or _equal_margins(problem), max_labels)
     widths = problem.half_widths(labels)
     assured = {} if future is None else future.kept(labels, wanted)
     if assurance is not None and needed is not None and needed > labels.sum():
         more += tuple(
-            BudgetShort(name, margin, widths[name], assured[name], assurance, needed)
+            BudgetShort(
+                name,
+                margin,
+                widths[name],
+                assured[name],
+                assurance,
+                needed,
+                by_scores=prior_rates.source == "scores",
+            )
             for name, margin in wanted.items()
             if assured[name] < assurance
         )
     cost_of_all = float(price @ labels)
     return Allocation(labels, widths, asked, needed, notes + more, cost_of_all, assured)
+
+
+def assured_by(
+    sizes: ArrayLike,
+    is_flagged: ArrayLike,
+    prior_rates: PriorRates,
+    labels: ArrayLike,
+    *,
+    margins: Mapping[str, float],
+    level: float = 0.95,
+    estimand: Literal["rate", "window"] = "window",
+    uniform: float | None = None,
+) -> dict[str, float]:
+    """Return the probability with which given labels keep each margin that can be planned for.
+
+    Parameters
+    ----------
+    labels
+        Items labeled of each stratum, shape ``(H,)``.
+    sizes, is_flagged, prior_rates, margins, level, estimand, uniform
+        As for `allocate`.
+
+    Examples
+    --------
+    >>> from monitor.stats.design.prior import PriorRates
+    >>> known = PriorRates.of_reference(tp=243, fp=64, fn=79, tn=4331, is_flagged=[True, False])
+    >>> sizes, is_flagged = [46_000, 1_000_000], [True, False]
+    >>> assured_by(sizes, is_flagged, known, [200, 3000], margins={"recall": 0.06})
+    {'recall': 0.421875}
+    """
+    size, up = np.asarray(sizes, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
+    none = np.zeros(len(size))
+    problem = AllocationProblem(
+        size=size.astype(np.float64),
+        is_flagged=up,
+        low=none,
+        coefficients=coefficients_of(size, up, prior_rates)[0],
+        doubt=none,
+        cost=none + 1,
+        z=float(special.ndtri(0.5 + level / 2)),
+        in_window=estimand == "window",
+        uniform=uniform,
+    )
+    wanted = {name: margins[name] for name in margins if name in problem.coefficients}
+    drawn = FutureWidths.of(problem, prior_rates)
+    return drawn.kept(np.asarray(labels, dtype=np.int64), wanted)
 
 
 def _doubt(
@@ -232,6 +293,17 @@ def _design(problem: AllocationProblem, prior_rates: PriorRates, blend: float | 
     if blend is None:
         blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
     return Design(problem, without_bands(problem, prior_rates) if blend > 0 else None, blend)
+
+
+def _under_doubt(design: Design, prior_rates: PriorRates) -> Design:
+    """Take expected coefficients where rates vary together; margins have their assurance."""
+    if prior_rates.joint is None:
+        return design
+    problem = design.problem
+    coefficients = expected_coefficients(
+        problem.size, problem.is_flagged, drawn_rates(prior_rates), problem.coefficients
+    )
+    return replace(design, problem=replace(problem, coefficients=coefficients))
 
 
 def _within_budget(

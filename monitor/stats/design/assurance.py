@@ -18,16 +18,14 @@ doi:10.1111/1467-9884.00082).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
-from scipy.stats import qmc
 
 from monitor.stats.design.cell_widths import cell_half_widths
 from monitor.stats.design.neyman import prior_counts
-from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.rate_draws import answer_uniforms, drawn_rates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.stats.design.neyman import AllocationProblem
+    from monitor.stats.design.prior import PriorRates
 
     Values = NDArray[np.float64]
     Labels = NDArray[np.int64]
@@ -42,16 +41,6 @@ if TYPE_CHECKING:
 ASSURANCE = 0.8
 """Probability with which half-widths come out within the margins, unless settings say otherwise."""
 
-POINTS = 256
-"""Sobol points: a share of .8 is then right to about .01."""
-
-_DOUBT = 0.5
-"""Jeffreys' half count, added to what rounds found of each stratum. Plans look where positives
-were found, so a band in which few were found by chance stays underestimated: without this recall
-misses its margin twice as often as asked (benchmarks/assurance.py)."""
-
-_HALF_CELL = 2.0**-31  # the sequence has 30 bits; the middle of a cell is never 0 or 1
-_WELL_KNOWN = 1e6  # labels from which on a Beta is a normal law, to far more than is needed
 _MANY = 4.0  # variance from which on a count is expanded, not added up
 _LARGEST = 40  # more than a count of a variance of 4 reaches in 256 draws
 
@@ -80,10 +69,8 @@ class FutureWidths:
     @classmethod
     def of(cls, problem: AllocationProblem, known: PriorRates) -> FutureWidths:
         """Draw the rates; the same knowledge gives the same draws."""
-        both = _points(len(problem.size))
         prior = prior_counts(problem.size, problem.is_flagged)
-        here, rest = both[:, : len(prior)], both[:, len(prior) :]
-        return cls(problem, _rates(known, here), rest, prior)
+        return cls(problem, drawn_rates(known), answer_uniforms(known), prior)
 
     def half_widths(self, labels: Labels | Values) -> dict[str, Values]:
         """Half-widths of each metric for each draw, shape ``(points,)``."""
@@ -132,27 +119,6 @@ class FutureWidths:
         """Share of the draws whose half-width is within the margin, for each of the margins."""
         widths = self.half_widths(labels)
         return {name: float(np.mean(widths[name] <= margin)) for name, margin in margins.items()}
-
-
-@lru_cache(maxsize=8)
-def _points(strata: int) -> Values:
-    return qmc.Sobol(2 * strata, scramble=True, rng=0).random(POINTS) + _HALF_CELL
-
-
-def _rates(known: PriorRates, uniforms: Values) -> Values:
-    """Draw rates: together, or from Beta laws; those known well by a normal law, which is quick."""
-    if known.joint is not None:
-        law = known.joint
-        normal = special.ndtri(uniforms[:, : law.loadings.shape[1]])
-        return np.asarray(special.expit(law.mean + normal @ law.loadings.T))
-    if known.source == "rounds":
-        known = PriorRates(known.alpha + _DOUBT, known.beta + _DOUBT, known.source)
-    both = known.alpha + known.beta
-    well = both > _WELL_KNOWN
-    spread = np.sqrt(known.rate * (1 - known.rate) / (both + 1))
-    rates = known.rate + spread * special.ndtri(uniforms)
-    rates[:, ~well] = special.betaincinv(known.alpha[~well], known.beta[~well], uniforms[:, ~well])
-    return np.clip(rates, 0.0, 1.0)
 
 
 def _answers(uniforms: Values, labeled: Values, rates: Values) -> Values:

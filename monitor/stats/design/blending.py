@@ -4,6 +4,10 @@ A plan by wrong scores can cost nearly twice as much as no bands at all. So the 
 two for the same margins: with weight b the plan without bands, where each predicted class is one
 stratum with the class's mean rate and its labels are spread over the bands in proportion to
 size. No class then gets less than the share b of what no bands would give it.
+
+Nor do the scores settle alone how the classes share the labels. Where they claim a low recall its
+margin seems to need hardly any, and all labels but the floors would go to the flagged: a cell with
+two labels may then hold most misses. So the passed class gets ``LEAST_PASSED`` of them or more.
 """
 
 from __future__ import annotations
@@ -25,6 +29,10 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+LEAST_PASSED = 0.25
+"""Share of a round's labels that the passed class gets at least while only scores are known. It
+costs precision at most 1.15 times its width (benchmarks/cell_waves.py, ``tied``)."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
@@ -43,7 +51,17 @@ class Design:
         by_class = optimum(self.pooled, wanted)
         flagged, total = float(by_class[self.pooled.is_flagged].sum()), float(by_class.sum())
         spread = spread_by_class(self.problem, flagged, total)
-        return (1 - self.blend) * by_band + self.blend * spread
+        return self._enough_passed((1 - self.blend) * by_band + self.blend * spread)
+
+    def _enough_passed(self, labels: Values) -> Values:
+        """Add labels by size to a passed class that has less than its least share."""
+        up, down = self.problem.is_flagged, ~self.problem.is_flagged
+        least = LEAST_PASSED / (1 - LEAST_PASSED) * float(labels[up].sum())
+        if float(labels[down].sum()) < least:
+            low, size = self.problem.low[down], self.problem.size[down]
+            spread = proportional_above(low, size, min(least, float(size.sum())))
+            labels[down] = np.maximum(labels[down], spread)
+        return labels
 
     def _more_by_size(self) -> float:
         """Share by size that the plan by band still needs, since the other one is all by size."""

@@ -37,7 +37,8 @@ with the *present* sizes, so a window whose scores moved does not change the rat
 Of a window the labeled items are known, and the number of positives among the L others is
 :math:`\mathrm{Binomial}(L, \pi)`. That varies by :math:`L\pi(1-\pi)`, while strata let it vary by
 :math:`\sum_g L_g\pi_g(1-\pi_g)`, a share D of that; so its rate is known as well as by
-:math:`1/m' = 1/m - (1-D)/L` (``counts_of_the_rest``).
+:math:`1/m' = 1/m - (1-D)/L` (``counts_of_the_rest``), or, where that is less than nothing, fewer
+items are left to chance (``items_by_chance``).
 """
 
 from __future__ import annotations
@@ -142,6 +143,36 @@ def counts_of_the_rest(left: ArrayLike, labeled: ArrayLike, positive: ArrayLike)
     return _of_one_stratum(worth, rate)
 
 
+def items_by_chance(left: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Values:
+    r"""Count the unlabeled items of one class whose number of positives is left to chance.
+
+    .. math:: B = L \min\Big\{1,\ \frac{L}{m} + D\Big\}
+
+    Mostly all L. But where each cell is nearly pure, a binomial number of positives among all of
+    them varies by more than the strata let it, however well the rate is known. Then
+    :math:`(L-B)\pi + \mathrm{Binomial}(B, \pi)` has the variance of the stratified estimate of
+    the rest, :math:`L^2\pi(1-\pi)/m + DL\pi(1-\pi)`, and the window is known at least as well
+    as the rate.
+
+    Parameters
+    ----------
+    left, labeled, positive
+        As in ``counts_of_the_rest``.
+
+    Examples
+    --------
+    >>> float(items_by_chance([400, 70, 60], [30, 30, 40], [0, 3, 16]))
+    530.0
+    >>> float(items_by_chance([400, 400], [100, 100], [0, 100]).round())
+    8.0
+    """
+    items, n, y = _checked(left, labeled, positive)
+    worth, _, within = _plain_labels(_grouped(items, n, y), PRIOR)
+    whole = float(items.sum())
+    share = np.where(worth > 0, whole / np.maximum(worth, 1e-9) + within, 1.0)
+    return np.asarray(whole * np.minimum(share, 1.0))
+
+
 class Unseen(NamedTuple):
     """What the prior adds to a class: its share of V, and how far one answer moves the rate."""
 
@@ -184,13 +215,15 @@ def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> 
     return Unseen(max(0.0, float(added.sum() / whole.sum())), float(weight[most] / worth[most]))
 
 
-def groups_of_cells(labeled: ArrayLike) -> Whole:
-    """Group neighbouring cells until each group has ``GROUP`` answers, by their numbers alone.
+def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
+    """Group neighbouring cells until each group has enough answers, by their numbers alone.
 
     Parameters
     ----------
     labeled
         Answers of each cell of a class, shape ``(..., C)``.
+    least
+        Answers of a group at least.
 
     Returns
     -------
@@ -206,7 +239,7 @@ def groups_of_cells(labeled: ArrayLike) -> Whole:
     group = np.zeros(n.shape, dtype=np.int64)
     now, have = np.zeros(n.shape[:-1], dtype=np.int64), np.zeros(n.shape[:-1])
     for h in range(n.shape[-1]):
-        is_full = (have >= GROUP) & (left[..., h] >= GROUP)
+        is_full = (have >= least) & (left[..., h] >= least)
         now, have = now + is_full, np.where(is_full, 0.0, have) + n[..., h]
         group[..., h] = now
     return group

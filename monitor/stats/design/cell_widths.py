@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
+from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest, items_by_chance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -81,13 +81,15 @@ def _positives(size: Values, labeled: Values, positive: Values, *, in_window: bo
     prior = prior_count(1)
     if not in_window:
         worth = cell_counts(size, labeled, positive)
-        known, items, noise = np.zeros(positive.shape[:-1]), float(size.sum()), 0.0
+        known, items = np.zeros(positive.shape[:-1]), float(size.sum())
+        by_chance = np.zeros(positive.shape[:-1])
     else:
         left = size - labeled
         worth = counts_of_the_rest(left, labeled, positive)
-        known, items, noise = positive.sum(axis=-1), float(left.sum()), 1.0
+        known, items = positive.sum(axis=-1), float(left.sum())
+        by_chance = items_by_chance(left, labeled, positive)
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
     both = alpha + beta
-    variance = items * (items + noise * both) * alpha * beta / (both**2 * (both + 1))
+    variance = (items**2 + by_chance * both) * alpha * beta / (both**2 * (both + 1))
     return _Positives(known + items * alpha / both, variance)

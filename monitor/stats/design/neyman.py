@@ -38,7 +38,7 @@ from monitor.stats.design.rounding import at_most_total, rounded_up
 from monitor.stats.design.share_by_size import MOST_BY_SIZE, mixed_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -142,6 +142,38 @@ def coefficients_of(
     elif flagged > 0:
         notes.append(Remark.EVERYTHING_FLAGGED)
     return coefficients, tuple(notes)
+
+
+def expected_coefficients(
+    size: Values,
+    is_flagged: NDArray[np.bool_],
+    rates: Values,
+    names: Iterable[str],
+) -> dict[str, Values]:
+    r"""Coefficients :math:`c_h = E[g_h^2 \pi_h(1-\pi_h)]` over draws of the rates.
+
+    Recall's gradient hangs on the positives that are missed. Where these are hardly known, the
+    coefficients at the mean rates take its variance for far too small, and the passed class gets
+    too few labels to learn better. The expected variance is what a Bayesian design makes least
+    (Chaloner and Verdinelli, *Statistical Science* 10, 1995, doi:10.1214/ss/1177009939).
+
+    Parameters
+    ----------
+    size, is_flagged
+        The strata, shape ``(H,)``.
+    rates
+        Draws of their rates, shape ``(points, H)``.
+    names
+        The metrics that ``coefficients_of`` has.
+    """
+    found, noise = size * rates, rates * (1 - rates)
+    every = np.maximum(found.sum(axis=1, keepdims=True), 1e-9)
+    recall = found[:, is_flagged].sum(axis=1, keepdims=True) / every
+    gradients = {
+        "precision": np.where(is_flagged, size / max(float(size[is_flagged].sum()), 1.0), 0.0),
+        "recall": size / every * np.where(is_flagged, 1 - recall, recall),
+    }
+    return {name: np.mean(gradients[name] ** 2 * noise, axis=0) for name in names}
 
 
 def prior_counts(size: ArrayLike, is_flagged: NDArray[np.bool_]) -> Values:

@@ -81,6 +81,8 @@ class BudgetShort:
         Probability asked for.
     needed
         Labels that would keep all margins asked for with it.
+    by_scores
+        Whether all that takes scores for probabilities, which no label has tested.
     """
 
     metric: str
@@ -89,6 +91,7 @@ class BudgetShort:
     assured: float
     assurance: float
     needed: int
+    by_scores: bool = False
 
 
 PlanNote = Remark | OutOfReach | FloorsLowered | BudgetShort

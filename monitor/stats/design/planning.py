@@ -18,6 +18,7 @@ from scipy import special
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.neyman import coefficients_of
+from monitor.stats.design.plausible_scores import PlausibleScores, plausible_scores
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.share_by_size import SHARE_BY_SIZE
@@ -203,7 +204,8 @@ class PlanOptions:
     """A plan, and what other margins and other numbers of labels would mean.
 
     ``assurance`` is the probability with which margins are to be kept; None where plans are for
-    the expected half-width.
+    the expected half-width. ``plausible`` is what the plan may come to where scores are all that is
+    known, None otherwise.
     """
 
     prospect: Prospect
@@ -211,6 +213,7 @@ class PlanOptions:
     needed: tuple[LabelsNeeded, ...]
     bought: tuple[MarginsBought, ...]
     assurance: float | None
+    plausible: PlausibleScores | None = None
 
 
 def plan_options(
@@ -251,6 +254,9 @@ def plan_options(
         needed=tuple(_needed(prospect, each, level, assurance) for each in ladder),
         bought=tuple(_bought(prospect, step, level) for step in steps if step > 0),
         assurance=assurance,
+        plausible=plausible_scores(
+            prospect, plan.labels, plan.asked, level=level, assurance=assurance or ASSURANCE
+        ),
     )
 
 

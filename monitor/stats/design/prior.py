@@ -25,6 +25,25 @@ _CERTAIN = 1e15  # labels that fix a rate to the last digit of a float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AnswersOfGroup:
+    """Earlier answers of neighbouring cells, by which their rate may differ from the line's.
+
+    Parameters
+    ----------
+    cells
+        Their places among the strata, shape ``(G,)``.
+    labeled
+        Labels of each cell, shape ``(G,)``; not all 0.
+    positive
+        Positive ones of all of them.
+    """
+
+    cells: NDArray[np.int64]
+    labeled: Values
+    positive: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class JointLogits:
     """Rates that are unsure together: log odds of ``mean + loadings @ z``, z standard normal.
 
@@ -33,11 +52,14 @@ class JointLogits:
     mean
         Of the log odds, shape ``(H,)``.
     loadings
-        On K sources of doubt, shape ``(H, K)``.
+        On K sources of doubt, shape ``(H, K)``, K at most H.
+    groups
+        Cells whose own answers count besides (``rate_draws``).
     """
 
     mean: Values
     loadings: Values
+    groups: tuple[AnswersOfGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

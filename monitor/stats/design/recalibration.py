@@ -18,8 +18,9 @@ go, and what the detector looks for. No estimate and no promise rests on them, s
 badly costs labels only.
 
 The half-widths to come (``assurance``) are drawn at the line's own rates, its coefficients from
-their normal law by Laplace's method. At the rates g they would come out too narrow: labels go
-where :math:`g_h` is large, and it is so by chance in part.
+their normal law by Laplace's method, and those of groups of cells with many labels by their own
+answers besides (``rate_draws``). At the rates g they would come out too narrow: labels go where
+:math:`g_h` is large, and it is so by chance in part.
 """
 
 from __future__ import annotations
@@ -29,14 +30,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
+from monitor.stats.design.cell_counts import groups_of_cells
 from monitor.stats.design.logit_fit import (
     SLOPE_PRECISION,
     fitted_covariance,
     fitted_log_odds,
 )
-from monitor.stats.design.prior import JointLogits, PriorRates
+from monitor.stats.design.prior import AnswersOfGroup, JointLogits, PriorRates
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     Values = NDArray[np.float64]
@@ -47,6 +51,10 @@ RARER_WORTH = 2.0
 
 MOST_WORTH = 200.0
 """Labels that the line is worth at most in a cell."""
+
+GROUP_LABELS = 400.0
+"""Labels of a group whose own answers count beside the line. A class with fewer than two groups
+has none: its line knows as much (benchmarks/cell_assurance.py)."""
 
 _PENALTY = np.array([0.0, SLOPE_PRECISION])
 
@@ -111,8 +119,11 @@ def recalibrated_prior(
     """
     y, n, line, worth = _smoothed(size, is_flagged, labeled, positive, unscored)
     sizes, up = np.asarray(size, dtype=np.float64), np.asarray(is_flagged, dtype=np.bool_)
+    ranked = _ranked(sizes, unscored)
     joint = JointLogits(
-        special.logit(line), _loadings(sizes, up, _ranked(sizes, unscored), n, line)
+        special.logit(line),
+        _loadings(sizes, up, ranked, n, line),
+        tuple(_groups(up, ranked, n, y)),
     )
     return PriorRates(y + worth * line, n - y + worth * (1 - line), "cells", joint)
 
@@ -134,6 +145,19 @@ def _loadings(size: Values, up: Flags, ranked: Flags, labeled: Values, line: Val
             column[cell] = (answers * line[cell] * (1 - line[cell])) ** -0.5
             columns.append(column)
     return np.concatenate(columns, axis=1)
+
+
+def _groups(
+    up: Flags, ranked: Flags, labeled: Values, positive: Values
+) -> Iterator[AnswersOfGroup]:
+    """Give the groups of cells of each class that has two or more."""
+    for members in (up, ~up):
+        cells = np.flatnonzero(members & ranked)
+        group = groups_of_cells(labeled[cells], GROUP_LABELS)
+        if group.any():
+            for i in range(int(group[-1]) + 1):
+                mine = cells[group == i]
+                yield AnswersOfGroup(mine, labeled[mine], float(positive[mine].sum()))
 
 
 def _smoothed(

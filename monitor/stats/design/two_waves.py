@@ -23,7 +23,8 @@ margins m as units, precision's is :math:`A/\phi` and recall's :math:`B/\phi + C
     \quad C = \Big(\frac{R\,S_-}{(TP+FN)\,m_R}\Big)^2
 
 and the larger of the two is least at :math:`\sqrt B/(\sqrt B + \sqrt C)`, the optimum of recall, or
-where both are equal, :math:`(A-B)/(A-B+C)`, if that is more. As in ``neyman``, a stratum that looks
+where both are equal, :math:`(A-B)/(A-B+C)`, if that is more, and at most 1 - ``LEAST_PASSED``: wave
+1 may have hardly seen what is missed. As in ``neyman``, a stratum that looks
 pure needs more than that, for its few labels never show it: the prior count a of the estimate adds
 :math:`2\kappa a/n_h` to :math:`\pi_h(1-\pi_h)`, which is what the last label takes off
 :math:`\kappa a/n_h^2`. Score cells have no prior count of their own and need no more. Both of their
@@ -40,6 +41,7 @@ import numpy as np
 
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.design.allocation import DEFAULT_MARGIN, FLOOR, PRIOR_PART
+from monitor.stats.design.blending import LEAST_PASSED
 from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
 from monitor.stats.design.score_line import rates_without_own
 
@@ -266,11 +268,11 @@ def _optimum_shares(
 
 
 def _flagged_share(a: Values, b: Values, c: Values) -> Values:
-    """Least of the larger of a^2/x and b^2/x + c^2/(1-x), at x in [0, 1]."""
+    """Least of the larger of a^2/x and b^2/x + c^2/(1-x), at x from 0 to 1 - LEAST_PASSED."""
     by_recall = np.divide(b, b + c, out=np.zeros_like(b), where=b + c > 0)
     excess = np.maximum(a**2 - b**2, 0.0)
     equal = np.divide(excess, excess + c**2, out=np.zeros_like(b), where=excess + c**2 > 0)
-    return np.asarray(np.maximum(by_recall, equal))
+    return np.minimum(np.maximum(by_recall, equal), 1 - LEAST_PASSED)
 
 
 def _filled(target: Values, least: Values, most: Values, total: int) -> Values:

@@ -17,7 +17,12 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.design.cell_counts import PRIOR, cell_counts, counts_of_the_rest
+from monitor.stats.design.cell_counts import (
+    PRIOR,
+    cell_counts,
+    counts_of_the_rest,
+    items_by_chance,
+)
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
@@ -100,7 +105,8 @@ def cell_matrix(
 
     For the ``window`` what is labeled is known, :math:`TP = \sum_+ y_h +
     \mathrm{Binomial}(\sum_+ (N_h-n_h), \pi)`, and the rate :math:`\pi` of the rest is that of
-    ``counts_of_the_rest``. The variance is then that of a sample without replacement.
+    ``counts_of_the_rest``. Where cells are pure, fewer items are left to chance
+    (``items_by_chance``). The variance is then that of a sample without replacement.
 
     Parameters
     ----------
@@ -143,7 +149,8 @@ def _found(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Val
     if not in_window:
         return [part.items * drawn.rates[:, i] for i, part in enumerate(parts)]
     return [
-        binomial_quantiles(drawn.uniforms[:, i], part.items, drawn.rates[:, i])
+        np.rint((part.items - part.by_chance) * drawn.rates[:, i])
+        + binomial_quantiles(drawn.uniforms[:, i], part.by_chance, drawn.rates[:, i])
         for i, part in enumerate(parts)
     ]
 
@@ -202,11 +209,15 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
 
 
 class _Rest(NamedTuple):
-    """What a class holds of known answers, and the items and the rate of what is left."""
+    """What a class holds of known answers, and the items and the rate of what is left.
+
+    ``by_chance`` of a window's items are a whole number.
+    """
 
     positive: float
     negative: float
     items: float
+    by_chance: float
     law: BetaMixture
 
 
@@ -229,10 +240,12 @@ def _rest(
 ) -> _Rest:
     size, labeled, positive = cells
     if not in_window:
-        return _Rest(0.0, 0.0, float(size.sum()), law(size, cell_counts(*cells)))
+        return _Rest(0.0, 0.0, float(size.sum()), 0.0, law(size, cell_counts(*cells)))
     left = size - labeled
     known = float(positive.sum()), float((labeled - positive).sum())
-    return _Rest(*known, float(left.sum()), law(left, counts_of_the_rest(left, labeled, positive)))
+    by_chance = float(np.ceil(items_by_chance(left, labeled, positive)))
+    rest = law(left, counts_of_the_rest(left, labeled, positive))
+    return _Rest(*known, float(left.sum()), by_chance, rest)
 
 
 def _of_answers(flagged: bool, size: Values, own: EffectiveCounts) -> BetaMixture:

@@ -13,7 +13,7 @@ from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import FutureWidths, _answers
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of
 from monitor.stats.design.notes import BudgetShort
-from monitor.stats.design.prior import JointLogits, PriorRates
+from monitor.stats.design.prior import AnswersOfGroup, JointLogits, PriorRates
 from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.estimation.posterior import estimates
 
@@ -160,3 +160,20 @@ def test_rates_that_are_unsure_together_are_drawn_together():
 
     assert drawn.mean(axis=0) == pytest.approx(mean, abs=0.01)
     assert np.cov(drawn.T) == pytest.approx(loadings @ loadings.T, abs=0.02)
+
+
+@pytest.mark.parametrize("positive", [6, 12, 60])
+def test_a_group_with_many_answers_has_its_own_rate_whatever_the_line_says(positive):
+    mean = np.array([0.5, 1.5, -8.0, -7.0, -2.0, -1.0])
+    line, labeled = special.expit(mean), np.array([300.0, 300])
+    group = AnswersOfGroup(np.array([2, 3]), labeled, positive)
+    law = JointLogits(mean, np.zeros((6, 1)), (group,))
+
+    drawn = future(replace(KNOWN, joint=law)).rates
+
+    expected = float(line[2:4].mean())  # the line is worth 50 labels beside 600
+    rate = drawn[:, 2:4].mean(axis=1)
+    own = stats.beta(positive + 50 * expected, 600 - positive + 50 * (1 - expected))
+    assert rate.mean() == pytest.approx(own.mean(), rel=0.02)
+    assert rate.std() == pytest.approx(own.std(), rel=0.06)
+    assert drawn[:, [0, 1, 4, 5]] == pytest.approx(np.tile(line[[0, 1, 4, 5]], (len(drawn), 1)))

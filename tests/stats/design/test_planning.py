@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
+from monitor.stats.design.allocation import assured_by
 from monitor.stats.design.planning import Prospect, plan_options, width_curve
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.half_space import Limit
@@ -229,3 +230,26 @@ def test_impossible_assumptions_are_refused_with_the_way_out(changed, message):
 def test_a_curve_needs_labels_in_both_classes(labels):
     with pytest.raises(ValueError, match="needs items and labels in both classes"):
         width_curve(assumed(), labels)
+
+
+def test_raw_scores_that_claim_a_probability_of_eight_tenths_may_have_none():
+    up, sizes = np.arange(8) < 4, np.array([300, 300, 300, 300, 20_000, 10_000, 4000, 2000])
+    raw = np.array([0.55, 0.7, 0.85, 0.97, 0.02, 0.1, 0.25, 0.42])
+    truth = PriorRates.of_rates(special.expit(special.logit(raw) - 1.5))
+    window = Prospect.of(sizes, up, PriorRates.of_scores(raw, up))
+
+    found = plan_options(window, margins=BOTH)
+
+    assert found.plausible is not None
+    least, most = found.plausible.assured["recall"]
+    kept = assured_by(sizes, up, truth, found.plan.labels, margins=BOTH)["recall"]
+    assert found.plan.assured["recall"] >= 0.79
+    assert least <= kept < 0.1
+    assert most == 1
+    low, high = found.plausible.needed
+    assert low < found.plan.total < high
+    assert low <= window.allocate(margins=BOTH).total <= high
+
+
+def test_only_scores_that_no_label_has_tested_make_a_range():
+    assert plan_options(banded(), margins=BOTH).plausible is None

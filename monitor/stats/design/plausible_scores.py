@@ -1,0 +1,132 @@
+r"""What a first plan would come to if its scores are no probabilities.
+
+Before any label a plan takes the scores of a window for probabilities, and its probability of
+keeping a margin rests on that. Here the same labels are judged, and the same margins planned for,
+where the scores are wrong in ways that are common: in the log odds l of each stratum the truth is
+
+.. math:: l, \quad l \pm 1.5, \quad l/2, \quad 2l,
+
+or the scores say nothing within a predicted class, whose strata all have its mean rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from monitor.stats.design.allocation import assured_by
+from monitor.stats.design.prior import PriorRates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from monitor.stats.design.planning import Prospect
+
+    Values = NDArray[np.float64]
+
+SHIFT = 1.5
+"""Log odds by which plausible scores are off: a factor of 4.5 of the odds."""
+
+STRETCH = 2.0
+"""Factor by which the log odds of plausible scores are too large or too small."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlausibleScores:
+    """Least and most over all scores that are plausible.
+
+    Parameters
+    ----------
+    assured
+        Probability that the plan's labels keep each margin.
+    needed
+        Labels that would keep all margins with the assurance asked for.
+    """
+
+    assured: Mapping[str, tuple[float, float]]
+    needed: tuple[int, int]
+
+
+def plausible_scores(
+    prospect: Prospect,
+    labels: NDArray[np.int64],
+    margins: Mapping[str, float],
+    *,
+    level: float = 0.95,
+    assurance: float,
+) -> PlausibleScores | None:
+    """Judge a plan by all plausible scores; None unless scores are all that is known.
+
+    Parameters
+    ----------
+    prospect
+        The window.
+    labels
+        The plan, shape ``(H,)``.
+    margins
+        Half-widths asked for.
+    level, assurance
+        As for `monitor.stats.design.allocation.allocate`.
+
+    Examples
+    --------
+    >>> from monitor.stats.design.planning import Prospect
+    >>> up, claimed = [True, False, False], [0.8, 0.004, 0.1]
+    >>> known = PriorRates.of_scores(claimed, up)
+    >>> window = Prospect.of([900, 40_000, 2000], up, known)
+    >>> margins = {"recall": 0.1}
+    >>> labels = window.allocate(margins=margins).labels
+    >>> found = plausible_scores(window, labels, margins, assurance=0.8)
+    >>> print([round(float(share), 2) for share in found.assured["recall"]], found.needed)
+    [0.29, 1.0] (215, 3442)
+    """
+    if prospect.prior_rates.source != "scores" or not margins:
+        return None
+    needed, shares = [], []
+    for rates in _plausible(prospect):
+        each = replace(prospect, prior_rates=rates)
+        needed.append(each.allocate(margins=margins, level=level, assurance=assurance).total)
+        shares.append(
+            assured_by(
+                each.size,
+                each.is_flagged,
+                rates,
+                labels,
+                margins=margins,
+                level=level,
+                uniform=each.uniform,
+            )
+        )
+    spans = {name: [each[name] for each in shares] for name in shares[0]}
+    return PlausibleScores(
+        {name: (min(each), max(each)) for name, each in spans.items()}, (min(needed), max(needed))
+    )
+
+
+def _plausible(prospect: Prospect) -> Iterator[PriorRates]:
+    known = prospect.prior_rates
+    log_odds = special.logit(known.rate)
+    moves = (log_odds, log_odds - SHIFT, log_odds + SHIFT, log_odds / STRETCH, log_odds * STRETCH)
+    for moved in moves:
+        yield _with_rates(known, special.expit(moved))
+    yield _with_rates(known, _class_means(prospect))
+
+
+def _class_means(prospect: Prospect) -> Values:
+    rate, up = prospect.prior_rates.rate.copy(), prospect.is_flagged
+    for members in (up, ~up):
+        size = prospect.size[members]
+        if size.any():
+            rate[members] = np.average(rate[members], weights=size)
+    return rate
+
+
+def _with_rates(known: PriorRates, rates: Values) -> PriorRates:
+    """Return other rates that are known as well."""
+    both, inside = known.alpha + known.beta, np.clip(rates, 1e-9, 1 - 1e-9)
+    return PriorRates(both * inside, both * (1 - inside), known.source)

@@ -1,0 +1,105 @@
+r"""Draws of the strata's rates from what is known before a round, the same for the same knowledge.
+
+Where strata are score cells the draws start from a line along the score, whose coefficients vary
+by their normal law (``recalibration``). No line fits everywhere: misses may lie far below the
+threshold, where it expects none. So a class with many labels is cut into groups of neighbouring
+cells of ``GROUP_LABELS`` or more, and each group's rate also goes by its own answers,
+
+.. math:: r_g \sim \mathrm{Beta}(y_g + w\bar m_g,\ n_g - y_g + w(1-\bar m_g)), \quad
+    \bar m_g = \frac{\sum n_h m_h}{n_g}, \quad
+    w = \min\Big\{\frac{2}{\min(\bar m_g, 1-\bar m_g)},\ 50\Big\}
+
+with m the drawn line, worth w labels (a conjugate Beta-binomial update). A group whose rate is
+above the line's has the rest spread evenly over its items that the line takes for negative,
+:math:`m_h + (1-m_h)(r_g-\bar m_g)/(1-\bar m_g)`; one whose rate is below it is scaled,
+:math:`m_h r_g/\bar m_g`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+from scipy.stats import qmc
+
+from monitor.stats.design.prior import PriorRates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from monitor.stats.design.prior import JointLogits
+
+    Values = NDArray[np.float64]
+
+POINTS = 256
+"""Sobol points: a share of .8 is then right to about .01."""
+
+RARER_WORTH = 2.0
+"""Answers of the rarer kind that the line is worth in a group."""
+
+MOST_WORTH = 50.0
+"""Labels that the line is worth at most in a group, which has eight times as many of its own."""
+
+_DOUBT = 0.5
+"""Jeffreys' half count, added to what rounds found of each stratum. Plans look where positives
+were found, so a band in which few were found by chance stays underestimated: without this recall
+misses its margin twice as often as asked (benchmarks/assurance.py)."""
+
+_HALF_CELL = 2.0**-31  # the sequence has 30 bits; the middle of a cell is never 0 or 1
+_WELL_KNOWN = 1e6  # labels from which on a Beta is a normal law, to far more than is needed
+_TINY = 1e-12
+
+
+@lru_cache(maxsize=8)
+def _points(columns: int) -> Values:
+    return qmc.Sobol(columns, scramble=True, rng=0).random(POINTS) + _HALF_CELL
+
+
+def _uniforms(known: PriorRates) -> Values:
+    """Return Sobol points: columns for the rates, and a last one per stratum for the answers."""
+    strata = len(known.alpha)
+    return _points((2 if known.joint is None else 3) * strata)
+
+
+def answer_uniforms(known: PriorRates) -> Values:
+    """Return the points by which the answers of a round follow its rates, ``(POINTS, H)``."""
+    return _uniforms(known)[:, -len(known.alpha) :]
+
+
+def drawn_rates(known: PriorRates) -> Values:
+    """Draw rates, shape ``(POINTS, H)``: together where a line gave them, else from Beta laws.
+
+    Examples
+    --------
+    >>> drawn_rates(PriorRates.of_rates([0.9, 0.01])).mean(axis=0).round(3)
+    array([0.9 , 0.01])
+    """
+    uniforms = _uniforms(known)
+    if known.joint is not None:
+        return _by_the_line(known.joint, uniforms)
+    if known.source == "rounds":
+        known = PriorRates(known.alpha + _DOUBT, known.beta + _DOUBT, known.source)
+    uniforms = uniforms[:, : len(known.alpha)]
+    both = known.alpha + known.beta
+    well = both > _WELL_KNOWN  # a normal law is quick
+    spread = np.sqrt(known.rate * (1 - known.rate) / (both + 1))
+    rates = known.rate + spread * special.ndtri(uniforms)
+    rates[:, ~well] = special.betaincinv(known.alpha[~well], known.beta[~well], uniforms[:, ~well])
+    return np.clip(rates, 0.0, 1.0)
+
+
+def _by_the_line(law: JointLogits, uniforms: Values) -> Values:
+    columns = law.loadings.shape[1]
+    rates = special.expit(law.mean + special.ndtri(uniforms[:, :columns]) @ law.loadings.T)
+    for i, group in enumerate(law.groups):
+        mine, n = rates[:, group.cells], group.labeled.sum()
+        line = np.clip(mine @ group.labeled / n, _TINY, 1 - _TINY)
+        worth = np.minimum(RARER_WORTH / np.minimum(line, 1 - line), MOST_WORTH)
+        alpha, beta = group.positive + worth * line, n - group.positive + worth * (1 - line)
+        own = special.betaincinv(alpha, beta, uniforms[:, columns + i])
+        more, less = (np.maximum(own - line, 0) / (1 - line), np.minimum(own / line, 1.0))
+        spread = mine + (1 - mine) * more[:, np.newaxis]
+        rates[:, group.cells] = np.where((own > line)[:, None], spread, mine * less[:, None])
+    return np.clip(rates, _TINY, 1 - _TINY)
