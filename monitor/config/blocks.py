@@ -13,6 +13,7 @@ from monitor.config.asked_blocks import BLOCKS, CLASSES, asked_of, block_name, i
 from monitor.config.block_checks import check_blocks, check_class_answers
 from monitor.config.placeholders import filled, text_of
 from monitor.config.yaml_tree import Tree
+from monitor.domain.values import MISSING_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -121,6 +122,10 @@ def _set_class(
             lines.setdefault(("source", "columns", "predicted"), line)
         lines |= {("source", made): line for made in ("positive", "negative")}
     if isinstance(labeling, dict) and labeling.get("kind") == "column":
-        labeling |= {"positive": value, "unlisted_means": "negative"}
-        for made in ("positive", "unlisted_means"):
+        missing = [other for other in values if other is not value and other in MISSING_WORDS]
+        made_of_class = {"positive": value, "unlisted_means": "negative"}
+        if missing:  # a class has such a name: it is no missing value
+            made_of_class["negative"] = missing
+        labeling |= made_of_class
+        for made in made_of_class:
             lines.setdefault(("labeling", made), line)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from monitor.domain.values import BLANKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 
 class TruthColumns(NamedTuple):
@@ -27,3 +32,13 @@ class FoundTruth(NamedTuple):
 
 Truths = dict[str, list[FoundTruth]]
 """What is known of each item: values by their text, each once."""
+
+
+def bare_ids(ids: Iterable[str]) -> set[str]:
+    """Return ids without the blanks around them, as those of predictions and truth are compared."""
+    return {bare for each in ids if (bare := each.strip(BLANKS))}
+
+
+def of_items(ids: Iterable[str], found: Mapping[str, list[FoundTruth]]) -> Truths:
+    """Return what is known of each id, from what was found by ids without blanks."""
+    return {each: found[bare] for each in ids if (bare := each.strip(BLANKS)) in found}

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused, SourceRefused, SourceUnavailable
 from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.values import BLANKS
 from monitor.files.engine import session
 
 if TYPE_CHECKING:
@@ -154,6 +155,11 @@ def sql_text(sql: str) -> str:
     return f"replace(cast({sql} as varchar), chr(0), '{NUL_SHOWN}')"
 
 
+def bare_text(sql: str) -> str:
+    """Take the blanks around a text off in SQL (`monitor.domain.values.BLANKS`)."""
+    return f"trim({sql}, {_literal(BLANKS)})"
+
+
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
@@ -239,6 +245,19 @@ class OpenTable:
             return "true"  # as a NUL is shown, and only reading shows which of both it was
         kind = "varchar" if TEXTS.fullmatch(self.types[column]) else self.types[column]
         return f"{quoted(column)} in (select try_cast(unnest(${name}::varchar[]) as {kind}))"
+
+    def may_be_padded(self, column: str, ids: Sequence[str]) -> str:
+        """Write the same for ids that may have blanks around them in the column, none in ``ids``.
+
+        Only the part of the sort order that the ids span is read, and what begins with a blank.
+        """
+        if not TEXTS.fullmatch(self.types[column]):
+            return self.may_be(column, ids)
+        if any(NUL_SHOWN in each for each in ids):
+            return "true"
+        name, low, high = quoted(column), min(ids, default=""), max(ids, default="") + "\U0010ffff"
+        within = f"{name} >= {_literal(low)} and {name} <= {_literal(high)}"
+        return f"(({within}) or {name} < '!' or {name} > '~')"
 
 
 def there_are(columns: Collection[str], wanted: str) -> str:

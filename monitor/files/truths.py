@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
-from monitor.domain.truth import FoundTruth
-from monitor.files.relations import TEXTS, TIMES, DataFiles, opened, quoted
+from monitor.domain.truth import FoundTruth, bare_ids, of_items
+from monitor.files.relations import TEXTS, TIMES, DataFiles, bare_text, opened, quoted
 from monitor.files.stamps import stamps_of
 
 if TYPE_CHECKING:
@@ -72,16 +72,16 @@ class TableTruths:
 
     def of(self, ids: Collection[str]) -> Truths:
         """Read what is known of some items, in one scan."""
-        asked, wanted = self._asked, sorted(ids)
+        asked, wanted = self._asked, sorted(bare_ids(ids))
         with self.opened() as table:
             self._need(table)
-            item_id = table.id_text(asked.id, "labeling.id")
+            item_id = bare_text(table.id_text(asked.id, "labeling.id"))
             known = "null" if asked.time is None else quoted(asked.time)
             known = f"epoch_us(try_cast({known} as timestamptz))"
             rows = table.rows(
                 f"select id, value, max(known) from (select {item_id} as id, "  # noqa: S608
                 f"{self._value} as value, {known} as known from {table.relation} "
-                f"where {self._counts} and {table.may_be(asked.id, wanted)}) "
+                f"where {self._counts} and {table.may_be_padded(asked.id, wanted)}) "
                 "where value is not null and id in (select unnest($ids::varchar[])) "
                 "group by id, value order by id, value",
                 {"ids": wanted, **self._bound},
@@ -89,11 +89,11 @@ class TableTruths:
         truths: Truths = {}
         for item, text, at in rows:
             truths.setdefault(item, []).append(FoundTruth(text, at or 0))
-        return truths
+        return of_items(ids, truths)
 
     @property
     def _value(self) -> str:
-        return f"nullif(trim(cast({quoted(self._asked.value)} as varchar)), '')"
+        return f"nullif({bare_text(f'cast({quoted(self._asked.value)} as varchar)')}, '')"
 
     @property
     def _counts(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -20,7 +20,7 @@ from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import within
 from monitor.domain.truth import TruthColumns
-from monitor.domain.values import listed
+from monitor.domain.values import MISSING_WORDS, listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
 from monitor.labeling.shared_truths import shared_by
@@ -64,6 +64,13 @@ class ColumnSettings(Labeling):
     An item without a row (or with an empty value) waits; with ``missing_means: negative`` it is
     0 once ``matures`` has passed since its prediction. ``time`` names when a row became known:
     of several rows for an item the newest counts, and without it contradicting rows are refused.
+    A word for a missing value (``nan``, ``None``, ``<NA>``, ``NULL``, ``N/A``) is an empty one
+    unless ``positive`` or ``negative`` lists it.
+
+    With ``missing_means: negative`` the truth must reach the items that were not flagged: where it
+    has rows for flagged items alone, a round is not closed, since nothing could be missed and
+    recall would be 1 for ever. ``passed_without_rows: accept`` says that this is known, and that
+    those items are negative indeed.
 
     ``deadline`` is ``matures`` unless given: a round that closed earlier would hold the answers
     that come fast, which are not a random part of all.
@@ -79,6 +86,7 @@ class ColumnSettings(Labeling):
     unlisted_means: Literal["negative"] | None = None
     matures: Duration
     missing_means: Literal["negative", "unanswered"] = "unanswered"
+    passed_without_rows: Literal["accept", "refuse"] = "refuse"
     time: str | None = None
 
     @model_validator(mode="before")
@@ -147,11 +155,13 @@ class ValueCounts:
     """Rows that have a truth, those whose value is odd by their values.
 
     ``unknown`` mean nothing; ``alike`` are negative though some ``positive`` differs in case alone.
+    ``missing`` are words for a missing value, which count as no truth.
     """
 
     rows: int
     unknown: Mapping[str, int]
     alike: Mapping[str, int]
+    missing: Mapping[str, int] = field(default_factory=dict)
 
 
 def _now() -> datetime:
@@ -198,6 +208,8 @@ class ColumnLabeler:
         self.truths = _truths_of(settings, Path(base_folder), source)
         self._clock = clock
         self._positives = frozenset(all_texts(settings.positive))
+        listed_texts = self._positives.union(all_texts(settings.negative or ()))
+        self._missing = MISSING_WORDS - listed_texts
         self._shared = shared_by(self.reading)
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
@@ -266,7 +278,12 @@ class ColumnLabeler:
         return LabelEvent(key, self.name, answer, kind=kind)
 
     def _refuse_unknown(self, truths: Mapping[str, Sequence[FoundTruth]]) -> None:
-        values = Counter(truth.value for of_item in truths.values() for truth in of_item)
+        values = Counter(
+            truth.value
+            for of_item in truths.values()
+            for truth in of_item
+            if truth.value not in self._missing
+        )
         if not any(self._means_something(value) for value in values):
             raise LabelsRefused(self.unknown_sentence(values))
 
@@ -296,12 +313,14 @@ class ColumnLabeler:
 
     def values(self) -> ValueCounts:
         """Count the rows of the values that are odd, and all rows that have a value."""
-        rows = self._within(self.truths.values)
+        counted = self._within(self.truths.values)
+        missing = {text: counted[text] for text in counted if text in self._missing}
+        rows = {text: count for text, count in counted.items() if text not in missing}
         unknown = {text: count for text, count in rows.items() if not self._means_something(text)}
         meant = {text.casefold() for text in self._positives}
         others = rows.keys() - unknown.keys() - self._positives
         alike = {text: rows[text] for text in rows if text in others and text.casefold() in meant}
-        return ValueCounts(sum(rows.values()), unknown, alike)
+        return ValueCounts(sum(rows.values()), unknown, alike, missing)
 
     def unknown_sentence(self, values: Mapping[str, int]) -> str:
         """Name the values that mean nothing, and where to list them."""
@@ -321,10 +340,10 @@ class ColumnLabeler:
 
     def truth_of(self, ids: Sequence[str]) -> Truth:
         """Summarise what is known of some items, with examples of ids."""
-        known = self._within(lambda: self.truths.of(ids))
-        values = [truth.value for truths in known.values() for truth in truths[:1]]
+        found = self._within(lambda: self.truths.of(ids))
+        known = [values for of_item in found.values() if (values := self._newest_values(of_item))]
         examples = self._within(lambda: self.truths.examples(_EXAMPLES))
-        positive = sum(value in self._positives for value in values)
+        positive = sum(self._positives.issuperset(values) for values in known)
         return Truth(len(known), positive, tuple(examples))
 
     def _within(self, read: Callable[[], T]) -> T:
@@ -339,18 +358,19 @@ class ColumnLabeler:
 
     def _answer(self, task: Task, truths: Sequence[FoundTruth]) -> Answer | None:
         """Return what the rows of one item mean; a ValueError has the reason if nothing."""
-        if not truths:
-            return Answer.NEGATIVE if self._matured(task) else None
         values = self._newest_values(truths)
+        if not values:
+            return Answer.NEGATIVE if self._matured(task) else None
         answers = {self._meaning(value) for value in values}
         if len(answers) > 1:
             raise ValueError(self._contradiction(values))
         return answers.pop()
 
     def _newest_values(self, truths: Sequence[FoundTruth]) -> list[str]:
-        newest = max(truth.known for truth in truths)
+        known = [truth for truth in truths if truth.value not in self._missing]
+        newest = max((truth.known for truth in known), default=0)
         is_timed = self.settings.time is not None
-        return [truth.value for truth in truths if not is_timed or truth.known == newest]
+        return [truth.value for truth in known if not is_timed or truth.known == newest]
 
     def _contradiction(self, values: Sequence[str]) -> str:
         listed_values = ", ".join(map(repr, values))
@@ -363,13 +383,19 @@ class ColumnLabeler:
         if text == Answer.CANNOT_TELL:
             return Answer.CANNOT_TELL
         negatives = self.settings.negatives
-        if negatives is None or text in negatives:
+        if text in (negatives or ()) or (negatives is None and not self._is_positive_but_for(text)):
             return Answer.NEGATIVE
         message = (
             f"value {text[:80]!r} of column {self.settings.value!r} is neither positive nor "
             "negative; list it under labeling.positive or labeling.negative"
         )
         raise ValueError(message)
+
+    def _is_positive_but_for(self, text: str) -> bool:
+        """Whether a value is a positive one but for upper and lower case; not where classes are."""
+        if self.settings.unlisted_means == "negative":
+            return False
+        return text.casefold() in {positive.casefold() for positive in self._positives}
 
     def _matured(self, task: Task) -> bool:
         if self.settings.missing_means != "negative" or task.predicted_before is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.truth import FoundTruth
+from monitor.domain.truth import FoundTruth, bare_ids, of_items
+from monitor.domain.values import BLANKS
 from monitor.sources.sql_times import local_times
 from monitor.sources.stored_ids import as_stored
 
@@ -72,8 +73,11 @@ class QueriedTruths:
         """Count the rows of each value, the most frequent first."""
         with self._opened() as (reading, query):
             rows = reading.connection.execute(query.values(self._asked.value))
-            counts = {text: int(count) for text, count in sorted(tuple(row) for row in rows)}
-        return dict(Counter(counts).most_common())
+            counts: Counter[str] = Counter()
+            for text, count in sorted(tuple(row) for row in rows):
+                counts[text.strip(BLANKS)] += int(count)
+        del counts[""]
+        return dict(counts.most_common())
 
     def examples(self, at_most: int) -> tuple[str, ...]:
         """Return the first ids."""
@@ -82,18 +86,26 @@ class QueriedTruths:
             return tuple(row[0] for row in rows)
 
     def of(self, ids: Collection[str]) -> Truths:
-        """Read what is known of some items, by as many statements as their ids need."""
-        wanted = sorted(ids)
+        """Read what is known of some items, by as many statements as their ids need.
+
+        Blanks around an id in the table count as none where the database compares so (CHAR).
+        """
+        wanted = sorted(bare_ids(ids).union(ids))
         rows: list[tuple[Any, ...]] = []
         with self._opened() as (reading, query):
             for start in range(0, len(wanted), self._source.most_ids):
                 part = set(wanted[start : start + self._source.most_ids])
                 rows += self._found(reading, query, part)
-            truths: Truths = {}
-            for item, text, at in sorted(rows, key=lambda row: row[:2]):
+            newest: dict[tuple[str, str], int] = {}
+            for item, text, at in rows:
                 known = 0 if at is None else query.times.instant(at)
-                truths.setdefault(item, []).append(FoundTruth(text, known))
-        return truths
+                key = item.strip(BLANKS), text.strip(BLANKS)
+                newest[key] = max(known, newest.get(key, known))
+        truths: Truths = defaultdict(list)
+        for (item, text), known in sorted(newest.items()):
+            if text:
+                truths[item].append(FoundTruth(text, known))
+        return of_items(ids, truths)
 
     def _found(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
         kind = query.table.types[self._asked.id] if query.table.words.has_types else None
@@ -102,7 +114,8 @@ class QueriedTruths:
             return []
         timed = self._asked.time is not None
         found = reading.connection.execute(query.truths(self._asked.value, stored, timed=timed))
-        return [tuple(row) for row in found if row[0] in ids]
+        bare = bare_ids(ids)
+        return [tuple(row) for row in found if row[0].strip(BLANKS) in bare]
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Reading, Query]]:

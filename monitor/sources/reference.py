@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused
-from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened, quoted
+from monitor.domain.values import MISSING_WORDS
+from monitor.files.relations import (
+    DataFiles,
+    all_texts,
+    bare_text,
+    check_table,
+    kind_of,
+    opened,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +65,9 @@ def read_reference(
         Parquet, CSV or DuckDB file; a relative one starts at ``base_folder``.
     value, positive
         Column of the label, and its values that mean 1. With the usual 1/true only 0/false
-        means 0; otherwise every other value does. Rows without a value are left out.
+        means 0; otherwise every other value does, but one that differs from a positive one in
+        upper and lower case alone is refused. Rows without a value, or with a word for a missing
+        one (``nan``, ``NULL``), are left out.
     score, predicted, threshold, flagged_values
         As in the source of predictions: an item is flagged where ``predicted`` is one of
         ``flagged_values``, or where ``score`` is at least ``threshold``.
@@ -70,10 +81,20 @@ def read_reference(
     """
     by_score = threshold is not None and score is not None
     _check_rule(path, table, by_column=predicted is not None, by_score=by_score)
-    negatives = all_texts(_NO) if all_texts(positive) == all_texts(_YES) else None
+    positives = all_texts(positive)
+    negatives = all_texts(_NO) if positives == all_texts(_YES) else None
     with opened(DataFiles((path,), Path(base_folder), table)) as data:
-        values: dict[str, Any] = {"positive": all_texts(positive)}
+        values: dict[str, Any] = {
+            "positive": positives,
+            "missing": sorted(MISSING_WORDS.difference(positives)),
+        }
         label = _yes_or_no(data, value, values, "positive", negatives)
+        if negatives is None:
+            values["folded"] = [text.lower() for text in positives]
+            is_alike = f"not {label} and list_contains($folded::varchar[], lower({_text(value)}))"
+            label = f"case when {is_alike} then null else {label} end"
+        text = f"case when list_contains($missing::varchar[], {_text(value)}) then null else "
+        text += f"{_text(value)} end"
         number = _number(data, score)
         if predicted is None:
             values["threshold"] = threshold
@@ -84,7 +105,7 @@ def read_reference(
             passed = None if passed_values is None else list(passed_values)
             flag = _yes_or_no(data, predicted, values, "flagged", passed)
         rows = data.rows(
-            f"select {number}, {flag}, {label}, {_text(value)}, {_text(score)} "  # noqa: S608
+            f"select {number}, {flag}, {label}, {text}, {_text(score)} "  # noqa: S608
             f"from {data.relation}",
             values,
         )
@@ -107,7 +128,7 @@ def _check_rule(path: str, table: str | None, *, by_column: bool, by_score: bool
 def _text(column: str | None) -> str:
     if column is None:
         return "null"
-    return f"nullif(trim(cast({quoted(column)} as varchar)), '')"
+    return f"nullif({bare_text(f'cast({quoted(column)} as varchar)')}, '')"
 
 
 def _number(data: OpenTable, score: str | None) -> str:
@@ -142,7 +163,10 @@ class _ReferenceRow:
     def problem(self, *, value: str, score: str | None, needs_score: bool) -> str | None:
         """Say why a labeled row cannot be used, or None where it can."""
         if self.label is None:
-            return f"column {value!r} holds {self.value_text!r}; a label is 1 or 0 (true or false)"
+            return (
+                f"column {value!r} holds {self.value_text!r}; a label is 1 or 0 (true or false), or "
+                "written as reference.positive writes it"
+            )
         unreadable = self.score is None and (needs_score or self.score_text is not None)
         if unreadable or not math.isfinite(self.score or 0.0):
             return f"column {score!r} holds {self.score_text!r} on a labeled row; wanted a number"

@@ -282,6 +282,71 @@ def test_the_values_that_mean_nothing_are_counted_over_the_whole_file(tmp_path):
     assert labeler_of(tmp_path).values() == ValueCounts(3, {"no": 2}, {})
 
 
+WORDS = {"positive": "fraud", "missing_means": "negative", "matures": "1d"}
+
+
+@pytest.mark.parametrize("word", ["nan", "None", "<NA>", "NULL", "NA", "N/A", "NaN"])
+def test_a_word_for_a_missing_value_is_no_label_unless_the_config_lists_it(tmp_path, word):
+    write(tmp_path, [("001", "fraud", ""), ("002", word, ""), ("003", "legit", "")])
+
+    read = labeler_of(tmp_path, **{**WORDS, "missing_means": "unanswered"})
+    listed = labeler_of(tmp_path, **WORDS, negative=["legit", word])
+
+    assert given(read.collect(TASKS, None)) == {"k1": Answer.POSITIVE, "k3": Answer.NEGATIVE}
+    assert read.values() == ValueCounts(2, {}, {}, {word: 1})
+    assert given(listed.collect(TASKS, None))["k2"] is Answer.NEGATIVE
+    assert listed.values().missing == {}
+
+
+def test_a_word_for_a_missing_value_does_not_hide_an_older_label(tmp_path):
+    rows = [("001", "1", "2026-03-03 00:00"), ("001", "nan", "2026-03-09 00:00")]
+    write(tmp_path, rows)
+
+    found = labeler_of(tmp_path, time="known_at")
+
+    assert given(found.collect(TASKS, None)) == {"k1": Answer.POSITIVE}
+
+
+def test_a_value_that_is_positive_but_for_case_is_refused_and_not_negative(tmp_path):
+    write(tmp_path, [("001", "fraud", ""), ("002", "Fraud\u00a0", ""), ("003", "x", "")])
+    labeler = labeler_of(tmp_path, now=MONDAY + timedelta(days=9), **WORDS)
+
+    found = labeler.collect(TASKS, None)
+
+    assert given(found) == {"k1": Answer.POSITIVE, "k3": Answer.NEGATIVE}
+    assert "value 'Fraud' of column 'is_fraud'" in str(found.refused[0])
+    assert labeler.values().unknown == {"Fraud": 1}
+
+
+@pytest.mark.parametrize("pad", ["{}  ", "  {}", "{}\t", "\u00a0{}", "{}\u00a0"])
+def test_ids_match_up_to_the_blanks_around_them_on_either_side(tmp_path, pad):
+    write(tmp_path, [(pad.format("001"), "1", ""), ("002", "0", "")])
+    tasks = {"k1": Task("k1", "001"), "k2": Task("k2", pad.format("002"))}
+
+    for kind in ("csv", "parquet"):
+        if kind == "parquet":
+            pd.read_csv(tmp_path / "truth.csv", dtype=str).to_parquet(tmp_path / "truth.parquet")
+        found = labeler_of(tmp_path, path=f"truth.{kind}").collect(tasks, None)
+
+        assert given(found) == {"k1": Answer.POSITIVE, "k2": Answer.NEGATIVE}
+
+
+def test_a_row_padded_and_a_row_bare_are_of_one_item(tmp_path):
+    write(tmp_path, [("001  ", "1", "2026-03-09 00:00"), ("001", "0", "2026-03-03 00:00")])
+
+    by_time, plain = (labeler_of(tmp_path, **more) for more in ({"time": "known_at"}, {}))
+
+    assert given(by_time.collect(TASKS, None)) == {"k1": Answer.POSITIVE}
+    assert "contradict" in str(plain.collect(TASKS, None).refused[0])
+
+
+def test_the_newest_row_of_an_item_is_the_one_that_is_counted(tmp_path):
+    rows = [("001", "0", "2026-03-03 00:00"), ("001", "1", "2026-03-09 00:00")]
+    write(tmp_path, rows)
+
+    assert labeler_of(tmp_path, time="known_at").truth_of(["001"]).positive == 1
+
+
 def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
     write(tmp_path, [("001", "1", ""), ("002", "0", ""), ("2", "1", ""), ("3", "1", "")])
 

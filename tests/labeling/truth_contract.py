@@ -35,6 +35,8 @@ ROWS = [
     ("untimed", "0", None),
     ("untimed", "1", 1),
     ("žluť", "1", 0),
+    ("blanks", "1 \u00a0", 0),
+    ("not there", "nan", 0),
     ("Case", "1", 0),
     ("case", "0", 0),
     ('it\'s "quoted"; --', "1", 0),

@@ -78,3 +78,19 @@ def test_a_missing_score_is_refused_where_it_decides_the_class(reference):
 def test_what_cannot_be_read_is_said(reference, changes, sentence):
     with pytest.raises(SourceRefused, match=sentence):
         read_reference("r.csv", reference, **changes)
+
+
+def test_a_word_for_a_missing_label_leaves_its_row_out(tmp_path):
+    rows = [(0.9, "fraud"), (0.8, "nan"), (0.1, "legit"), (0.2, "<NA>"), (0.3, " fraud\u00a0")]
+    write_csv(tmp_path / "r.csv", rows, ("score", "label"))
+
+    found = read_reference("r.csv", tmp_path, positive="fraud", score="score", threshold=0.5)
+
+    assert (found.labels.tolist(), found.unlabeled) == ([True, False, True], 2)
+
+
+def test_a_label_that_differs_from_the_positive_one_in_case_alone_is_refused(tmp_path):
+    write_csv(tmp_path / "r.csv", [(0.9, "Fraud")], ("score", "label"))
+
+    with pytest.raises(SourceRefused, match="'Fraud'.*as reference.positive writes it"):
+        read_reference("r.csv", tmp_path, positive="fraud", score="score", threshold=0.5)
