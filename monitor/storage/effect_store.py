@@ -293,7 +293,7 @@ def put_off_effect(
     aside_at
         When it steps aside, if it does now.
     """
-    kept = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
+    kept: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
     kept |= {} if aside_at is None else {"done_at": aside_at}
     return _write_back(
         connection,

@@ -61,7 +61,7 @@ def _build(path: Path) -> None:
         connection.execute("pragma journal_mode = off")  # nobody goes on with what is half built
         connection.execute("pragma synchronous = off")
 
-    _initialize_tables(engine)
+    _initialize_tables(engine)  # type: ignore[no-untyped-call]
     engine.dispose()
     with path.open("rb") as built:
         os.fsync(built.fileno())  # before it gets its name

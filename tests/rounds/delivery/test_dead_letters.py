@@ -51,7 +51,7 @@ class World:
     def __init__(self, database):
         self.database = database
         self.now = MONDAY
-        self.sinks = {name: Sink() for name in ("log", "mlflow", *HOOKS)}
+        self.sinks: dict[str, Any] = {name: Sink() for name in ("log", "mlflow", *HOOKS)}
 
     def round(self, monitor="mail-travel"):
         round_id = add_round(self.database, monitor=monitor)
@@ -290,16 +290,17 @@ def test_a_dead_effect_holds_up_its_own_monitor_and_sink_only(world):
     ]
 
 
-class Faulty(Sink):
-    """A handler with a fault that some effects meet."""
+class Faulty:
+    """A handler with a fault that some effects meet; keeps the keys of those it takes."""
 
     def __init__(self, *keys):
-        super().__init__()
         self.keys = set(keys)
+        self.got: list[str] = []
+        self.asked = 0
 
     def deliver(self, effect):
-        self.asked += effect.key in self.keys
         if effect.key in self.keys:
+            self.asked += 1
             raise ModuleNotFoundError
         self.got.append(effect.key)
         return "taken"
