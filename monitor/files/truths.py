@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
 from monitor.domain.truth import FoundTruth
-from monitor.files.relations import TEXTS, TIMES, DataFiles, opened, quoted
+from monitor.files.relations import DataFiles, opened
 from monitor.files.stamps import stamps_of
+from monitor.files.words import TEXTS, TIMES, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused
-from monitor.files.relations import DataFiles, all_texts, check_table, kind_of, opened, quoted
+from monitor.files.relations import DataFiles, all_texts, at_threshold, check_table, kind_of, opened
+from monitor.files.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ def read_reference(
     with opened(DataFiles((path,), Path(base_folder), table)) as data:
         values: dict[str, Any] = {"positive": all_texts(positive)}
         label = _yes_or_no(data, value, values, "positive", negatives)
-        number = _number(data, score)
+        number = at_threshold(_number(data, score), threshold, values, "threshold")
         if predicted is None:
             values["threshold"] = threshold
             flag = f"{number} >= $threshold"
