@@ -67,7 +67,7 @@ def read_rows(
     """
     scores = None if score is None else _finite(score, "score")
     below = rounded_below(threshold)
-    if scores is not None and below is not None:
+    if scores is not None and threshold is not None and below is not None:
         scores = np.where(scores == below, threshold, scores)
     positive = _zero_one(labels, "label")
     flagged = _flagged(predicted, scores, threshold)

@@ -113,7 +113,7 @@ def _is_zipped(path: str) -> bool:
 
 def _opened(path: str) -> IO[str]:
     opener = gzip.open if _is_zipped(path) else open
-    return opener(path, "rt", encoding="utf-8-sig", newline="")  # type: ignore[return-value]
+    return opener(path, "rt", encoding="utf-8-sig", newline="")
 
 
 def _first_rows(path: str) -> dict[str, list[str]]:
@@ -194,27 +194,27 @@ def _refuse_swallowed(path: str, separator: str, columns: int) -> None:
 
 def _holds_rows(row: Sequence[str], at: int, separator: str) -> bool:
     """Whether a cell is the end of a row, rows, and the start of one, by what their cells hold."""
-    pieces = _BREAK.split(row[at])
-    if len(pieces) < 2:  # noqa: PLR2004  one line has no break
+    ended, *whole = (piece.split(separator) for piece in _BREAK.split(row[at]))
+    if not whole:
         return False
-    *inner, last = pieces[1:]
-    whole = [piece.split(separator) for piece in inner]
-    started = last.split(separator)
-    if len(pieces[0].split(separator)) != len(row) - at or len(started) != at + 1:
+    started = whole.pop()
+    if len(ended) != len(row) - at or len(started) != at + 1:
         return False
     if any(len(cells) != len(row) for cells in whole):
         return False
-    told = [kind if place != at else "" for place, kind in enumerate(map(_kind, row))]
-    alike = [
-        _is_alike(cells[:-1] if cells is started else cells, told) for cells in [*whole, started]
-    ]
-    known = [each for each in alike if each is not None]
+    told = [_kind(cell) if place != at else "" for place, cell in enumerate(row)]
+    pieces: list[list[str | None]] = [[None] * at + ended, *map(list, whole), [*started]]
+    known = [each for each in (_is_alike(cells, told) for cells in pieces) if each is not None]
     return bool(known) and sum(known) * 2 > len(known)
 
 
-def _is_alike(cells: Sequence[str], told: Sequence[str]) -> bool | None:
+def _is_alike(cells: Sequence[str | None], told: Sequence[str]) -> bool | None:
     """Whether numbers and times stand where a row has them; None where it tells of none."""
-    pairs = [(_kind(cell), kind) for cell, kind in zip(cells, told, strict=False) if kind]
+    pairs = [
+        (_kind(cell), kind)
+        for cell, kind in zip(cells, told, strict=False)
+        if kind and cell is not None
+    ]
     return all(found == kind for found, kind in pairs) if pairs else None
 
 

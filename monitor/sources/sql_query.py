@@ -293,7 +293,7 @@ class Query:
         below = rounded_below(threshold)
         if below is None:
             return number
-        at = literal(threshold, Double())
+        at: ColumnElement[Any] = literal(threshold, Double())
         return case((number == literal(below, Double()), at), else_=number)
 
     def _seen(self, name: str, *, is_picture: bool) -> ColumnElement[Any]:

@@ -78,3 +78,12 @@ def test_a_missing_score_is_refused_where_it_decides_the_class(reference):
 def test_what_cannot_be_read_is_said(reference, changes, sentence):
     with pytest.raises(SourceRefused, match=sentence):
         read_reference("r.csv", reference, **changes)
+
+
+def test_a_score_of_32_bits_at_the_threshold_is_flagged_in_the_reference(tmp_path):
+    score = float(np.float32(0.7))
+    write_csv(tmp_path / "r.csv", [(score, "", "1"), (0.69, "", "0")], HEADER)
+
+    found = read_reference("r.csv", tmp_path, score="score", threshold=0.7)
+
+    assert found.flagged.tolist() == [True, False]
