@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FOLDER = re.compile(r"/([^/=]+)=[^/]*(?=/)")
+_TIME = re.compile(r"[<,]([^:<>,]+): (TIMESTAMP(?:_NTZ)?)\b")
 _MOST_KNOWN = 64
 
 _sound: OrderedDict[tuple[str, ...], None] = OrderedDict()
@@ -58,18 +59,23 @@ def _check_folders(reader: Any, paths: Sequence[str], found: Sequence[str]) -> N
 
 
 def _check_times(reader: Any, paths: Sequence[str]) -> None:
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-
     try:
         reader.parquet(*paths)
-    except PySparkException as error:
-        said = str(error).upper()
+    except Exception as error:  # noqa: BLE001  Spark's or py4j's, by how Spark is reached
         # Numbers of several widths cannot be merged either, and are read as they should be.
-        if "TIMESTAMP_NTZ" not in said or not re.search(r"TIMESTAMP(?!_NTZ)\b", said):
+        if not (both := _of_both_kinds(str(error))):
             return
         message = (
-            f"Spark's {', '.join(paths)}: some files have times with a zone where others have "
-            "times without one, and Spark reads all as those of the first file; write all of "
-            "them with a zone"
+            f"Spark's {', '.join(paths)}: some files have times with a zone in column {both[0]!r} "
+            "where others have times without one, and Spark reads all as those of the first file; "
+            "write all of them with a zone"
         )
-        raise SourceRefused(message) from error
+        raise SourceRefused(message) from None
+
+
+def _of_both_kinds(schemas: str) -> list[str]:
+    """Name the columns that are times with a zone in one schema, and without one in another."""
+    kinds: dict[str, set[str]] = {}
+    for name, kind in _TIME.findall(schemas):
+        kinds.setdefault(name.strip(), set()).add(kind)
+    return [name for name, found in kinds.items() if len(found) > 1]

@@ -65,7 +65,7 @@ def test_times_with_a_zone_beside_times_without_one_are_refused(spark, tmp_path)
     naive = [{**row, "at": row["at"].replace(tzinfo=None)} for row in rows_with(id=["b"])]
     write(folder, naive, name="2.parquet", at=pa.timestamp("us"))
 
-    assert "some files have times with a zone" in refused(
+    assert "some files have times with a zone in column 'at'" in refused(
         source_of(tmp_path, path="p", time_zone="UTC")
     )
 
