@@ -1,4 +1,4 @@
-"""Values of a column: blanks around them, words for a missing one, and how a sentence names them."""
+"""Values of a column: blanks around them, words for a missing one, and their names in sentences."""
 
 from __future__ import annotations
 

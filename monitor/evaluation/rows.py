@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.single_precision import rounded_below
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def read_rows(
         of one actual or of one predicted class.
     """
     scores = None if score is None else _finite(score, "score")
+    below = rounded_below(threshold)
+    if scores is not None and threshold is not None and below is not None:
+        scores = np.where(scores == below, threshold, scores)
     positive = _zero_one(labels, "label")
     flagged = _flagged(predicted, scores, threshold)
     _check_both(positive, labels.name, "positive (1)", "negative (0)")

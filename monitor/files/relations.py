@@ -6,12 +6,8 @@ them. DuckDB itself is imported on first use: settings classes must load quickly
 
 from __future__ import annotations
 
-import csv
 import difflib
 import glob
-import gzip
-import io
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -20,8 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused, SourceRefused, SourceUnavailable
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.values import BLANKS
+from monitor.domain.single_precision import rounded_below
+from monitor.files.csv_files import BrokenFile, csv_relation, names_of, other_line_end
 from monitor.files.engine import session
+from monitor.files.folders import reading
+from monitor.files.parquet import parquet_relation
+from monitor.files.words import TEXTS, WHOLE_NUMBERS, literal, quoted, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -40,15 +40,9 @@ SUFFIXES = {
     ".db": "duckdb",
 }
 
-NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\))")
-WHOLE_NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL\(\d+,\s*0\))")
-TIMES = re.compile(r"(DATE|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS)")
-TEXTS = re.compile(r"(VARCHAR|ENUM\(.*\))", re.DOTALL)
-
 NUL_SHOWN = r"\x00"
 """What stands for a NUL in an id."""
 
-_LONGEST_HEADER = 2**16  # characters
 _MOST_NAMED, _LONGEST_NAME = 20, 80  # columns in an error, and characters of each
 _TELLING = ("Expected Number of Columns", "Value with unterminated quote", "Invalid unicode")
 
@@ -145,23 +139,21 @@ def check_table(kind: str, table: str | None) -> None:
         raise SettingRefused(setting="table", why=message)
 
 
-def quoted(name: str) -> str:
-    """Quote an identifier."""
-    return '"' + name.replace('"', '""') + '"'
+def visible(text: str) -> str:
+    """Write a text in SQL with NUL made visible, which PostgreSQL could not store."""
+    return f"replace({text}, chr(0), '{NUL_SHOWN}')"
 
 
-def sql_text(sql: str) -> str:
-    """Cast a value to text in SQL, NUL made visible, which PostgreSQL could not store."""
-    return f"replace(cast({sql} as varchar), chr(0), '{NUL_SHOWN}')"
+def at_threshold(score: str, threshold: float | None, values: dict[str, Any], name: str) -> str:
+    """Write a score in SQL, one that equals the threshold in 32 bits as the threshold itself.
 
-
-def bare_text(sql: str) -> str:
-    """Take the blanks around a text off in SQL (`monitor.domain.values.BLANKS`)."""
-    return f"trim({sql}, {_literal(BLANKS)})"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    ``values`` gets the threshold by its ``name``, and by that name the rounded one.
+    """
+    below = rounded_below(threshold)
+    if below is None:
+        return score
+    values |= {name: threshold, f"{name}_32": below}
+    return f"case when {score} = ${name}_32 then ${name} else {score} end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +173,8 @@ class OpenTable:
         The error to raise when it cannot be used.
     hashed
         A seed for which the relation has md5(seed, id) of each row, and the column with it.
+    mixed
+        Columns, in lower case, that are text since their files have values of several kinds.
     """
 
     place: str
@@ -190,6 +184,7 @@ class OpenTable:
     is_text: bool = False
     refused: type[InputRefused] = SourceRefused
     hashed: tuple[str, str] | None = None
+    mixed: frozenset[str] = frozenset()
 
     @contextmanager
     def stream(self, sql: str, parameters: Mapping[str, Any]) -> Iterator[Any]:
@@ -216,10 +211,9 @@ class OpenTable:
             f"where {quoted(column)} is not null limit 1"
         )
         example = f" (first value {first[0][0]!r})" if first else ""
-        message = (
-            f"{self.place}: column {column!r} ({setting}) is {self.types[column]}{example}; "
-            f"wanted {wanted}"
-        )
+        is_mixed = column.lower() in self.mixed
+        kind = "of several types over the files" if is_mixed else self.types[column]
+        message = f"{self.place}: column {column!r} ({setting}) is {kind}{example}; wanted {wanted}"
         return self.refused(message)
 
     def id_text(self, column: str, setting: str) -> str:
@@ -233,7 +227,11 @@ class OpenTable:
             return text
         # Looking for NUL first costs a third of replacing it, which almost no id needs.
         has_nul = f"contains({text}, chr(0))"
-        return f"case when {has_nul} then {sql_text(text)} else nullif({text}, '') end"
+        return f"case when {has_nul} then {visible(text)} else nullif({text}, '') end"
+
+    def value_text(self, column: str) -> str:
+        """Write a value as text in SQL, a whole number the same whatever type it has."""
+        return value_text(column, self.types[column], is_text=self.is_text)
 
     def may_be(self, column: str, ids: Sequence[str], name: str = "ids") -> str:
         """Write which rows may have one of these ids, bound as a list of texts by this name.
@@ -256,7 +254,7 @@ class OpenTable:
         if any(NUL_SHOWN in each for each in ids):
             return "true"
         name, low, high = quoted(column), min(ids, default=""), max(ids, default="") + "\U0010ffff"
-        within = f"{name} >= {_literal(low)} and {name} <= {_literal(high)}"
+        within = f"{name} >= {literal(low)} and {name} <= {literal(high)}"
         return f"(({within}) or {name} < '!' or {name} > '~')"
 
 
@@ -283,75 +281,35 @@ def opened(files: DataFiles) -> Iterator[OpenTable]:
     paths = files.found()
     try:
         with session(alone=files.kind == "duckdb") as connection:
-            relation = _relation(connection, files, paths)
+            relation, mixed = _relation(connection, files, paths)
             described = connection.execute(f"describe select * from {relation}").fetchall()  # noqa: S608
             types = {row[0]: row[1] for row in described}
             is_text = files.kind == "csv"
-            yield OpenTable(str(files), connection, relation, types, is_text, files.refused)
+            yield OpenTable(
+                str(files), connection, relation, types, is_text, files.refused, mixed=mixed
+            )
+    except BrokenFile as error:
+        message = f"{files}: {error}"
+        raise files.refused(message) from error
     except duckdb.Error as error:
         raise _as_ours(error, files) from error
 
 
-def _relation(connection: duckdb.DuckDBPyConnection, files: DataFiles, paths: Sequence[str]) -> str:
-    listed = "[" + ", ".join(_literal(glob.escape(path)) for path in paths) + "]"
+def _relation(
+    connection: duckdb.DuckDBPyConnection, files: DataFiles, paths: Sequence[str]
+) -> tuple[str, frozenset[str]]:
+    """Write the relation, and name the columns that are of several kinds in its files."""
     if files.kind == "parquet":
-        return f"read_parquet({listed}, union_by_name = true)"
+        return parquet_relation(connection, paths)
     if files.kind == "csv":
-        return _csv_relation(files, paths)
+        return csv_relation(connection, paths), frozenset()
     if len(paths) > 1:
         message = f"{files} are {len(paths)} DuckDB files; give one, or write them as Parquet"
         raise files.refused(message)
-    connection.execute(f"attach {_literal(paths[0])} as file (read_only)")
+    connection.execute(f"attach {literal(paths[0])} as file (read_only)")
     table = (files.table or "").split(".")
-    return ".".join(
-        quoted(name) for name in ["file", *(["main"] if len(table) == 1 else []), *table]
-    )
-
-
-def _csv_relation(files: DataFiles, paths: Sequence[str]) -> str:
-    """Read CSV with nothing guessed but the separator, which the header shows.
-
-    Guessing looks at the rows, so a bad row could make it skip good ones or the header. Files
-    may have their columns in different orders.
-    """
-    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for path in paths:
-        alike.setdefault(_csv_header(files, path), []).append(path)
-    parts = []
-    for (separator, header), group in alike.items():
-        columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in header)
-        listed = ", ".join(_literal(glob.escape(path)) for path in group)
-        options = f"delim = {_literal(separator)}, quote = '\"', escape = '\"', comment = ''"
-        parts.append(
-            f"select * from read_csv([{listed}], columns = {{{columns}}}, "  # noqa: S608
-            f"auto_detect = false, header = true, {options})"
-        )
-    return f"({' union all by name '.join(parts)})"
-
-
-def _csv_header(files: DataFiles, path: str) -> tuple[str, tuple[str, ...]]:
-    try:
-        rows = _first_rows(path)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-        message = f"{files}: {Path(path).name} cannot be read: {error}; it must be UTF-8 text"
-        raise files.refused(message) from error
-    separator = max(rows, key=lambda s: len(rows[s]))
-    header = tuple(name or f"column{place}" for place, name in enumerate(rows[separator]))
-    if not any(rows[separator]) or len({name.lower() for name in header}) < len(header):
-        message = (
-            f"{files}: the first row of {Path(path).name} must name every column once; "
-            f"it is {', '.join(rows[separator])[:200] or 'empty'}"
-        )
-        raise files.refused(message)
-    return separator, header
-
-
-def _first_rows(path: str) -> dict[str, list[str]]:
-    """Read the first row of a file, cut by each separator that may be meant."""
-    opener = gzip.open if path.lower().endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
-        start = stream.read(_LONGEST_HEADER)
-    return {s: next(csv.reader(io.StringIO(start), delimiter=s), []) for s in ",;\t|"}
+    named = ["file", *(["main"] if len(table) == 1 else []), *table]
+    return ".".join(quoted(name) for name in named), frozenset()
 
 
 def _as_ours(error: duckdb.Error, files: DataFiles) -> InputRefused | SourceUnavailable:
@@ -369,6 +327,9 @@ def _as_ours(error: duckdb.Error, files: DataFiles) -> InputRefused | SourceUnav
     if isinstance(error, duckdb.CatalogException) and files.table is not None:
         message = f"{files}: there is no such table or view; {first}"
         return files.refused(message)
+    if files.kind == "csv" and (why := other_line_end(files.found())) is not None:
+        message = f"{files} cannot be read: {why}"
+        return files.refused(message, is_public=True)
     message = f"{files} cannot be read: {first}; is it a whole, valid {files.kind} file?"
     return files.refused(message, is_public=True)
 
@@ -393,9 +354,7 @@ def describe(
         raise SourceRefused(str(error)) from error
     files = DataFiles(paths, folder, table)
     with opened(files) as data:
-        listed = ", ".join(_literal(glob.escape(path)) for path in files.found())
-        guessed = f"read_csv([{listed}], header = true, union_by_name = true)"
-        relation = guessed if data.is_text else data.relation
+        relation = _guessed(files.found()) if data.is_text else data.relation
         types = data.rows(f"describe select * from {relation}")  # noqa: S608
         names = ", ".join(f"cast({quoted(row[0])} as varchar)" for row in types)
         first = data.rows(f"select {names} from {relation} limit 1")  # noqa: S608
@@ -403,6 +362,10 @@ def describe(
         return tuple(
             Described(row[0], row[1], example) for row, example in zip(types, examples, strict=True)
         )
+
+
+def _guessed(paths: Sequence[str]) -> str:
+    return reading("read_csv", paths, "header = true, union_by_name = true", names_of(paths))
 
 
 def class_values(

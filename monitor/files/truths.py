@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
 from monitor.domain.truth import FoundTruth, bare_ids, of_items
-from monitor.files.relations import TEXTS, TIMES, DataFiles, bare_text, opened, quoted
+from monitor.files.relations import DataFiles, opened
 from monitor.files.stamps import stamps_of
+from monitor.files.words import TEXTS, TIMES, bare_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused
-from monitor.files.relations import NUMBERS, quoted
+from monitor.files.relations import at_threshold
+from monitor.files.words import NUMBERS, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -102,4 +103,5 @@ class ChallengerColumns:
         values["challenger"] = self.read.threshold
         score = f"try_cast({column} as double)"
         finite = f"case when isfinite({score}) then {score} end"
+        finite = at_threshold(finite, self.read.threshold, values, "challenger")
         return {"challenged": f"{finite} >= $challenger", "challenger_score": finite}

@@ -28,6 +28,14 @@ class DuckdbSettings(ChallengedSettings):
     predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
     ``bad_rows_max`` are, the predictions are refused.
 
+    A score that is the threshold rounded to 32 bits is at the threshold: a model that writes
+    32-bit scores compares them so.
+
+    Files may have their columns in different orders and of different types; where they mix
+    numbers, texts, truths, or times with and without a zone, each file's values are read as that
+    file has them. A folder ``name=value`` is a column, text or a day, of files that have no such
+    column themselves.
+
     ``challenger`` names columns of another classifier's decisions on the same predictions, to be
     compared in each round.
 

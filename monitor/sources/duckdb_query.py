@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.segments import NO_VALUE
-from monitor.files.relations import NUMBERS, TEXTS, TIMES, quoted, sql_text
+from monitor.files.relations import at_threshold, visible
+from monitor.files.words import NUMBERS, TEXTS, TIMES, quoted
 from monitor.sources import frames
 from monitor.sources.challenger_columns import ChallengerColumns, class_text
+from monitor.sources.clock_changes import FIRST, LAST, instant_sql
 from monitor.sources.cuts import Cuts
 from monitor.sources.shown_columns import read_as
 
@@ -31,6 +33,7 @@ _ANY_TYPE = ("predicted", "model_version")
 ALL = "g"  # above every md5
 _LONGEST_VALUE = 100  # characters by which segment values are distinguished
 _SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours)
+_RULES = timedelta(days=3)  # around a window, whose ends may be of another zone
 
 Bound = tuple[str, dict[str, Any]]
 
@@ -272,16 +275,16 @@ class Query:
             "naive": known_naive if self.time_is_text else "false",
             "t": self._time(values),
             "score_text": score,
-            "score": f"try_cast({self._column('score')} as double)",
+            "score": self._score(values),
             "flagged": self._flagged(values),
             "predicted_text": self._predicted,
-            "version": f"nullif({sql_text(self._column('model_version'))}, '')",
+            "version": f"nullif({visible(self._value_text('model_version'))}, '')",
         }
         parts |= self.challenger.parts(partial(self._is_positive, values), values)
         if self.table.hashed is not None:
             parts["known_h"] = quoted(self.table.hashed[1])
         for place, column in enumerate(self.columns["segments"]):
-            text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
+            text = f"nullif(trim({self.table.value_text(column)}), '')"
             parts[f"segment_{place}"] = f"coalesce(left({text}, {_LONGEST_VALUE}), '{NO_VALUE}')"
         if shown:
             for place, (column, is_picture) in enumerate(self.columns["show"]):
@@ -295,6 +298,10 @@ class Query:
     def _column(self, name: str) -> str:
         column = self.columns[name]
         return "null" if column is None else quoted(column)
+
+    def _value_text(self, name: str) -> str:
+        column = self.columns[name]
+        return "cast(null as varchar)" if column is None else self.table.value_text(column)
 
     def _text_of(self, name: str) -> str:
         column = self.columns[name]
@@ -331,13 +338,20 @@ class Query:
     def _zoned(self, local: str, values: dict[str, Any]) -> str:
         if self.time_zone in (None, "UTC"):
             return f"cast({local} as timestamptz)"
-        values["zone"] = self.time_zone
-        return f"timezone($zone, {local})"
+        first, last = FIRST, LAST
+        if "start" in values:  # others are outside of the window by any rule
+            first, last = (_midnight(values[name]) for name in ("start", "end"))
+            first, last = first - _RULES, last + _RULES
+        return instant_sql(local, self.time_zone, first, last)
+
+    def _score(self, values: dict[str, Any]) -> str:
+        number = f"try_cast({self._column('score')} as double)"
+        return at_threshold(number, self.threshold, values, "threshold")
 
     def _flagged(self, values: dict[str, Any]) -> str:
         if self.threshold is not None:
             values["threshold"] = self.threshold
-            return f"try_cast({self._column('score')} as double) >= $threshold"
+            return f"{self._score(values)} >= $threshold"
         return self._is_positive(values, self._predicted)
 
     def _is_positive(self, values: dict[str, Any], text: str) -> str:
@@ -403,6 +417,10 @@ class Query:
         listed = " ".join(f"when {sql} then {code}" for sql, code, used in cases if used)
         flagged, passed = (_in_class(strata, values, flagged=up) for up in (True, False))
         return f"case {listed} when flagged then {flagged} else {passed} end"
+
+
+def _midnight(at: datetime) -> datetime:
+    return datetime(at.year, at.month, at.day)  # noqa: DTZ001  a local time
 
 
 def _bound_of(bounds: Mapping[int, str]) -> str:

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.values import MISSING_WORDS
-from monitor.files.relations import (
-    DataFiles,
-    all_texts,
-    bare_text,
-    check_table,
-    kind_of,
-    opened,
-    quoted,
-)
+from monitor.files.relations import DataFiles, all_texts, at_threshold, check_table, kind_of, opened
+from monitor.files.words import bare_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +88,7 @@ def read_reference(
             label = f"case when {is_alike} then null else {label} end"
         text = f"case when list_contains($missing::varchar[], {_text(value)}) then null else "
         text += f"{_text(value)} end"
-        number = _number(data, score)
+        number = at_threshold(_number(data, score), threshold, values, "threshold")
         if predicted is None:
             values["threshold"] = threshold
             flag = f"{number} >= $threshold"
@@ -164,8 +157,8 @@ class _ReferenceRow:
         """Say why a labeled row cannot be used, or None where it can."""
         if self.label is None:
             return (
-                f"column {value!r} holds {self.value_text!r}; a label is 1 or 0 (true or false), or "
-                "written as reference.positive writes it"
+                f"column {value!r} holds {self.value_text!r}; a label is 1 or 0 (true or false), "
+                "or written as reference.positive writes it"
             )
         unreadable = self.score is None and (needs_score or self.score_text is not None)
         if unreadable or not math.isfinite(self.score or 0.0):

@@ -43,7 +43,7 @@ class Scan(NamedTuple):
     @property
     def values(self) -> int:
         """At most so many values are bound for it in a statement."""
-        return 2 * (2 * len(self.query.named) + len(self.strata) + 4) + 8
+        return 2 * (2 * len(self.query.named) + len(self.strata) + 6) + 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from sqlalchemy import (
 
 from monitor.domain.segments import NO_VALUE
 from monitor.domain.shown import MOST_BYTES
+from monitor.domain.single_precision import rounded_below
 from monitor.files.relations import NUL_SHOWN, all_texts
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
@@ -286,7 +287,14 @@ class Query:
         return func.nullif(func.trim(self._text(name)), "")
 
     def _number(self, name: str) -> ColumnElement[Any]:
-        return written(self.table.words.double, self.table.column(name), Double())
+        """Write a score; one that equals the threshold in 32 bits is the threshold itself."""
+        number = written(self.table.words.double, self.table.column(name), Double())
+        threshold = self.settings.threshold
+        below = rounded_below(threshold)
+        if below is None:
+            return number
+        at: ColumnElement[Any] = literal(threshold, Double())
+        return case((number == literal(below, Double()), at), else_=number)
 
     def _seen(self, name: str, *, is_picture: bool) -> ColumnElement[Any]:
         if is_picture and not isinstance(self.table.types[name], String):

@@ -122,7 +122,11 @@ def _mysql(collation: str, limit: str) -> Words:
     )
 
 
-_SQLITE_TEXT = "cast({0} as text) collate binary"
+# A number that a column holds as 7.0 is the 7 of another row, or of the same column elsewhere.
+_SQLITE_TEXT = (
+    "cast(case when typeof({0}) = 'real' and {0} = cast({0} as integer) "
+    "then cast({0} as integer) else {0} end as text) collate binary"
+)
 
 WORDS = {
     "postgresql": _POSTGRESQL,

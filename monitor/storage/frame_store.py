@@ -6,11 +6,12 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, or_, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum
 from monitor.domain.seeds import seed_of
+from monitor.domain.versions import spellings
 from monitor.storage.database import CHUNK, insert_new
 from monitor.storage.tables import (
     histories,
@@ -91,9 +92,10 @@ def history_for(
 
     ``unscored`` says whether it has a band for items without a score.
     """
-    key = _history_key(model_version, threshold, (*key_parts, unscored))
-    query = select(histories).where(histories.c.monitor_id == monitor_id, histories.c.key == key)
-    row = connection.execute(query).first()
+    parts = (*key_parts, unscored)
+    keys = [_history_key(each, threshold, parts) for each in spellings(model_version)]
+    query = select(histories).where(histories.c.monitor_id == monitor_id, histories.c.key.in_(keys))
+    row = connection.execute(query.order_by(histories.c.id.desc())).first()
     return None if row is None else _history(row)
 
 
@@ -103,7 +105,7 @@ def histories_of_model(
     """Ids of a monitor's histories of one model version and threshold, oldest first."""
     query = select(histories.c.id).where(
         histories.c.monitor_id == monitor_id,
-        histories.c.model_version.is_not_distinct_from(model_version),
+        or_(*(histories.c.model_version.is_not_distinct_from(v) for v in spellings(model_version))),
         histories.c.threshold.is_not_distinct_from(threshold),
     )
     return [int(scalar) for scalar in connection.execute(query.order_by(histories.c.id)).scalars()]

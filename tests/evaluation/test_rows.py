@@ -8,6 +8,7 @@ import pytest
 
 import monitor
 from monitor.domain.errors import InputRefused
+from monitor.evaluation.rows import Column, read_rows
 from tests.evaluation.sets import SIZES, cells
 
 FRAME = cells(30, 9, 8, 40)
@@ -111,3 +112,11 @@ def test_labels_may_be_of_every_kind_that_says_0_and_1(kind):
     found = monitor.evaluate(frame, predicted=pd.Index(["predicted"])[0], random=True)
 
     assert found.estimates == monitor.evaluate(FRAME, predicted="predicted", random=True).estimates
+
+
+def test_a_score_of_32_bits_at_the_threshold_is_flagged():
+    scores = np.tile(np.array([0.7, 0.1], dtype=np.float32), 43)
+
+    rows = read_rows(Column("label", [1, 0] * 43), score=Column("score", scores), threshold=0.7)
+
+    assert rows.flagged.sum() == 43

@@ -92,5 +92,14 @@ def test_a_word_for_a_missing_label_leaves_its_row_out(tmp_path):
 def test_a_label_that_differs_from_the_positive_one_in_case_alone_is_refused(tmp_path):
     write_csv(tmp_path / "r.csv", [(0.9, "Fraud")], ("score", "label"))
 
-    with pytest.raises(SourceRefused, match="'Fraud'.*as reference.positive writes it"):
+    with pytest.raises(SourceRefused, match=r"'Fraud'.*as reference\.positive writes it"):
         read_reference("r.csv", tmp_path, positive="fraud", score="score", threshold=0.5)
+
+
+def test_a_score_of_32_bits_at_the_threshold_is_flagged_in_the_reference(tmp_path):
+    score = float(np.float32(0.7))
+    write_csv(tmp_path / "r.csv", [(score, "", "1"), (0.69, "", "0")], HEADER)
+
+    found = read_reference("r.csv", tmp_path, score="score", threshold=0.7)
+
+    assert found.flagged.tolist() == [True, False]

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import InputRefused
-from monitor.files.relations import DataFiles, OpenTable, all_texts, kind_of, opened, quoted
+from monitor.files.relations import DataFiles, OpenTable, all_texts, at_threshold, kind_of, opened
+from monitor.files.words import quoted
 from monitor.rounds.forecast.compare import Others
 
 if TYPE_CHECKING:
@@ -47,17 +48,18 @@ def read_others(
     files = DataFiles((str(file),), Path.cwd(), refused=InputRefused)
     with opened(files) as table:
         item = table.id_text(id_column, "--id")
-        flag = _flag_text(table, score, predicted)
+        values: dict[str, object] = {}
+        flag = _flag_text(table, score, predicted, threshold, values)
         found = table.rows(
             f"select {item}, {flag} from {table.relation} where {item} in "  # noqa: S608
             "(select unnest($ids))",
-            {"ids": list(ids), **_bound(flag, threshold)},
+            {"ids": list(ids), **values},
         )
         # Of all items, labeled or not: what the other classifier flags of the whole window.
         [(rows, flagged)] = table.rows(
             f"select count(distinct {item}), count(distinct {item}) filter ({flag}) "  # noqa: S608
             f"from {table.relation}",
-            _bound(flag, threshold),
+            values,
         )
     _check(file, ids, found)
     return Others({str(key): bool(up) for key, up in found}, int(rows), int(flagged))
@@ -74,20 +76,24 @@ def _check_kind(file: Path) -> None:
         raise InputRefused(message)
 
 
-def _bound(flag: str, threshold: float | None) -> dict[str, object]:
-    given = {"threshold": threshold, "yes": _YES, "no": _NO}
-    return {name: value for name, value in given.items() if f"${name}" in flag}
-
-
-def _flag_text(table: OpenTable, score: str | None, predicted: str | None) -> str:
-    """Write the decision in SQL: true, false, or null where there is none."""
+def _flag_text(
+    table: OpenTable,
+    score: str | None,
+    predicted: str | None,
+    threshold: float | None,
+    values: dict[str, object],
+) -> str:
+    """Write the decision in SQL, and bind its values: true, false, or null where there is none."""
     if predicted is not None:
         table.need(predicted, "--predicted")
         value = f"cast({quoted(predicted)} as varchar)"
+        values |= {"yes": _YES, "no": _NO}
         return f"case when {value} in $yes then true when {value} in $no then false end"
     table.need(score or "", "--score")
     value = f"try_cast({quoted(score or '')} as double)"
-    return f"case when not isnan({value}) then {value} >= $threshold end"
+    values["threshold"] = threshold
+    known = at_threshold(value, threshold, values, "threshold")
+    return f"case when not isnan({value}) then {known} >= $threshold end"
 
 
 def _check(file: Path, ids: Sequence[str], decisions: Sequence[tuple[object, ...]]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.single_precision import rounded_below
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.stats.estimation.paired import Comparison, compare, compare_threshold
 from monitor.storage.round_labels import read_labels
@@ -79,6 +80,9 @@ def at_threshold(connection: Connection, round_: Round, threshold: float) -> Com
         sample = scored_sample(round_, read_labels(connection, round_))
     except NoCurves as error:
         raise _refused(round_, error) from error
+    below = rounded_below(threshold)
+    if below is not None and below in sample.score:
+        threshold = below  # as a model that writes 32-bit scores has it
     comparison = compare_threshold(sample, threshold, estimand="window", rng=_rng(round_))
     labeled, positive = len(sample.score), int(sample.items.positive.sum())
     return Compared(comparison, labeled, positive, counted=False)

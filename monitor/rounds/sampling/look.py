@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.crashpoint import outside
 from monitor.domain.model import BadRow, BandEdges
 from monitor.domain.ports import Rescannable
+from monitor.domain.versions import spellings
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
 from monitor.rounds.sampling.aliases import watched_alias
 from monitor.rounds.sampling.edges import edges_of
@@ -79,7 +80,7 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
     at_most = settings.sample.max_labels
     if newest is not None:
         frame = _scan(context, round_, newest.edges, at_most)
-        same_model = version_of(frame, alias) == newest.model_version
+        same_model = newest.model_version in spellings(version_of(frame, alias))
         if frame.rows == 0 or (same_model and not _lacks_a_band(frame, newest.edges, settings)):
             return WindowScan(frame, newest.edges, newest, alias)
     profile, whole = _profile(context, round_, at_most)

@@ -12,6 +12,7 @@ from sqlalchemy import table as table_of
 
 from monitor.domain.time_limit import stopped_by
 from monitor.sources.spark.dialect import SPARK, compiled, type_of
+from monitor.sources.spark.files import check_files
 from monitor.sources.spark.query import SparkFound
 from monitor.sources.spark.session import is_remote
 
@@ -97,7 +98,9 @@ def _rows(session: SparkSession, settings: SparkSettings, folder: Path) -> DataF
     paths = [_located(path, folder) for path in settings.paths]
     reader = session.read.format(settings.format)
     # Delta takes one path only.
-    return reader.load(paths[0]) if len(paths) == 1 else reader.load(paths)
+    rows = reader.load(paths[0]) if len(paths) == 1 else reader.load(paths)
+    check_files(session, settings.format, paths, rows)
+    return rows
 
 
 def _located(path: str, folder: Path) -> str:

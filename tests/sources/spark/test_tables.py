@@ -6,6 +6,7 @@ import os
 import time
 from datetime import timedelta
 
+import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
@@ -45,6 +46,36 @@ def test_a_table_and_a_view_of_it_are_read_with_what_others_have_written_since(
     after = [source.scan(WEEK, TWO, 9, "s").size for source in sources]
 
     assert (before, after) == ([2, 1], [3, 2])
+
+
+def test_a_column_that_a_folder_is_named_by_too_is_refused(spark, tmp_path):
+    folder = tmp_path / "p" / "score=0.1"
+    folder.mkdir(parents=True)
+    write(folder, rows_with(score=[0.9, 0.8]))
+
+    assert "'score' is a column of the files and the name of the folders" in refused(
+        source_of(tmp_path, path="p")
+    )
+
+
+def test_times_with_a_zone_beside_times_without_one_are_refused(spark, tmp_path):
+    folder = tmp_path / "p"
+    folder.mkdir()
+    write(folder, rows_with(id=["a"]), name="1.parquet")
+    naive = [{**row, "at": row["at"].replace(tzinfo=None)} for row in rows_with(id=["b"])]
+    write(folder, naive, name="2.parquet", at=pa.timestamp("us"))
+
+    assert "some files have times with a zone in column 'at'" in refused(
+        source_of(tmp_path, path="p", time_zone="UTC")
+    )
+
+
+def test_a_score_of_32_bits_at_the_threshold_is_flagged(spark, tmp_path):
+    write(tmp_path, rows_with(score=[0.7, 0.5]), score=pa.float32())
+
+    frame = source_of(tmp_path, threshold=0.7).scan(WEEK, TWO, 9, "s")
+
+    assert [part.size for part in frame.strata] == [1, 1]
 
 
 def test_nothing_is_left_in_the_session(table, spark, tmp_path):

@@ -51,6 +51,16 @@ def test_scores_of_each_type_are_cut_alike(place, kind):
     assert {type(c.score) for part in frame.strata for c in part.candidates} == {float}
 
 
+@pytest.mark.parametrize("kind", ["real", "double precision"])
+def test_a_score_of_32_bits_at_the_threshold_is_flagged(place, kind):
+    at = 0.7 if kind == "real" else 0.699999988079071
+    make_table(place, rows_with(score=[at, 0.5]), score=kind)
+
+    frame = source_of(place, threshold=0.7).scan(WEEK, TWO, 9, "s")
+
+    assert classes(frame) == {"flagged": ["0"], "passed": ["1"]}
+
+
 CLASSES = {
     "boolean": ([True, False, None], True, None),
     "integer": ([1, 0, None], 1, None),

@@ -1,0 +1,64 @@
+"""Folders called ``column=value``: columns of the files in them, unless these have their own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from monitor.files.words import listed, literal, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+_FOLDER = re.compile(r"(?<=[/\\])([^/\\=]+)=([^/\\]*)(?=[/\\])")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_FILE = "monitor_file"
+
+
+def reading(
+    function: str,
+    paths: Sequence[str],
+    options: str,
+    columns: Collection[str],
+    all_paths: Sequence[str] = (),
+) -> str:
+    """Write how DuckDB reads files, with a column for each folder that they all are in.
+
+    The value of a folder is a text, so that ``007`` stays what it is, or a day. A column that the
+    files have themselves is theirs: DuckDB would put the folder's value in place of theirs.
+
+    Parameters
+    ----------
+    function, options
+        Of DuckDB.
+    paths, columns
+        The files, and the columns in them.
+    all_paths
+        More files that are read beside these, which decide what is a column.
+    """
+    found = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
+    keys = {key for key in found[0] if all(key in of for of in found)}
+    own = {name.lower() for name in columns}
+    ours = sorted(key for key in keys if key.lower() not in own)
+    if not ours:
+        return f"{function}({listed(paths)}, {options}, hive_partitioning = false)"
+    days = {key for key in ours if all(_DAY.fullmatch(of[key]) for of in found)}
+    if len(ours) == len(keys):
+        types = ", ".join(f"{quoted(key)}: {_type(key, days)}" for key in ours)
+        hive = f"hive_partitioning = true, hive_types = {{{types}}}"
+        return f"{function}({listed(paths)}, {options}, {hive})"
+    rows = (
+        f"{function}({listed(paths)}, {options}, hive_partitioning = false, filename = '{_FILE}')"
+    )
+    values = (f"cast({_value(key)} as {_type(key, days)}) as {quoted(key)}" for key in ours)
+    return f"(select * exclude ({_FILE}), {', '.join(values)} from {rows})"  # noqa: S608
+
+
+def _type(key: str, days: Collection[str]) -> str:
+    return "DATE" if key in days else "VARCHAR"
+
+
+def _value(key: str) -> str:
+    pattern = literal(f"[/\\\\]{re.escape(key)}=([^/\\\\]*)[/\\\\]")
+    found = f"url_decode(regexp_extract({_FILE}, {pattern}, 1))"
+    return f"nullif({found}, '__HIVE_DEFAULT_PARTITION__')"

@@ -1,0 +1,97 @@
+"""Parquet files as one relation, whatever their types are and their folders are called."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from monitor.files.folders import reading
+from monitor.files.stamps import stamps_of
+from monitor.files.words import AWARE_TIMES, NUMBERS, TEXTS, TIMES, listed, quoted, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import duckdb
+
+    Types = Mapping[str, str]
+
+_KINDS = {
+    "number": NUMBERS,
+    "text": TEXTS,
+    "aware": AWARE_TIMES,
+    "naive": TIMES,
+}
+
+
+_MOST_KNOWN = 16
+
+_known: OrderedDict[str, tuple[str, frozenset[str]]] = OrderedDict()
+"""What was made of files, by their stamps: of many, types take as long to find as rows."""
+
+
+def parquet_relation(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
+) -> tuple[str, frozenset[str]]:
+    """Read the files together; return also the columns whose values are of several kinds.
+
+    DuckDB gives a column the widest type of all files: times without a zone become instants of
+    UTC beside others. Where kinds differ, each file's values are texts instead, as that file has
+    them, which are read like those of a CSV file.
+    """
+    state = repr(stamps_of(paths))
+    found = _known.get(state)
+    if found is None:
+        found = _known[state] = _relation(connection, paths)
+        while len(_known) > _MOST_KNOWN:
+            _known.popitem(last=False)
+    return found
+
+
+def _relation(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
+) -> tuple[str, frozenset[str]]:
+    found = connection.execute(
+        f"select distinct name, duckdb_type from parquet_schema({listed(paths)}) "  # noqa: S608
+        "where duckdb_type is not null"
+    ).fetchall()
+    names = {name for name, _ in found}
+    if len(paths) > 1 and _mixed([{name: kind} for name, kind in found]):
+        types = {path: _types(connection, path) for path in paths}
+        if mixed := _mixed([*types.values()]):
+            return _as_texts(types, mixed, names), mixed
+    return reading("read_parquet", paths, "union_by_name = true", names), frozenset()
+
+
+def _mixed(tables: Sequence[Types]) -> frozenset[str]:
+    """Name the columns that are not of one kind in all tables."""
+    kinds: dict[str, set[str | None]] = {}
+    for types in tables:
+        for name, kind in types.items():
+            kinds.setdefault(name.lower(), set()).add(_kind(kind))
+    return frozenset(name for name, found in kinds.items() if len(found) > 1 and None not in found)
+
+
+def _kind(of: str) -> str | None:
+    if of == "BOOLEAN":
+        return "truth"
+    return next((name for name, types in _KINDS.items() if types.fullmatch(of)), None)
+
+
+def _types(connection: duckdb.DuckDBPyConnection, path: str) -> Types:
+    relation = f"read_parquet({listed([path])}, hive_partitioning = false)"
+    return {row[0]: row[1] for row in connection.execute(f"describe from {relation}").fetchall()}
+
+
+def _as_texts(types: Mapping[str, Types], mixed: frozenset[str], names: set[str]) -> str:
+    alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for path, of in types.items():
+        key = tuple((name, kind) for name, kind in of.items() if name.lower() in mixed)
+        alike.setdefault(key, []).append(path)
+    parts = []
+    for columns, group in alike.items():
+        rows = reading("read_parquet", group, "union_by_name = true", names, [*types])
+        texts = (f"{value_text(name, kind)} as {quoted(name)}" for name, kind in columns)
+        replaced = f" replace ({', '.join(texts)})" if columns else ""
+        parts.append(f"select *{replaced} from {rows}")  # noqa: S608
+    return f"({' union all by name '.join(parts)})"
