@@ -236,6 +236,8 @@ def load():
 threads = [threading.Thread(target=load) for _ in range(4)]
 for thread in threads:
     thread.start()
+for thread in threads:
+    thread.join()
 """
 
 
