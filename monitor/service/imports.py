@@ -31,11 +31,8 @@ def import_for_workers() -> None:
     import monitor.rounds.run
     import monitor.rounds.sampling.look
     import monitor.sources.reference
-    import monitor.stats.detection.fleet
+    import monitor.stats
     import monitor.stats.drift.rare_events
-    import monitor.stats.estimation.class_averages
-    import monitor.stats.estimation.small_counts
-    import monitor.stats.estimation.stopping
 
     import_for_adapters()
 

@@ -91,7 +91,7 @@ class Lanes:
         others, left = last_ones(looks)
         ahead = self._idle.ahead(looks)
         scans = SharedScans([look.context for look in others])
-        for some in (*([look] for look in others), left):
+        for some in filter(None, (*([look] for look in others), left)):
             self._begin(some, ahead, scans)
         self._note_if_quiet()
 

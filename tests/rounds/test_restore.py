@@ -7,10 +7,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import delete
 
-from monitor.domain.errors import ConfigRefused, DeliveryFailed
+from monitor.domain.errors import ConfigRefused, DeliveryFailed, StoreUnavailable
 from monitor.domain.model import ShownRun
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import run
+from monitor.rounds.opening import due
 from monitor.rounds.opening.skipped_slots import record_missed
 from monitor.rounds.restore import do_again, reconcile
 from monitor.storage.tables import metadata, rounds
@@ -398,3 +399,22 @@ def test_a_service_whose_store_lost_nothing_does_not_ask_mlflow(hooked, monkeypa
     run.run(replace(context, runs=runs))
 
     assert told(scene) == []
+
+
+def test_a_round_that_could_not_be_opened_is_not_taken_for_lost(hooked, monkeypatch):
+    scene, context = hooked
+    scene.week(3)
+    scene.now = slot(3)
+
+    def away(*_):
+        message = "the store does not answer"
+        raise StoreUnavailable(message)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(due, "_add", away)
+        with pytest.raises(StoreUnavailable):
+            run.run(context)
+    run.run(context)
+
+    assert [notice["event"] for notice in told(scene)] == ["round.abandoned"]  # round 2, unlabeled
+    assert scene.round(3).state == "labeling"

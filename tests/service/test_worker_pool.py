@@ -19,6 +19,7 @@ from monitor.service.loop import TICK, Work, one_pass
 from monitor.service.reading_ahead import Ahead
 from monitor.service.shared_scans import SharedScans
 from monitor.storage import round_store
+from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds
 from monitor.wiring import Application
 from tests.rounds.scene import MONDAY, WEEK, Log, Scene, settings
@@ -234,7 +235,7 @@ def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_proces
     slow.go_on.set()
     looks = work._lanes._idle.needed([scenes[1].context])
     with scenes[0].database.write() as connection:
-        connection.execute(text("update monitor_alembic_version set version_num = '9999'"))
+        connection.execute(text(f"update {VERSION_TABLE} set version_num = '9999'"))
 
     for begin in (work.rounds, work.mlflow, work.notices):
         with pytest.raises(SchemaNewer, match="upgraded by a newer mlflow-pr-monitor"):

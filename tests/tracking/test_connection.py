@@ -228,24 +228,26 @@ def test_a_delivery_never_changes_the_environment(mlflow_url, prefix):
 
 
 AT_ONCE = """
-import threading, traceback
+import sys, threading, time, traceback
 from monitor.tracking.connection import load_mlflow
 
-begin = threading.Barrier(4)
 
-
-def load():
-    begin.wait()
+def load(is_first):
+    while not is_first and "mlflow" not in sys.modules:
+        time.sleep(0.001)  # until the first is at it
     try:
         load_mlflow()
+        from mlflow.exceptions import MlflowException
         from mlflow import MlflowClient
     except BaseException:
         print(traceback.format_exc(), flush=True)
 
 
-threads = [threading.Thread(target=load) for _ in range(4)]
+threads = [threading.Thread(target=load, args=(number == 0,)) for number in range(4)]
 for thread in threads:
     thread.start()
+for thread in threads:
+    thread.join()
 """
 
 

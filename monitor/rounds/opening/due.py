@@ -39,10 +39,10 @@ def open_due(context: MonitorContext) -> None:
     lost = context.newest_seen.lost(newest)
     if due[:-1] or lost:
         refuse_if_forgotten(context, newest, lost)
-    context.newest_seen.note(newest, *due[-1:])
     if due:
         record_missed(context, due[:-1], due[-1])
         _open(context, due[-1], context.settings.round, DUE)
+    context.newest_seen.note(newest, *due[-1:])
 
 
 def due_slots(connection: Connection, context: MonitorContext, now: datetime) -> list[datetime]:

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from monitor.storage.database import Database
+from monitor.storage.schema import VERSION_TABLE
 from tests.service.web.serving import COMMAND, OFTEN
 from tests.small_config import rows
 from tests.workers import worker
@@ -95,7 +96,7 @@ def test_a_store_upgraded_by_a_newer_program_ends_the_service_with_what_to_do(pl
     with place.serving(COMMAND_OFTEN):
         database = Database(f"sqlite:///{place.folder}/monitor.db")
         with database.write() as connection:
-            connection.execute(text("update monitor_alembic_version set version_num = '9999'"))
+            connection.execute(text(f"update {VERSION_TABLE} set version_num = '9999'"))
         code, _, errors = place.process.end()
         database.close()
 
