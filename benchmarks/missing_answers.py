@@ -120,15 +120,17 @@ def main() -> None:
     for kind, share in [("random", 0.0), *product(KINDS, SHARES), ("random", 0.05)]:
         print(f"{kind:<10}{share:4.0%}  {_coverage(kind, share, args.rounds)}", flush=True)
     print("\nfalse alarms in 52 rounds, plain / now; found within 4 rounds P / R, plain -> now")
-    for kind, share in [*product(("random", *KINDS), (0.0, *SHARES))]:
+    for kind, share in [("random", 0.0), *product(("random", *KINDS), SHARES)]:
         print(f"{kind:<10}{share:4.0%}  {_alarms(kind, share, args.paths)}", flush=True)
 
 
 def _coverage(kind: str, share: float, number: int) -> str:
     missing, rng = missing_at(share, kind), np.random.default_rng(28)
     truth = np.array([value(metric, RATES) for metric in METRICS])
-    held = {name: [] for name in ("plain", "bounds", "pooled", "pooled bounds", "left out")}
-    width = {name: [] for name in held}
+    held: dict[str, list[Values]] = {
+        name: [] for name in ("plain", "bounds", "pooled", "pooled bounds", "left out")
+    }
+    width: dict[str, list[Values]] = {name: [] for name in held}
     partial, first = [], []
     for _ in range(number):
         _, up, labeled = drawn(RATES, missing, (WEEKS,), rng)
@@ -168,7 +170,13 @@ def _ends(cases: Sequence[Sequence[MetricEstimate]]) -> Values:
     return np.array([(0.0, 1.0) if each is None else (each.low, each.high) for each in found])
 
 
-def _note(held: dict, width: dict, name: str, ends: Values, truth: Values) -> None:
+def _note(
+    held: dict[str, list[Values]],
+    width: dict[str, list[Values]],
+    name: str,
+    ends: Values,
+    truth: Values,
+) -> None:
     held[name].append((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
     width[name].append(ends[:, 1] - ends[:, 0])
 
@@ -265,7 +273,7 @@ def _fired(
 def _log_e(limit: Limit, up: Ints, labeled: Ints, guess: Values) -> tuple[Values, Values]:
     """Log e with the answered items alone, which differ by path, and with all of them."""
     space = half_space(limit, SIZE, FLAGGED)
-    now = log_e_many(limit, WINDOW, up + (space.c > 0) * (LABELED - labeled), guess)
+    now = log_e_many(limit, WINDOW, up + np.where(space.c > 0, LABELED - labeled, 0), guess)
     if (labeled == LABELED).all():
         return now, now
     plain = np.vstack(
