@@ -594,6 +594,7 @@ def test_status_says_that_answers_are_missing_until_they_come_late(scene):
     late = overview(scene.database, scene.context.settings, scene.now)
 
     assert (early.status, early.last_partial) == ("attention", True)
+    assert early.worst_case is not None
     assert "answers are missing" in early.worst_case
     assert early.concerns[0].startswith("round 2: partial: ")
     assert (late.last_partial, late.worst_case, late.concerns) == (False, None, [])

@@ -220,7 +220,7 @@ def test_text_from_the_config_cannot_break_out_of_its_table_cell():
 def test_partial_rounds_corrections_and_proposals_are_said():
     text = describe(make_report(1, version=3, partial=True, proposed_limits={"precision": 0.8123}))
 
-    assert "partial: the deadline came before all answers" in text
+    assert "partial: too many answers are missing" in text
     assert "version 3: corrected by later labels" in text
     assert "precision ≥ 0.812" in text
 

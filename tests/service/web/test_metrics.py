@@ -171,7 +171,7 @@ def test_as_many_queries_are_made_for_many_monitors_as_for_one(alerting):
     asked.clear()
     told(alerting, monitors=["mail", *(f"other-{number}" for number in range(20))])
 
-    assert len(asked) == for_one == 13
+    assert len(asked) == for_one == 14
 
 
 def test_nothing_of_any_item_and_no_reason_is_told(alerting):

@@ -794,9 +794,9 @@ def test_a_sample_without_its_positives_breaks_the_promise_if_they_are_left_out(
         counts = matrix(y - lost, n - lost, 1, 6, flagged_size=60, passed_size=90)
         chance = stats.binom.pmf(y, n, 0.7)
         missing = np.array([lost, 0])
-        means["left out"] += chance * np.exp(log_mixed(log_e_factor(limit, counts, rates)))
+        means["left out"] += chance * float(np.exp(log_mixed(log_e_factor(limit, counts, rates))))
         for_limit = log_e_factor(limit, counts, rates, missing=missing)
-        means["for the limit"] += chance * np.exp(log_mixed(for_limit))
+        means["for the limit"] += chance * float(np.exp(log_mixed(for_limit)))
 
     assert means["left out"] > 1.5
     assert means["for the limit"] == pytest.approx(1)
