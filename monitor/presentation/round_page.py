@@ -19,6 +19,7 @@ from monitor.presentation.moves import stopped_text, waves_sentence
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.rows import BANDS_OF_CELLS, agreement_sentence, answers_sentence
+from monitor.stats.core.fixed_text import fixed_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -213,7 +214,7 @@ def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:
 def _missing(rows: Iterable[EstimateRow]) -> list[str]:
     """Say where metrics lie whatever the missing answers are."""
     return [
-        f"{row.metric}: {row.bound_low:.3f} to {row.bound_high:.3f} in this round, "
+        f"{row.metric}: {fixed_text(row.bound_low)} to {fixed_text(row.bound_high)} in this round, "
         "whatever the missing answers would be"
         for row in rows
         if row.bound_low is not None and row.bound_high is not None
