@@ -152,10 +152,17 @@ def history(window: Cells, seed: int) -> list[tuple[float, ...]]:
 
 def _second(window: Cells, plan: Whole, first: Whole, found: Whole, u: float) -> Whole:
     place = special.logit(np.clip(window.claim, *_INSIDE))
-    size, up = window.size, window.is_flagged
-    answers = {"first": first, "labeled": first, "positive": found}
-    more = second_wave(size, up, place, plan=plan, uniform=u, **answers)
-    return np.minimum(more, size - first)
+    more = second_wave(
+        window.size,
+        window.is_flagged,
+        place,
+        plan=plan,
+        first=first,
+        labeled=first,
+        positive=found,
+        uniform=u,
+    )
+    return np.asarray(np.minimum(more, window.size - first))
 
 
 def half_widths(window: Cells, labeled: Whole, positive: Whole) -> list[float]:

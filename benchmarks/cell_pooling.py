@@ -9,7 +9,9 @@ the run-length mixture (`monitor.stats.history.run_length`) and get a share of .
 round alone (`robust_mixture`, without a shift). Twelve quiet rounds, then a lasting change of
 precision or recall by a factor common to the wrong answers of its class. `width` is against the
 newest round alone; coverage is that of the 95 % interval in the first, second and fourth round
-after the change, its standard error .007 at 1000 paths.
+after the change, its standard error .007 at 1000 paths. `lag` is that of the pooled point behind
+the point of the round alone in the first round after a change, in half-widths of the pooled
+interval.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from benchmarks.cells import CellDesign, cut, scored
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes
+from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.run_length import RunLength, advance, begin
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 QUIET, LOOKED_AT = 12, (0, 1, 3)
 OWN_SHARE = 0.30
 POINTS = (np.arange(512) + 0.5) / 512
-CHANGES = [(0.0, 0.0)] + [
+CHANGES = [(0.0, 0.0), (0.06, 0.06)] + [
     (p, r)
     for by in (-0.15, -0.10, -0.05, -0.03, 0.03, 0.05, 0.10, 0.15)
     for p, r in ((by, 0.0), (0.0, by))
@@ -98,7 +101,7 @@ def played(quiet: CellDesign, after: CellDesign, paths: int, *, present: bool = 
     """Play all paths through the change and say width and coverage."""
     rng = np.random.default_rng(7)
     rounds: list[Round] = []
-    told, width = [], ""
+    told, width, lag = [], "", np.zeros(2)
     for t in range(QUIET + max(LOOKED_AT) + 1):
         truth = quiet if t < QUIET else after
         rounds.append((truth.size, *truth.draw(paths, rng)))
@@ -107,8 +110,10 @@ def played(quiet: CellDesign, after: CellDesign, paths: int, *, present: bool = 
         if t - QUIET in LOOKED_AT:
             known = pooled(rounds, quiet.is_flagged, present=present)
             told.append(coverage(after, *known))
+        if t == QUIET:
+            lag = lags(after, pooled(rounds[:-1], quiet.is_flagged, present=present)[0], *known)
     said = "  ".join(f"{p:.3f}/{r:.3f}" for p, r in told)
-    return f"width {width}   covered P/R {said}"
+    return f"width {width}   covered P/R {said}   lag {lag[0]:+.3f} {lag[1]:+.3f}"
 
 
 def pooled(
@@ -170,6 +175,27 @@ def relative_width(design: CellDesign, runs: list[Run], parts: Answers) -> str:
         for own in (OWN_SHARE, 1.0)
     )
     return "/".join(f"{each:.2f}" for each in pooled / alone)
+
+
+def lags(design: CellDesign, before: list[Run], runs: list[Run], parts: Answers) -> Values:
+    """Mean distance of the pooled points from those of the round alone, in half-widths."""
+    low, high = ends(metrics_of(design, runs, parts, OWN_SHARE))
+    rates = np.array(
+        [
+            pooled_rates((run.weight, run.alpha, run.beta), y, n, [size])[:, 0]
+            for run, (y, n), size in zip(before, parts, design.classes, strict=True)
+        ]
+    )
+    points, own = (
+        _values(design, *each) for each in (rates, [y[:, 0] / n[:, 0] for y, n in parts])
+    )
+    half = (high - low).mean(axis=1) / 2
+    return np.asarray((np.clip(points, low, high) - own).mean(axis=1) / half)
+
+
+def _values(design: CellDesign, precision: Values, omission: Values) -> Values:
+    tp, fn = design.classes[0] * precision, design.classes[1] * omission
+    return np.stack([precision, tp / (tp + fn)])
 
 
 def coverage(design: CellDesign, runs: list[Run], parts: Answers) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.presentation.numbers import percent_text, range_text
+from monitor.stats.core.fixed_text import fixed_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +37,9 @@ def _moved(move: WindowDistance, now: float, before: float) -> str:
 def unexpected_sentence(metric: str, value: float, expected: Interval, level: float) -> str:
     """Say that labels found a metric outside of what was expected."""
     return (
-        f"{metric} {value:.3f}, as the labels of this round have it, lies outside "
-        f"{expected.low:.3f} to {expected.high:.3f}, where {percent_text(level)} of rounds would "
-        "fall by what was known before"
+        f"{metric} {fixed_text(value)}, as the labels of this round have it, lies outside "
+        f"{fixed_text(expected.low)} to {fixed_text(expected.high)}, where {percent_text(level)} "
+        "of rounds would fall by what was known before"
     )
 
 

@@ -6,6 +6,8 @@ import math
 from datetime import UTC
 from typing import TYPE_CHECKING, Protocol
 
+from monitor.stats.core.fixed_text import fixed_texts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
@@ -44,16 +46,17 @@ def interval_text(estimate: Estimate, digits: int = 3) -> str:
         return NOT_ESTIMABLE
     if max(abs(estimate.low), abs(estimate.high)) >= WIDE:
         digits = 1
-    return f"{estimate.point:.{digits}f} {range_text(estimate.low, estimate.high, digits)}"
+    point, low, high = fixed_texts((estimate.point, estimate.low, estimate.high), digits)
+    return f"{point} [{low}, {high}]"
 
 
 def range_text(low: float, high: float, digits: int = 3) -> str:
     """Write the ends of an interval.
 
-    >>> range_text(0.8034, 0.9088)
-    '[0.803, 0.909]'
+    >>> range_text(0.8034, 0.9088), range_text(0, 0.0000121)
+    ('[0.803, 0.909]', '[0.000, 0.000012]')
     """
-    return f"[{low:.{digits}f}, {high:.{digits}f}]"
+    return f"[{', '.join(fixed_texts((low, high), digits))}]"
 
 
 def difference_text(estimate: Estimate) -> str:
@@ -67,7 +70,8 @@ def number_text(row: Estimate | None) -> str:
     """Write a point and its interval for a sentence: ``0.86 (0.80 to 0.91)``."""
     if row is None or row.point is None or row.low is None or row.high is None:
         return NOT_ESTIMABLE
-    return f"{row.point:.2f} ({row.low:.2f} to {row.high:.2f})"
+    point, low, high = fixed_texts((row.point, row.low, row.high), 2)
+    return f"{point} ({low} to {high})"
 
 
 def digits_text(point: float, low: float, high: float) -> str:

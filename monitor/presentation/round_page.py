@@ -28,6 +28,7 @@ from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.rows import BANDS_OF_CELLS, agreement_sentence, answers_sentence
+from monitor.stats.core.fixed_text import fixed_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -240,8 +241,8 @@ def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:
 def _missing(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[str]:
     """Say where precision and recall lie whatever the missing answers are."""
     return [
-        f"{row.metric}: {row.bound_low:.3f} to {row.bound_high:.3f} in this round, {WHATEVER}"
-        f"{f'; {answered[row.metric]}' if row.metric in answered else ''}"
+        f"{row.metric}: {fixed_text(row.bound_low)} to {fixed_text(row.bound_high)} in this round, "
+        f"{WHATEVER}{f'; {answered[row.metric]}' if row.metric in answered else ''}"
         for row in rows
         if row.metric in {"precision", "recall"}
         and row.bound_low is not None

@@ -29,6 +29,7 @@ from monitor.presentation.rows import (
     score_range_text,
 )
 from monitor.presentation.sentences import capital
+from monitor.stats.core.fixed_text import fixed_text
 from monitor.tracking.challenger import sentence_of, table_of
 from monitor.tracking.values import BASES, CORRECTED, FIRST, best_point, minute
 
@@ -238,7 +239,7 @@ def _estimate(row: EstimateRow | None) -> str:
         return "–"  # noqa: RUF001  a dash for "nothing here"
     if row.point is None or row.low is None or row.high is None:
         return f"{NOT_ESTIMABLE}: {escaped(row.reason or 'too few labels')}"
-    return f"**{row.point:.3f}** {range_text(row.low, row.high)}"
+    return f"**{fixed_text(row.point)}** {range_text(row.low, row.high)}"
 
 
 def _limit(report: RoundReport, metric: str) -> str:

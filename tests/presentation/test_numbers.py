@@ -12,6 +12,7 @@ import monitor
 from monitor.presentation.numbers import (
     bound_sign,
     bound_text,
+    interval_text,
     number_text,
     percent_text,
     span_text,
@@ -22,8 +23,8 @@ PACKAGE = Path(monitor.__file__).parent
 INTERVAL = re.compile(r"\[\{[^}]+:\+?\.\d?\w+\}, \{[^}]+:\+?\.\d?\w+\}\]")
 SIDE = re.compile(r"side\.replace\(|\['side'\]\.replace\(")
 MINUTE = re.compile(r":%Y-%m-%d %H:%M\}")
-ALONE = {"stats/core/counts.py", "stats/labels/agreement.py", "__init__.py"}
-"""The statistics stand alone, and the doctest of `monitor.estimate` shows its numbers."""
+ALONE = {"__init__.py"}
+"""The doctest of `monitor.estimate` shows its numbers."""
 
 
 def test_a_number_in_a_sentence_has_two_digits_and_its_ends():
@@ -87,3 +88,12 @@ def test_a_share_is_all_only_if_nothing_is_missing(share, digits, text):
 )
 def test_a_span_has_one_unit_of_which_there_are_two_or_more(minutes, text):
     assert span_text(timedelta(minutes=minutes)) == text
+
+
+def test_a_recall_of_a_few_in_a_million_is_not_written_as_nothing():
+    rare = Interval(5e-6, 1.2e-6, 1.4e-5)
+
+    assert str(rare) == interval_text(rare) == "0.000005 [0.0000012, 0.000014]"
+    assert number_text(rare) == "0.000005 (0.0000012 to 0.000014)"
+    assert interval_text(Interval(0.0004, 0.0, 0.012)) == "0.000 [0.000, 0.012]"
+    assert interval_text(Interval(0.0, 0.0, 0.0)) == "0.000 [0.000, 0.000]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import cell_assurance, cell_coverage, cell_waves, heavy_cell
+from benchmarks import assured_windows, cell_assurance, cell_coverage, cell_waves, heavy_cell
 from benchmarks.cell_assurance import history
 from benchmarks.cell_coverage import run
 from benchmarks.cell_delay import designs_of, found_by
@@ -280,3 +280,14 @@ def test_recall_is_covered_where_most_misses_share_one_score(monkeypatch, capsys
     line = capsys.readouterr().out.splitlines()[-1].split()
     assert float(line[-3]) >= 0.91 - 0.05
     assert float(line[-1]) < 0.05  # .15 with two labels in the tied cell
+
+
+def test_the_plans_of_windows_are_said_for_each_case(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["x", "--histories", "1", "--cases", "hidden common"])
+    monkeypatch.setattr(assured_windows, "ROUNDS", 2)
+
+    assured_windows.main()
+
+    said = capsys.readouterr().out
+    assert "hidden common\n" in said
+    assert " 2 on" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 
 from monitor import stats
 
@@ -17,6 +18,14 @@ FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction
 
 def help_of(thing):
     return inspect.getdoc(thing) or ""
+
+
+def test_the_formulas_of_shang_et_al_are_public_and_in_the_reference():
+    page = (Path(__file__).parents[2] / "docs" / "stats.md").read_text(encoding="utf-8")
+    papers = {name for name, thing in PUBLIC.items() if "literature" in thing.__module__}
+
+    assert papers >= {"recall_interval", "recall_predictive", "best_ratio", "labels_for_margin"}
+    assert [name for name in papers if f"### {name}\n" not in page] == []
 
 
 def test_all_names_everything_once():

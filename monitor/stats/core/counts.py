@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from monitor.stats.core.fixed_text import fixed_texts
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -31,7 +33,8 @@ class Interval:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.point:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        point, low, high = fixed_texts((self.point, self.low, self.high))
+        return f"{point} [{low}, {high}]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import special
 
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.fixed_text import fixed_texts
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class Agreement:
     def __str__(self) -> str:
         if self.value is None or self.low is None or self.high is None:
             return f"no value, {self.reason}"
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        value, low, high = fixed_texts((self.value, self.low, self.high))
+        return f"{value} [{low}, {high}]"
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Agreement:

@@ -166,8 +166,14 @@ def log_ratio_variance(flagged: BetaRate, passed: BetaRate, labels: tuple[int, i
                       {n_g \zeta_{1,g} (\zeta_{1,g} + \zeta_{0,g} + 1)},
         \quad u = \ln(\pi_0 / \pi_1)
 
-    A first-order (delta) approximation; parameters and errors are those of
-    :func:`recall_predictive`.
+    A first-order (delta) approximation; errors are those of :func:`recall_predictive`.
+
+    Parameters
+    ----------
+    flagged, passed
+        What is known of both rates, prior and labels.
+    labels
+        Labels of the flagged and of the passed class in the later sample.
 
     Examples
     --------
@@ -189,6 +195,13 @@ def share_variance(rate: BetaRate, labels: int) -> float:
     .. math:: \frac{\zeta_1\zeta_0(\zeta_1+\zeta_0+n)}{n(\zeta_1+\zeta_0)^2(\zeta_1+\zeta_0+1)}
 
     Errors are those of :func:`precision_predictive`.
+
+    Parameters
+    ----------
+    rate
+        What is known of the class's rate, prior and labels.
+    labels
+        Labels of the class in the later sample.
 
     Examples
     --------

@@ -203,7 +203,8 @@ def test_a_window_of_pure_cells_is_known_at_least_as_well_as_its_rate(positive):
 
     window, rate = (cell_matrix(counts, estimand).tp for estimand in ("window", "rate"))
 
-    assert np.var(window) < np.var(rate)
+    widths = [np.ptp(np.quantile(each, [0.025, 0.975])) for each in (window, rate)]
+    assert widths[0] <= widths[1]  # 50 items for 3 where the rest was all left to chance
     assert np.mean(window) == pytest.approx(np.mean(rate), rel=2e-3)
     assert np.array_equal(window, np.rint(window))
 
