@@ -164,8 +164,8 @@ class _ReferenceRow:
         """Say why a labeled row cannot be used, or None where it can."""
         if self.label is None:
             return (
-                f"column {value!r} holds {self.value_text!r}; a label is 1 or 0 (true or false), or "
-                "written as reference.positive writes it"
+                f"column {value!r} holds {self.value_text!r}; a label is 1 or 0 (true or false), "
+                "or written as reference.positive writes it"
             )
         unreadable = self.score is None and (needs_score or self.score_text is not None)
         if unreadable or not math.isfinite(self.score or 0.0):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from monitor.rounds.estimation.reported import reported
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS
+from monitor.stats.core.reasons import Unlabeled
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 from monitor.stats.estimation.missing import missing_bounds
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Interval, StratumArrays
     from monitor.stats.core.metrics import Matrix
+    from monitor.stats.core.reasons import NoEstimate
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.estimation.posterior import MetricEstimate
 
@@ -142,11 +144,25 @@ def _rows(
     cells = settings.sample.cells is not None
     own = estimates(counts, metrics=metrics, seed=seed, basis="round", cells=cells)
     corrected = corrected_rows(counts, metrics, settings, seed=seed)
+    unlabeled = {row.metric: row.reason for row in own if isinstance(row.reason, Unlabeled)}
     return [
         *(reported(row, bounds=_missing_bounds(row, now, seed, cells=cells)) for row in own),
-        *(reported(row) for row in with_history),
+        *(reported(_unless_unlabeled(row, unlabeled)) for row in with_history),
         *corrected,
     ]
+
+
+def _unless_unlabeled(
+    pooled: MetricEstimate, unlabeled: Mapping[str, NoEstimate]
+) -> MetricEstimate:
+    """Return an estimate, or none where this round has no label of a class that it rests on.
+
+    The pooled value would be that of earlier rounds, shown as one of this round.
+    """
+    if pooled.metric not in unlabeled:
+        return pooled
+    reason = unlabeled[pooled.metric]
+    return replace(pooled, point=None, low=None, high=None, reason=reason, caution=None)
 
 
 def _missing_bounds(own: MetricEstimate, now: Tally, seed: int, *, cells: bool) -> Interval | None:
