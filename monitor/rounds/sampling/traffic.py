@@ -104,7 +104,7 @@ def _counts_before(
 def _alike(
     window: Window, slot: datetime, schedule: Schedule, drawn: Sequence[DrawnWindow]
 ) -> list[DrawnWindow]:
-    """Choose the newest windows of like length, those shorter than a week of the same hour of it."""
+    """Choose the newest windows of like length; shorter than a week, of the same hour of it."""
     length, zone = window.end - window.start, ZoneInfo(schedule.time_zone)
 
     def place(at: datetime) -> str:
