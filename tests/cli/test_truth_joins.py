@@ -82,7 +82,7 @@ def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
     start, weeks = bare.now - timedelta(days=35), 5
     seconds = timedelta(days=35).total_seconds() / 7000
     time = f"timestamptz '{start.isoformat()}' + {seconds} * i * interval 1 second"
-    lost = f"case when i >= 5700 and i % 3 = 0 then {time} - interval 90 days else {time} end"
+    lost = f"case when i >= 5590 and i % 3 = 0 then {time} - interval 90 days else {time} end"
     desk = "case when i % 3 = 0 then 'worst' else 'best' end"
     bare.predictions(rows=7000, scored_at=lost, desk=desk)
     bare.config(
