@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Window,
     )
     from monitor.domain.shown import Shown
-    from monitor.domain.truth import TruthColumns, Truths
+    from monitor.domain.truth import JoinedTruth, NearMisses, TruthColumns, Truths
 
 Clock = Callable[[], datetime]
 """Gives the present time, aware, in UTC."""
@@ -166,6 +166,9 @@ class TruthTable(Protocol):
     def examples(self, at_most: int) -> Sequence[str]:
         """Return the first ids."""
 
+    def some_ids(self, at_most: int) -> Sequence[str]:
+        """Return ids in random order; none where they cannot be drawn cheaply."""
+
     def of(self, ids: Collection[str]) -> Truths:
         """Read what is known of some items: values as trimmed text, without empty ones."""
 
@@ -176,6 +179,21 @@ class HasTruths(Protocol):
 
     def truths(self, asked: TruthColumns) -> TruthTable:
         """Return the truth that some columns have."""
+
+
+@runtime_checkable
+class ReadsTruth(Protocol):
+    """A labeler whose labels stand in a table, so that any item can be looked up in it."""
+
+    @property
+    def must_reach_passed(self) -> bool:
+        """Whether items that were not flagged should have rows, since without one they are 0."""
+
+    def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
+        """Summarise what is known of some items."""
+
+    def near_misses(self, ids: Collection[str], widths: Collection[int] = ()) -> NearMisses | None:
+        """Count items that have a truth only by an id in another form; None if there are none."""
 
 
 class Aliases(Protocol):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from monitor.domain.values import BLANKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 class TruthColumns(NamedTuple):
@@ -42,3 +42,48 @@ def bare_ids(ids: Iterable[str]) -> set[str]:
 def of_items(ids: Iterable[str], found: Mapping[str, list[FoundTruth]]) -> Truths:
     """Return what is known of each id, from what was found by ids without blanks."""
     return {each: found[bare] for each in ids if (bare := each.strip(BLANKS)) in found}
+
+
+class JoinedTruth(NamedTuple):
+    """The truth about some items: of how many it is known, how many are positive."""
+
+    known: int
+    positive: int
+
+
+class NearMisses(NamedTuple):
+    """Items without a truth of their own that have one by an id written otherwise.
+
+    ``counts`` has how many by what differs; ``example`` is one id on both sides.
+    """
+
+    counts: Mapping[str, int]
+    example: tuple[str, str]
+
+    @property
+    def total(self) -> int:
+        """Return how many items there are in all."""
+        return sum(self.counts.values())
+
+
+def other_forms(item: str, widths: Iterable[int]) -> Iterator[tuple[str, str]]:
+    """Write an id as other tools do, each form with what differs.
+
+    ``widths`` are lengths that ids of the truth have.
+
+    >>> list(other_forms("7", [3]))
+    [('a decimal point', '7.0'), ('leading zeros', '007'), ('blanks', '7  ')]
+    >>> [form for _, form in other_forms("00a7", [])]
+    ['00A7']
+    """
+    forms = [("upper and lower case", item.lower()), ("upper and lower case", item.upper())]
+    if item.isdigit():
+        forms += [("a decimal point", f"{item}.0"), ("leading zeros", item.lstrip("0") or "0")]
+        forms += [("leading zeros", item.zfill(width)) for width in widths]
+    forms += [("a decimal point", item.removesuffix(".0")), ("hyphens", item.replace("-", ""))]
+    forms += [("blanks", item.ljust(width)) for width in widths]
+    seen = {item}
+    for what, form in forms:
+        if form not in seen:
+            seen.add(form)
+            yield what, form

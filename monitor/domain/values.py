@@ -1,4 +1,4 @@
-"""Values of a column: blanks around them, words for a missing one, and their names in sentences."""
+"""Values of a column: blanks, words for a missing value, and how a sentence names values."""
 
 from __future__ import annotations
 
@@ -11,27 +11,10 @@ BLANKS = " \t\n\v\f\r\u00a0\u2007\u202f\u3000\ufeff"
 """Characters around an id or a label that nobody means: an export pads, a spreadsheet adds them."""
 
 MISSING_WORDS = frozenset(
-    [
-        "<NA>",
-        "NA",
-        "N/A",
-        "n/a",
-        "#N/A",
-        "#NA",
-        "NaN",
-        "nan",
-        "NAN",
-        "-nan",
-        "-NaN",
-        "1.#QNAN",
-        "-1.#IND",
-        "NaT",
-        "None",
-        "NULL",
-        "Null",
-        "null",
-        "\\N",
-    ]
+    (
+        *("<NA>", "NA", "N/A", "n/a", "#N/A", "#NA", "NaN", "nan", "NAN", "-nan", "-NaN"),
+        *("1.#QNAN", "-1.#IND", "NaT", "None", "NULL", "Null", "null", "\\N"),
+    )
 )
 """Words that a cast to text writes where there was no value (those of ``pandas.read_csv``, and of
 databases)."""

@@ -62,11 +62,18 @@ class TableTruths:
 
     def examples(self, at_most: int) -> tuple[str, ...]:
         """Return the first ids."""
+        return self._ids("id", at_most)
+
+    def some_ids(self, at_most: int) -> tuple[str, ...]:
+        """Return ids in random order, the same each time."""
+        return self._ids("hash(id)", at_most)
+
+    def _ids(self, order: str, at_most: int) -> tuple[str, ...]:
         with self.opened() as table:
             item_id = table.id_text(self._asked.id, "labeling.id")
             rows = table.rows(
-                f"select distinct {item_id} from {table.relation} "  # noqa: S608
-                f"where {item_id} is not null and {self._counts} order by 1 limit {at_most}",
+                f"select id from (select distinct {item_id} as id from {table.relation} "  # noqa: S608
+                f"where {item_id} is not null and {self._counts}) order by {order} limit {at_most}",
                 self._bound,
             )
         return tuple(row[0] for row in rows)

@@ -19,7 +19,7 @@ from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import within
-from monitor.domain.truth import TruthColumns
+from monitor.domain.truth import JoinedTruth, NearMisses, TruthColumns, other_forms
 from monitor.domain.values import MISSING_WORDS, listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
@@ -139,15 +139,6 @@ class ColumnSettings(Labeling):
             return frozenset(all_texts(self.negative))
         is_usual = set(all_texts(self.positive)) <= set(all_texts(_YES))
         return frozenset(all_texts(_NO)) if is_usual else None
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """The truth about some items: of how many, how many are positive; ids that it has."""
-
-    known: int
-    positive: int
-    examples: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,13 +329,52 @@ class ColumnLabeler:
             "and so means negative; is it meant?"
         )
 
-    def truth_of(self, ids: Sequence[str]) -> Truth:
-        """Summarise what is known of some items, with examples of ids."""
+    @property
+    def must_reach_passed(self) -> bool:
+        """Whether items that were not flagged should have rows, since without one they are 0."""
+        settings = self.settings
+        is_assumed = settings.missing_means == "negative"
+        return is_assumed and settings.passed_without_rows == "refuse"
+
+    def near_misses(self, ids: Collection[str], widths: Collection[int] = ()) -> NearMisses | None:
+        """Count items that have a truth only by an id in another form; None if there are none.
+
+        Only forms that are made from the id are looked up (`monitor.domain.truth.other_forms`).
+        """
+        known = self._within(lambda: self.truths.of(ids))
+        forms = {
+            form: (what, item)
+            for item in ids
+            if item not in known
+            for what, form in other_forms(item, widths)
+        }
+        found = self._within(lambda: self.truths.of([form for form in forms if form not in known]))
+        near = {forms[form][1]: (forms[form][0], form) for form in found}
+        counts = Counter(what for what, _ in near.values())
+        return NearMisses(counts, (item := min(near), near[item][1])) if near else None
+
+    def missing_sentence(self, values: Mapping[str, int]) -> str:
+        """Name the words that stand for a missing value, and what makes them one that counts."""
+        return (
+            f"{self.truths}: column {self.settings.value!r} (labeling.value) holds "
+            f"{listed(values)}, which counts as no label; if it is one, list it under "
+            "labeling.positive or labeling.negative"
+        )
+
+    def some_ids(self, at_most: int) -> Sequence[str]:
+        """Return ids of the truth in random order; none where they cannot be drawn cheaply."""
+        return self._within(lambda: self.truths.some_ids(at_most))
+
+    def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
+        """Summarise what is known of some items."""
         found = self._within(lambda: self.truths.of(ids))
         known = [values for of_item in found.values() if (values := self._newest_values(of_item))]
-        examples = self._within(lambda: self.truths.examples(_EXAMPLES))
         positive = sum(self._positives.issuperset(values) for values in known)
-        return Truth(len(known), positive, tuple(examples))
+        return JoinedTruth(len(known), positive)
+
+    def examples(self) -> tuple[str, ...]:
+        """Return some ids of the truth, which show how they are written."""
+        return tuple(self._within(lambda: self.truths.examples(_EXAMPLES)))
 
     def _within(self, read: Callable[[], T]) -> T:
         return within(self.truths.timeout, self.truths.place, read, self.truths.advice)

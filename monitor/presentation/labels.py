@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from monitor.domain.model import Refusal
 
@@ -15,6 +15,42 @@ def same_person_reason(annotator: str) -> str:
     return (
         f"is a second copy of an item that {annotator!r} answered already; give it to another "
         "person"
+    )
+
+
+def unreached_sentence(
+    *, flagged: tuple[int, int], passed: int, windows: int, expected: float
+) -> str:
+    """Say that a truth has rows of flagged items alone, where a missing row means negative.
+
+    ``flagged`` has how many have a row, and how many were looked up, ``passed`` how many were.
+    """
+    where = "the window" if windows == 1 else f"{windows} windows"
+    return (
+        f"labels exist for flagged items alone: {flagged[0]} of {flagged[1]} flagged items of "
+        f"{where} have a row, and none of {passed} passed ones, where even a recall of 0.95 leaves "
+        f"{expected:.0f}. With missing_means: negative recall would be 1 whatever the classifier "
+        "misses. If nobody looks at passed items, set labeling.missing_means: unanswered; if they "
+        "are negative indeed, set labeling.passed_without_rows: accept"
+    )
+
+
+def near_misses_sentence(counts: Mapping[str, int], example: tuple[str, str], *, items: int) -> str:
+    """Say how many items have a label only by an id in another form, such as the example's."""
+    differs = ", ".join(f"{count} but for {what}" for what, count in counts.items())
+    return (
+        f"{sum(counts.values())} of {items} items have a label only by an id that is written "
+        f"otherwise ({differs}): the prediction has {example[0]!r}, the truth {example[1]!r}; "
+        "these labels are not taken, so write ids alike on both sides"
+    )
+
+
+def unlabeled_passed_sentence(size: int, answered: int, wanted: int) -> str:
+    """Say that a round has labels of flagged items alone."""
+    return (
+        f"none of the {size} passed items has a label ({answered} of {wanted} answers came by the "
+        "deadline), so precision is estimated, and recall and what else rests on passed items is "
+        "not"
     )
 
 

@@ -9,12 +9,15 @@ from monitor.presentation.numbers import minute_text, percent_text, span_text
 from monitor.presentation.rounds import run_command, show_command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime, timedelta
 
     from monitor.domain.block import Block
     from monitor.domain.model import Frame, Window
     from monitor.domain.registered import NamedVersions
+
+
+_MOST_LOST = 3  # counts that one sentence names
 
 
 class UsualRate(Protocol):
@@ -123,6 +126,23 @@ def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest:
     return (
         f"the newest prediction from {window} is of {minute_text(newest)}, {before} before its "
         f"end, where {most} was the most in windows like it (are all of them there?)"
+    )
+
+
+def lost_traffic_sentence(
+    window: Window, lost: Sequence[tuple[str | None, int, float]], *, windows: int
+) -> str:
+    """Say which counts of a window are lower than expected: of which segment, found, expected."""
+    counts = "; ".join(
+        f"{found}{'' if name is None else f' with {name}'}, where about {expected:.0f} were to be "
+        "expected"
+        for name, found, expected in lost[:_MOST_LOST]
+    )
+    more = len(lost) - _MOST_LOST
+    return (
+        f"the window {window} holds fewer predictions than the {windows} like it before: {counts}"
+        f"{f'; and {more} more segments' if more > 0 else ''} (is part of the traffic missing? "
+        "metrics are of what is there)"
     )
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.domain.errors import RoundMoved
+from monitor.domain.errors import LabelsRefused, RoundMoved
 from monitor.domain.labels import evidence_label
+from monitor.domain.model import Answer
+from monitor.presentation.labels import unlabeled_passed_sentence
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import publish
 from monitor.rounds.labels.collect import send
+from monitor.rounds.labels.truth_reach import near_misses_concern, reading_truth, refuse_unreached
 from monitor.rounds.sampling import second_wave
 from monitor.storage import copy_store, round_moves, round_store
 from monitor.storage.copy_store import Copies
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from monitor.domain.ports import ReadsTruth
     from monitor.rounds.context import MonitorContext
     from monitor.storage.frame_store import StratumTally
     from monitor.storage.round_claims import Claim
@@ -68,11 +72,15 @@ def _close_if_due(context: MonitorContext, stand: Stand, claim: Claim) -> None:
     if (answered < wanted or copies.missing) and not round_.is_late(context.clock()):
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
-    empty = _class_without_label(labels.counts(evidence_label))
-    if empty is not None:
-        reason = unlabeled_reason(empty, answered=answered, wanted=wanted)
+    empty = _classes_without_label(labels.counts(evidence_label))
+    if "flagged" in empty:
+        reason = unlabeled_reason(empty[0], answered=answered, wanted=wanted)
         publish.abandon(context, round_, claim, reason)
         return
+    concerns = _concerns_of_truth(context, stand)
+    if empty:
+        size = sum(part.size for part in labels.strata if not part.stratum.flagged)
+        concerns["unlabeled"] = unlabeled_passed_sentence(size, answered, wanted)
     _watch_by_todays_limits(context, round_, claim)
     cut_short = second_wave.was_given_up(labels.strata)
     reason = closed_reason(
@@ -82,7 +90,11 @@ def _close_if_due(context: MonitorContext, stand: Stand, claim: Claim) -> None:
         second_wanted=copies.wanted,
         cut_short=cut_short,
     )
-    retried(lambda: publish.close(context, round_, claim, reason=reason, labels=labels))
+    retried(
+        lambda: publish.close(
+            context, round_, claim, reason=reason, labels=labels, concerns=concerns
+        )
+    )
 
 
 def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim) -> None:
@@ -98,12 +110,50 @@ def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim
             round_moves.set_limits(connection, claim, round_, limits, LIMITS_OF_TODAY, now)
 
 
-def _class_without_label(strata: list[StratumTally]) -> str | None:
+def _classes_without_label(strata: list[StratumTally]) -> list[str]:
+    empty = []
     for name, flagged in (("flagged", True), ("passed", False)):
         mine = [part for part in strata if part.stratum.flagged == flagged]
         if any(part.planned for part in mine) and not any(part.labeled for part in mine):
-            return name
-    return None
+            empty.append(name)
+    return empty
+
+
+def _concerns_of_truth(context: MonitorContext, stand: Stand) -> dict[str, str]:
+    """Look at how the truth of a round's items joins, where that stands in a table.
+
+    Raises
+    ------
+    LabelsRefused
+        If it cannot have a row of a passed item, and a missing row means negative.
+    """
+    round_, labels = stand.round, stand.labels
+    labeler = reading_truth(context.labelers_of(round_.settings))
+    if labeler is None:
+        return {}
+    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
+    is_reached = any(
+        answer is Answer.POSITIVE and not is_flagged[item.stratum]
+        for item in labels.items
+        if (answer := labels.current.get(item.id)) is not None
+    )
+    if labeler.must_reach_passed and not is_reached:
+        _refuse_unreached(context, round_, labeler)
+    near = near_misses_concern(labeler, [item.id for item in labels.items])
+    return {} if near is None else {"label_ids": near}
+
+
+def _refuse_unreached(context: MonitorContext, round_: Round, labeler: ReadsTruth) -> None:
+    """Refuse labels of flagged items alone, looking at windows rarely while that stands."""
+    now = context.clock()
+    if (fault := context.tries.still(round_, now)) is not None:
+        raise LabelsRefused(fault)
+    try:
+        refuse_unreached(context, labeler, round_.window)
+    except LabelsRefused as error:
+        context.tries.note(round_, now, str(error))
+        raise
+    context.tries.forget(round_)
 
 
 def retried(act: Callable[[], None], times: int = _RETRIES) -> None:

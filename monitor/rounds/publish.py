@@ -6,6 +6,7 @@ A batch is computed from one state of the store and written only if the history 
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.labels import corrected_evidence_label, evidence_label
@@ -77,10 +78,12 @@ def close(
     *,
     reason: str,
     labels: RoundLabels | None = None,
+    concerns: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Close a round: its first version, frozen evidence, alert moves and effects.
 
-    ``labels`` are its labels if they were read already; newer ones count.
+    ``labels`` are its labels if they were read already; newer ones count. ``concerns`` are
+    sentences about them by their kind.
     """
     batch = _read_batch(context, round_, known=labels)
     estimates = with_pictures(batch, _shown(context, batch))
@@ -122,8 +125,9 @@ def close(
         readings_by_round = {closed.id: readings} | corrected
         recoveries = recovery_rows(connection, batch, estimates, alerts)
         evidence = BatchEvidence(readings_by_round, (*moves, *revised), tuple(alerts), recoveries)
-        if inverted is not None:
-            note(connection, closed, INVERTED, inverted, now)
+        noted = dict(concerns) if inverted is None else {**concerns, INVERTED: inverted}
+        for kind, sentence in noted.items():
+            note(connection, closed, kind, sentence, now)
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
 
 

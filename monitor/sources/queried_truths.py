@@ -85,6 +85,10 @@ class QueriedTruths:
             rows = reading.connection.execute(query.ids(at_most))
             return tuple(row[0] for row in rows)
 
+    def some_ids(self, at_most: int) -> tuple[str, ...]:  # noqa: ARG002  it would sort the table
+        """Return none."""
+        return ()
+
     def of(self, ids: Collection[str]) -> Truths:
         """Read what is known of some items, by as many statements as their ids need.
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import case, func, select
 
 from monitor.domain.model import Window
-from monitor.storage.tables import histories, rounds, strata
+from monitor.storage.tables import histories, rounds, segment_sizes, strata
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -24,6 +25,7 @@ class DrawnWindow:
     slot: datetime
     window: Window
     rows: int
+    round_id: int
 
 
 def drawn_windows(
@@ -32,6 +34,7 @@ def drawn_windows(
     """Read the newest windows of a monitor that were drawn before a slot, newest first."""
     query = (
         select(
+            rounds.c.id,
             rounds.c.number,
             rounds.c.slot,
             rounds.c.window_start,
@@ -48,9 +51,35 @@ def drawn_windows(
         .limit(at_most)
     )
     return [
-        DrawnWindow(row.number, row.slot, Window(row.window_start, row.window_end), int(row.rows))
+        DrawnWindow(
+            row.number,
+            row.slot,
+            Window(row.window_start, row.window_end),
+            int(row.rows),
+            row.id,
+        )
         for row in connection.execute(query)
     ]
+
+
+def segment_totals(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, dict[tuple[str, str], int]]:
+    """Read how many items of some rounds have each value of each segment column."""
+    query = (
+        select(
+            segment_sizes.c.round_id,
+            segment_sizes.c.segment,
+            segment_sizes.c.value,
+            func.sum(segment_sizes.c.size).label("items"),
+        )
+        .where(segment_sizes.c.round_id.in_(round_ids))
+        .group_by(segment_sizes.c.round_id, segment_sizes.c.segment, segment_sizes.c.value)
+    )
+    totals: dict[int, dict[tuple[str, str], int]] = {}
+    for row in connection.execute(query):
+        totals.setdefault(row.round_id, {})[row.segment, row.value] = int(row.items)
+    return totals
 
 
 def flagged_sizes(

@@ -350,9 +350,12 @@ def test_the_newest_row_of_an_item_is_the_one_that_is_counted(tmp_path):
 def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
     write(tmp_path, [("001", "1", ""), ("002", "0", ""), ("2", "1", ""), ("3", "1", "")])
 
-    found = labeler_of(tmp_path).truth_of(["001", "002", "003"])
+    labeler = labeler_of(tmp_path)
 
-    assert (found.known, found.positive, found.examples) == (2, 1, ("001", "002", "2"))
+    assert labeler.truth_of(["001", "002", "003"]) == (2, 1)
+    assert labeler.examples() == ("001", "002", "2")
+    assert set(labeler.some_ids(3)) < {"001", "002", "2", "3"}
+    assert labeler.near_misses(["001", "002", "003"]) == ({"leading zeros": 1}, ("003", "3"))
 
 
 def test_a_setting_that_is_put_right_has_the_same_file_read_again(tmp_path):

@@ -11,11 +11,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Window
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.labeling.page import PageLabeler
 from monitor.presentation.numbers import minute_text
+from monitor.rounds.labels.truth_reach import (
+    near_misses_concern,
+    reach_of,
+    refuse_unreached,
+    windows_before,
+)
 from monitor.rounds.sampling.baseline import look_odd
 from monitor.rounds.sampling.look import PROFILE, why_unusable
 from monitor.rounds.sampling.pictures import broken_pictures
@@ -24,12 +30,13 @@ from monitor.rounds.sampling.plausibility import refuse_unknown
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from monitor.domain.model import Frame, Window
+    from monitor.domain.model import Frame
     from monitor.domain.shown import Shown
-    from monitor.labeling.column import ColumnLabeler, Truth
+    from monitor.labeling.column import ColumnLabeler
     from monitor.rounds.context import MonitorContext
+    from monitor.rounds.labels.truth_reach import ClassReach, Reach
 
-_JOINED = 1_000  # items of each class that are looked up in the truth
+_COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
 _LOOKED_AT = 50  # items of each class of which pictures are tried
 _TEXTS_ONLY = {"files": "label files", "mlflow": "MLflow", "label_studio": "Label Studio"}
 _SHOWN = 3  # ids of each side
@@ -142,8 +149,8 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
     Raises
     ------
     LabelsRefused
-        If a column is missing, values are neither positive nor negative, or nothing joins though
-        the truth should be known.
+        If a column is missing, values are neither positive nor negative, nothing joins though
+        the truth should be known, or only flagged items have rows though others should.
     """
     settings = labeler.settings
     labeler.columns()  # refuses a missing column before rows are read
@@ -152,34 +159,118 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
     window = _joined_window(context, settings.matures)
     if window is None:
         return Found(text, looks)
-    frame = context.source.scan(window, BandEdges().strata(), _JOINED, "check")
-    ids = [candidate.id for part in frame.strata for candidate in part.candidates]
-    truth = labeler.truth_of(ids)
+    ids = [
+        candidate.id
+        for part in context.source.scan(window, BandEdges().strata(), _COMPARED, "check").strata
+        for candidate in part.candidates
+    ]
+    reach = reach_of(context, labeler, window)
     is_mature = window.end + settings.matures <= context.clock()
+    join = _Join(window, ids, labeler.examples(), reach)
     if is_mature:
-        _refuse_unjoined(window, ids, truth)
+        _refuse_unjoined(join)
+        if labeler.must_reach_passed:
+            refuse_unreached(context, labeler, window)
     has_a_row_each = is_mature and settings.missing_means == "unanswered"
-    looks = (*looks, *_looks_at_join(window, ids, truth, has_a_row_each=has_a_row_each))
-    return Found(f"{text}; {truth.known} of {len(ids)} items from {window} have a label", looks)
+    near = near_misses_concern(labeler, ids, {len(example) for example in join.examples})
+    looks = (
+        *looks,
+        *_looks_at_join(join, has_a_row_each=has_a_row_each),
+        *([] if near is None else [near]),
+        *_looks_at_classes(context, labeler, join, has_a_row_each=has_a_row_each),
+        *_looks_at_unmatched(context, labeler),
+    )
+    shares = f"{_share(reach.flagged)} flagged and {_share(reach.passed)} passed"
+    return Found(f"{text}; {shares} items from {window} have a label", looks)
 
 
-def _refuse_unjoined(window: Window, ids: Sequence[str], truth: Truth) -> None:
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """Items of a window, ids of the truth, and what that has of the window."""
+
+    window: Window
+    ids: Sequence[str]
+    examples: Sequence[str]
+    reach: Reach
+
+    @property
+    def all(self) -> ClassReach:
+        """Return both predicted classes together."""
+        return self.reach.flagged + self.reach.passed
+
+
+def _share(reach: ClassReach) -> str:
+    return f"{reach.known} of {reach.looked}"
+
+
+def _refuse_unjoined(join: _Join) -> None:
     """Refuse a truth that should know these items by now, has rows, and knows none of them."""
-    if ids and truth.examples and not truth.known:
-        raise LabelsRefused(_unjoined(window, ids, truth))
+    if join.ids and join.examples and not join.all.known:
+        raise LabelsRefused(_unjoined(join))
 
 
-def _looks_at_join(
-    window: Window, ids: Sequence[str], truth: Truth, *, has_a_row_each: bool
-) -> Iterator[str]:
+def _looks_at_join(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
     """Say what is odd about a join; ``has_a_row_each``: every item should have its truth by now."""
-    least = _FEW * len(ids) if has_a_row_each else min(1, len(ids))
-    if truth.examples and truth.known < least:
-        yield _unjoined(window, ids, truth)
-    if has_a_row_each and not truth.examples:
+    found = join.all
+    least = _FEW * found.looked if has_a_row_each else min(1, found.looked)
+    if join.examples and found.known < least:
+        yield _unjoined(join)
+    if has_a_row_each and not join.examples:
         yield "it has no row yet"
-    if truth.known and not truth.positive:
-        yield f"none of the {truth.known} known is positive; is labeling.positive right?"
+    if found.known and not found.positive:
+        yield f"none of the {found.known} known is positive; is labeling.positive right?"
+
+
+def _looks_at_classes(
+    context: MonitorContext, labeler: ColumnLabeler, join: _Join, *, has_a_row_each: bool
+) -> Iterator[str]:
+    """Compare the share of items with a label between the classes, and with the window before."""
+    flagged, passed = join.reach.flagged, join.reach.passed
+    if has_a_row_each and _is_fewer(passed, flagged):
+        yield (
+            f"{_share(passed)} passed items have a label, and {_share(flagged)} flagged ones: "
+            "labels that exist for flagged items more often bias recall where the choice of "
+            "passed items depends on what they are"
+        )
+    before = next(iter(windows_before(context.settings.round.schedule, join.window)), None)
+    if before is None:
+        return
+    earlier = reach_of(context, labeler, before)
+    pairs = (("flagged", flagged, earlier.flagged), ("passed", passed, earlier.passed))
+    for name, now, then in pairs:
+        if _is_fewer(now, then):
+            yield (
+                f"{_share(now)} {name} items from {join.window} have a label, where "
+                f"{_share(then)} have one in the window before; are all rows there?"
+            )
+
+
+def _is_fewer(some: ClassReach, others: ClassReach) -> bool:
+    """Whether less than half as many of some items have a label as of others, beyond chance."""
+    from monitor.stats.drift.rare_events import rates_differ
+
+    if not (some.looked and others.looked):
+        return False
+    rates = some.known / some.looked, others.known / others.looked
+    return rates[0] < _FEW * rates[1] and rates_differ(
+        some.known, some.looked, others.known, others.looked
+    )
+
+
+def _looks_at_unmatched(context: MonitorContext, labeler: ColumnLabeler) -> Iterator[str]:
+    """Say that most rows of a truth match no prediction, where a missing row means negative."""
+    span = context.source.span()
+    if labeler.settings.missing_means != "negative" or span is None:
+        return
+    ids = labeler.some_ids(_COMPARED)
+    window = Window(span[0], span[1] + timedelta(microseconds=1))
+    matched = len(context.source.show(ids, window))
+    if ids and matched < _FEW * len(ids):
+        yield (
+            f"{len(ids) - matched} of {len(ids)} ids of {labeler.truths} match no prediction (such "
+            f"as {', '.join(map(repr, ids[:_SHOWN]))}); unless they are of items from before "
+            f"{minute_text(span[0])} UTC, the labels of these items are lost and count as negative"
+        )
 
 
 def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str, ...]:
@@ -188,6 +279,8 @@ def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str
     classes = () if block is None else block.values
     alike = {text: rows for text, rows in values.alike.items() if text not in classes}
     looks = [labeler.alike_sentence(alike)] if alike else []
+    if values.missing:
+        looks.append(labeler.missing_sentence(values.missing))
     if values.unknown:
         looks.insert(0, labeler.unknown_sentence(values.unknown))
     if sum(values.unknown.values()) > context.settings.round.bad_rows_max * values.rows:
@@ -208,10 +301,12 @@ def _joined_window(context: MonitorContext, matures: timedelta) -> Window | None
     return window_of(schedule, next(slots_after(schedule, span[1] + schedule.lag)))
 
 
-def _unjoined(window: Window, ids: Sequence[str], truth: Truth) -> str:
+def _unjoined(join: _Join) -> str:
     """Show both sides of a join that finds too little."""
-    here, there = (", ".join(map(repr, each[:_SHOWN])) for each in (sorted(ids), truth.examples))
+    here, there = (
+        ", ".join(map(repr, each[:_SHOWN])) for each in (sorted(join.ids), join.examples)
+    )
     return (
-        f"{truth.known} of {len(ids)} items from {window} have a label: predictions have ids such "
-        f"as {here}, the truth such as {there}; are they written alike, and of the same items?"
+        f"{_share(join.all)} items from {join.window} have a label: predictions have ids such as "
+        f"{here}, the truth such as {there}; are they written alike, and of the same items?"
     )

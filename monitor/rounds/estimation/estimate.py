@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from monitor.rounds.estimation.reported import reported_rows
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS
+from monitor.stats.core.reasons import Unlabeled
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 from monitor.stats.estimation.missing import completions
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import StratumArrays
     from monitor.stats.core.metrics import Matrix
+    from monitor.stats.core.reasons import NoEstimate
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.estimation.posterior import MetricEstimate
 
@@ -114,12 +116,26 @@ def estimate_round(
     before = before_launch(now.frame, reference)
     pooled = _with_robust_weight(known, settings)
     scaled = pooled_matrix(known)
-    with_history = _pooled_estimates(known, pooled, seed, scaled)
+    own = _own_estimates(now, settings, seed)
+    unlabeled = {row.metric: row.reason for row in own[0] if isinstance(row.reason, Unlabeled)}
+    with_history = [
+        _unless_unlabeled(row, unlabeled) for row in _pooled_estimates(known, pooled, seed, scaled)
+    ]
     corners = [
         _pooled_estimates(known, corner, seed) for corner in _pooled_corners(completed, settings)
     ]
     return RoundEstimate(
-        rows=[*_own_rows(now, settings, seed), *reported_rows(with_history, corners)],
+        rows=[
+            *reported_rows(own[0], own[1:]),
+            *corrected_rows(
+                now.counts,
+                completions(now.counts, now.missing),
+                tuple(METRICS),
+                settings,
+                seed=seed,
+            ),
+            *reported_rows(with_history, corners),
+        ],
         pooled=pooled,
         size=known.now.size,
         scaled=scaled,
@@ -135,16 +151,26 @@ def estimate_round(
     )
 
 
-def _own_rows(now: Tally, settings: RoundSettings, seed: int) -> list[ReportedEstimate]:
-    metrics = tuple(METRICS)
+def _own_estimates(now: Tally, settings: RoundSettings, seed: int) -> list[list[MetricEstimate]]:
+    """Estimate from the round alone: as it is, then with its missing answers at each extreme."""
     cells = settings.sample.cells is not None
-    complete = completions(now.counts, now.missing)
-    own, *corners = (
-        estimates(counts, metrics=metrics, seed=seed, basis="round", cells=cells)
-        for counts in (now.counts, *complete)
-    )
-    corrected = corrected_rows(now.counts, complete, metrics, settings, seed=seed)
-    return [*reported_rows(own, corners), *corrected]
+    return [
+        estimates(counts, metrics=tuple(METRICS), seed=seed, basis="round", cells=cells)
+        for counts in (now.counts, *completions(now.counts, now.missing))
+    ]
+
+
+def _unless_unlabeled(
+    pooled: MetricEstimate, unlabeled: Mapping[str, NoEstimate]
+) -> MetricEstimate:
+    """Return an estimate, or none where this round has no label of a class that it rests on.
+
+    The pooled value would be that of earlier rounds, shown as one of this round.
+    """
+    if pooled.metric not in unlabeled:
+        return pooled
+    reason = unlabeled[pooled.metric]
+    return replace(pooled, point=None, low=None, high=None, reason=reason, caution=None)
 
 
 def _pooled_estimates(

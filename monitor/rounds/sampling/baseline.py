@@ -16,6 +16,7 @@ from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
 from monitor.rounds.sampling.challenged import look_at_challenger
 from monitor.rounds.sampling.plausibility import Concern, Usual
+from monitor.rounds.sampling.traffic import lost_traffic
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.storage import round_store, window_store
@@ -52,8 +53,9 @@ def look_odd(
     if is_first and context.reference is not None:
         concerns += order_concerns(context.reference())
     late, notes = _late(context, slot, settings)
+    lost = lost_traffic(context, frame, slot, settings)
     other = look_at_challenger(frame, settings)
-    return Oddities((*concerns, *late, *other.concerns), (*notes, *other.notes))
+    return Oddities((*concerns, *late, *lost, *other.concerns), (*notes, *other.notes))
 
 
 def usual_flagged(

@@ -150,15 +150,15 @@ def test_scores_that_move_while_each_cell_keeps_its_rate_are_no_change_of_the_cl
     assert recall.low < wanted < recall.high
 
 
-def test_a_class_without_a_label_this_time_has_the_rate_of_its_history():
+def test_a_class_without_a_label_this_time_has_no_estimate_of_earlier_rounds():
     unlabeled = np.where(np.arange(10) < 4, 0, LABELED)
     history = [*(drawn(seed) for seed in range(4)), drawn(5, labeled=unlabeled)]
 
-    found, _, known = estimated(history, MANY)
+    found, _, _ = estimated(history, MANY)
 
     assert rows(found, basis="round")["precision"].point is None
-    law = known.after.flagged
-    assert rows(found)["precision"].point == pytest.approx(float(law.mean()[0]), abs=1e-9)
+    assert rows(found)["precision"].point is None
+    assert "flagged items is labeled" in rows(found)["precision"].reason
 
 
 def test_an_empty_class_leaves_the_other_one_pooled_and_later_rounds_know_all_of_it():

@@ -81,11 +81,17 @@ def test_a_first_round_without_a_reference_has_the_plain_weighted_ratio():
     assert found["recall"].point == pytest.approx(tp / (tp + fn), rel=1e-12)
 
 
-def test_a_class_without_a_label_has_the_rates_of_the_history():
-    found = estimated(tally(flagged=(600, 0, 0)))
+@pytest.mark.parametrize("predicted", ["flagged", "passed"])
+def test_a_class_without_a_label_has_no_estimate_of_earlier_rounds(predicted):
+    found = estimated(
+        tally(flagged=(600, 0, 0))
+        if predicted == "flagged"
+        else tally(low=(9000, 0, 0), high=(1000, 0, 0))
+    )
 
-    before = history_states(QUIET, None, Pooling())[-1].after.flagged.mean()[0]
-    assert found["precision"].point == pytest.approx(before, rel=1e-12)
+    assert (found["recall"].point, found["recall"].low) == (None, None)
+    assert f"{predicted} items is labeled" in found["recall"].reason
+    assert (found["precision"].point is None) == (predicted == "flagged")
 
 
 def test_a_class_whose_first_labels_these_are_is_not_drawn_toward_the_prior():

@@ -1,0 +1,155 @@
+"""Whether a table of labels reaches the items that were not flagged, and how ids are written there.
+
+With ``missing_means: negative`` an item without a row is negative. Where only flagged items can
+ever get a row (they alone are reviewed) no positive is missed, and recall is 1 for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.errors import LabelsRefused
+from monitor.domain.model import BandEdges
+from monitor.domain.ports import ReadsTruth
+from monitor.domain.slots import slots_before, window_of
+from monitor.presentation.labels import near_misses_sentence, unreached_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from monitor.domain.model import Window
+    from monitor.domain.settings import Schedule
+    from monitor.rounds.context import MonitorContext
+
+LOOKED_AT = 20_000
+"""Items of each class and window that are looked up, in random order."""
+
+WINDOWS = 8
+"""Windows that are looked back at."""
+
+RECALL = 0.95
+"""Higher than that of most classifiers; it says how many rows of passed items are expected."""
+
+EXPECTED = math.log(1000)
+"""Where so many rows are expected, none is found once in 1,000 windows (Poisson)."""
+
+NEAR = 0.02
+"""Share of the items that have a label by an id in another form, from which on it is reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassReach:
+    """Items of a predicted class, how many were looked up, and what the truth has of these."""
+
+    size: int = 0
+    looked: int = 0
+    known: int = 0
+    positive: int = 0
+
+    def __add__(self, other: ClassReach) -> ClassReach:
+        """Put the items of both together."""
+        return ClassReach(
+            self.size + other.size,
+            self.looked + other.looked,
+            self.known + other.known,
+            self.positive + other.positive,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What the truth has of both predicted classes, in one window or in several."""
+
+    flagged: ClassReach = ClassReach()
+    passed: ClassReach = ClassReach()
+    expected: float = 0.0
+    windows: int = 0
+
+    def __add__(self, other: Reach) -> Reach:
+        """Put the windows of both together."""
+        return Reach(
+            self.flagged + other.flagged,
+            self.passed + other.passed,
+            self.expected + other.expected,
+            self.windows + other.windows,
+        )
+
+    @property
+    def misses_passed(self) -> bool:
+        """Whether no passed item has a row though some should."""
+        return self.passed.known == 0 and self.expected >= EXPECTED
+
+
+def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Reach:
+    """Look the items of a window up in the truth, class by class.
+
+    ``expected`` are the rows of passed items that a recall of ``RECALL`` leaves among those that
+    were looked up: beside :math:`T` flagged positives :math:`T (1 - R) / R` passed ones.
+    """
+    with outside("scan"):
+        frame = context.source.scan(window, BandEdges().strata(), LOOKED_AT, "truth")
+    found = {True: ClassReach(), False: ClassReach()}
+    for part in frame.strata:
+        ids = [candidate.id for candidate in part.candidates]
+        with outside("collect"):
+            truth = labeler.truth_of(ids)
+        one = ClassReach(part.size, len(ids), truth.known, truth.positive)
+        found[part.stratum.flagged] += one
+    flagged, passed = found[True], found[False]
+    positives = flagged.positive * flagged.size / max(flagged.looked, 1)
+    missed = positives * (1 - RECALL) / RECALL
+    return Reach(flagged, passed, missed * passed.looked / max(passed.size, 1), 1)
+
+
+def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Window) -> None:
+    """Refuse a truth that has rows of flagged items and none of passed ones, in all windows.
+
+    Earlier windows are looked at where one alone cannot tell, and several together may.
+
+    Raises
+    ------
+    LabelsRefused
+        With what was looked at, and what to set.
+    """
+    reach = Reach()
+    earlier = windows_before(context.settings.round.schedule, window)
+    for one in (window, *islice(earlier, WINDOWS - 1)):
+        reach += reach_of(context, labeler, one)
+        if reach.passed.known or reach.expected * WINDOWS < EXPECTED:
+            return
+        if reach.misses_passed:
+            raise LabelsRefused(
+                unreached_sentence(
+                    flagged=(reach.flagged.known, reach.flagged.looked),
+                    passed=reach.passed.looked,
+                    windows=reach.windows,
+                    expected=reach.expected,
+                )
+            )
+
+
+def windows_before(schedule: Schedule, window: Window) -> Iterator[Window]:
+    """Return the windows of a schedule before this one, the newest first."""
+    for slot in slots_before(schedule, window.start + schedule.lag + timedelta(microseconds=1)):
+        yield window_of(schedule, slot)
+
+
+def reading_truth(labelers: Sequence[object]) -> ReadsTruth | None:
+    """Return the labeler that reads a table of labels, if that is where a round's come from."""
+    return next((one for one in labelers if isinstance(one, ReadsTruth)), None)
+
+
+def near_misses_concern(
+    labeler: ReadsTruth, ids: Sequence[str], widths: Collection[int] = ()
+) -> str | None:
+    """Say how many items have a label only by an id in another form; None where few have."""
+    with outside("collect"):
+        near = labeler.near_misses(ids, widths)
+    if near is None or near.total < max(2, NEAR * len(ids)):
+        return None
+    return near_misses_sentence(near.counts, near.example, items=len(ids))

@@ -1,0 +1,119 @@
+"""Lost traffic: a window, or a segment of it, that holds fewer items than windows like it did.
+
+A source that loses its worst segment makes every metric better.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from monitor.presentation.windows import lost_traffic_sentence
+from monitor.rounds.sampling.plausibility import Concern
+from monitor.storage import round_store, window_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from monitor.domain.model import Frame, Window
+    from monitor.domain.settings import RoundSettings, Schedule
+    from monitor.rounds.context import MonitorContext
+    from monitor.storage.window_store import DrawnWindow
+
+LOST = "lost_traffic"
+
+LEVEL = 0.995
+"""Share of ordinary windows of which nothing is said, all counts of a window together."""
+
+WINDOWS = 8
+"""Windows like this one that are compared: of a daily schedule, of the same weekday."""
+
+_FAR = 600  # rounds: of hourly ones, each hour of the week thrice
+_NEARLY_A_WEEK = timedelta(days=6)
+
+_Count = tuple[str, str] | None
+"""What is counted: all rows, or the items with a value of a segment column."""
+
+
+def lost_traffic(
+    context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
+) -> list[Concern]:
+    """Compare the rows of a window, and of each of its segments, with windows like it."""
+    from monitor.stats.drift.volume import expected_count  # noqa: PLC0415  scipy takes half a second
+
+    now: dict[_Count, int] = {None: frame.rows, **_segments(frame)}
+    before = _counts_before(context, frame.window, slot, settings.schedule, now)
+    names = {name for counts in before for name in counts}
+    lost: list[tuple[str | None, int, float]] = []
+    for name in sorted(names, key=lambda name: name or ("", "")):
+        series = [counts.get(name, 0.0) for counts in before]
+        found = expected_count(now.get(name, 0), series)
+        if found is not None and found.probability < (1 - LEVEL) / len(names):
+            shown = None if name is None else f"{name[0]} {name[1]!r}"
+            lost.append((shown, now.get(name, 0), found.count))
+    if not lost:
+        return []
+    return [Concern(LOST, lost_traffic_sentence(frame.window, lost, windows=len(before)))]
+
+
+def _segments(frame: Frame) -> Counter[tuple[str, str]]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for part in frame.strata:
+        for column, sizes in zip(frame.segment_columns, part.segments, strict=True):
+            counts.update({(column, value): size for value, size in sizes.items()})
+    return counts
+
+
+def _counts_before(
+    context: MonitorContext,
+    window: Window,
+    slot: datetime,
+    schedule: Schedule,
+    now: Mapping[_Count, int],
+) -> list[dict[_Count, float]]:
+    """Read the counts of windows like this one, oldest first, as if they were as long.
+
+    Segment columns count that all of these windows and this one have.
+    """
+    with context.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, context.settings.name)
+        if monitor_id is None:
+            return []
+        drawn = window_store.drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
+        alike = _alike(window, slot, schedule, drawn)
+        ids = [each.round_id for each in alike]
+        segments = window_store.segment_totals(connection, ids)
+    columns = {name[0] for name in now if name is not None}
+    length = window.end - window.start
+    found: list[dict[_Count, float]] = []
+    for each in reversed(alike):
+        totals = segments.get(each.round_id, {})
+        columns &= {column for column, _ in totals}
+        counts: dict[_Count, int] = {None: each.rows, **totals}
+        scale = length / (each.window.end - each.window.start)
+        found.append({name: count * scale for name, count in counts.items()})
+    return [
+        {name: count for name, count in counts.items() if name is None or name[0] in columns}
+        for counts in found
+    ]
+
+
+def _alike(
+    window: Window, slot: datetime, schedule: Schedule, drawn: Sequence[DrawnWindow]
+) -> list[DrawnWindow]:
+    """Choose the newest windows of like length; shorter than a week, of the same hour of it."""
+    length, zone = window.end - window.start, ZoneInfo(schedule.time_zone)
+
+    def place(at: datetime) -> str:
+        return "" if length > _NEARLY_A_WEEK else at.astimezone(zone).strftime("%a%H%M")
+
+    alike = [
+        each
+        for each in drawn
+        if abs((each.window.end - each.window.start) / length - 1) <= 1 / 4
+        and place(each.slot) == place(slot)
+    ]
+    return alike[:WINDOWS]

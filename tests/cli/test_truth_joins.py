@@ -1,0 +1,98 @@
+"""Labels in a column that reach some items only, or whose ids are written otherwise."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.cli.workplace import COLUMN
+
+FLAGGED_ALONE = "case when i % 10 = 0 then (i % 50 > 0)::int end"
+NEGATIVE = COLUMN.replace("matures: 1s", "matures: 1s, missing_means: negative")
+CERTAIN = {"rows": 8000}  # 160 positives among the flagged of a window
+
+
+def test_labels_of_flagged_items_alone_are_refused_where_a_missing_one_means_negative(bare):
+    bare.predictions(**CERTAIN, is_travel=FLAGGED_ALONE)
+    bare.config(NEGATIVE)
+
+    checked = bare.run("check")
+    bare.run("run-once")
+    status = bare.run("status")
+
+    for said in (checked.out, status.out):
+        assert "labels exist for flagged items alone: 200 of 200 flagged items" in said
+        assert "none of 1800 passed ones" in said
+    assert "recall     this round" not in status.out
+
+
+def test_a_config_that_knows_it_has_its_round_closed(bare):
+    bare.predictions(**CERTAIN, is_travel=FLAGGED_ALONE)
+    bare.config(NEGATIVE.replace("negative", "negative, passed_without_rows: accept"))
+
+    assert "PROBLEM  labels" not in bare.run("check").out
+    assert "is closed" in bare.run("run-once").out
+
+
+def test_few_positives_of_which_none_is_missed_are_no_fault(bare):
+    bare.predictions(rows=800, is_travel=FLAGGED_ALONE)
+    bare.config(NEGATIVE)
+
+    assert "PROBLEM  labels" not in bare.run("check").out
+    assert "is closed" in bare.run("run-once").out
+
+
+def test_without_labels_of_passed_items_precision_is_estimated_and_recall_is_not(bare):
+    bare.predictions(is_travel=FLAGGED_ALONE)
+    bare.config()
+
+    checked, ran = bare.run("check"), bare.run("run-once")
+    status = bare.run("status")
+
+    assert "0 of 180 passed items have a label, and 20 of 20 flagged ones" in checked.out
+    assert "is closed, partial" in ran.out
+    assert "precision  this round alone     0." in status.out
+    for basis in ("this round alone   ", "with earlier rounds"):
+        assert f"recall     {basis}  not estimable: none of the 180 passed items" in status.out
+    assert "needs a look: round 1: none of the 180 passed items has a label" in status.out
+
+
+def test_labels_by_ids_in_another_case_are_counted_in_check_and_status(bare):
+    bare.predictions()
+    capital = "case when i % 2 = 0 then 'M' else 'm' end || lpad(i::varchar, 4, '0')"
+    bare.predictions("truth.parquet", mail_id=capital)
+    bare.config(NEGATIVE.replace("path: predictions", "path: truth"))
+
+    checked, _, status = bare.run("check"), bare.run("run-once"), bare.run("status")
+
+    assert "100 of 200 items have a label only by an id that is written otherwise" in checked.out
+    assert "(100 but for upper and lower case)" in checked.out
+    assert "but for upper and lower case)" in status.out
+
+
+def test_a_truth_of_which_most_rows_match_nothing_is_reported(bare):
+    bare.predictions()
+    other = "case when i % 4 > 0 then 'x' else 'm' end || lpad(i::varchar, 4, '0')"
+    bare.predictions("truth.parquet", mail_id=other)
+    bare.config(NEGATIVE.replace("path: predictions", "path: truth"))
+
+    assert "600 of 800 ids of truth.parquet match no prediction" in bare.run("check").out
+
+
+def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
+    start, weeks = bare.now - timedelta(days=35), 5
+    seconds = timedelta(days=35).total_seconds() / 7000
+    time = f"timestamptz '{start.isoformat()}' + {seconds} * i * interval 1 second"
+    lost = f"case when i >= 5590 and i % 3 = 0 then {time} - interval 90 days else {time} end"
+    desk = "case when i % 3 = 0 then 'worst' else 'best' end"
+    bare.predictions(rows=7000, scored_at=lost, desk=desk)
+    bare.config(
+        weekly=('* * *"', f'* * {bare.slot.isoweekday() % 7}"'),
+        columns=("show: [subject]", "segments: [desk]"),
+    )
+
+    bare.run("backfill", "--from", f"{bare.slot - timedelta(weeks=weeks):%Y-%m-%dT%H:%M}")
+    checked, status = bare.run("check"), bare.run("status")
+
+    for said in (checked.out, status.out):
+        assert "holds fewer predictions than the 4 like it before" in said
+        assert "0 with desk 'worst', where about" in said, said
