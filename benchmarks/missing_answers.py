@@ -177,7 +177,7 @@ def _note(
     ends: Values,
     truth: Values,
 ) -> None:
-    held[name].append((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
+    held[name].append(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).astype(np.float64))
     width[name].append(ends[:, 1] - ends[:, 0])
 
 
