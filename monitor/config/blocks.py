@@ -123,9 +123,9 @@ def _set_class(
         lines |= {("source", made): line for made in ("positive", "negative")}
     if isinstance(labeling, dict) and labeling.get("kind") == "column":
         missing = [other for other in values if other is not value and other in MISSING_WORDS]
-        made_of_class = {"positive": value, "unlisted_means": "negative"}
+        made_of_class: dict[str, Value] = {"positive": value, "unlisted_means": "negative"}
         if missing:  # a class has such a name: it is no missing value
-            made_of_class["negative"] = missing
+            made_of_class["negative"] = [*missing]
         labeling |= made_of_class
         for made in made_of_class:
             lines.setdefault(("labeling", made), line)
