@@ -9,11 +9,15 @@ from scipy import special
 from sqlalchemy import text
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Stratum
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
 from monitor.rounds import run
+from monitor.rounds.estimation.estimate import estimate_round
+from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.tally import Tally
 from monitor.storage import alert_store
+from monitor.storage.frame_store import StratumTally
 from tests.rounds.scene import LIMITS, Scene, overview, settings
 
 
@@ -361,23 +365,29 @@ def test_a_backfill_wakes_nobody(scene):
     assert [row["sink"] for row in sinks] == ["log"]
 
 
-def answer_mostly(scene, chosen):
-    """Let people answer all items that are chosen, and each third of the others."""
-    for tasks in scene.labeler.sent.values():
-        for i, task in enumerate(sorted(tasks.values(), key=lambda task: task.key)):
-            if chosen(scene.truth[task.item_id]) or i % 3 == 0:
-                scene.labeler.answers[task.item_id] = scene.truth[task.item_id]
+def read_flagged(labeled, positive):
+    """Readings of a round that handed out 100 flagged items, with so many answers."""
+    before, now = (
+        Tally(
+            (
+                StratumTally(Stratum("flagged", flagged=True), 400, 100, *of_flagged),
+                StratumTally(Stratum("passed", flagged=False), 3600, 100, 100, 2),
+            )
+        )
+        for of_flagged in ((100, 80), (labeled, positive))
+    )
+    asked = settings(limits=LIMITS)
+    known = history_states([before, now], None, asked.pooling)[-1]
+    found = estimate_round(
+        now, [before], known, evidence=[now], reference=None, settings=asked, seed=1
+    )
+    return {reading.limit.metric: reading for reading in found.readings}
 
 
-def test_no_alert_fires_on_what_only_the_missing_answers_make_look_bad(scene):
-    play_good(scene, 1, 2)
+def test_a_missing_answer_counts_for_the_limit_and_against_a_recovery():
+    some = read_flagged(60, 30)  # 40 items have no answer
 
-    for number in (3, 4, 5):
-        scene.week(number, precision=0.85, recall=0.6)
-        scene.run(number)
-        answer_mostly(scene, lambda answer: answer is Answer.NEGATIVE)
-        scene.now += scene.settings.deadline
-        scene.run()
+    best, worst = read_flagged(100, 70), read_flagged(100, 30)
 
-    assert [scene.round(number).partial for number in (3, 4, 5)] == [True] * 3
-    assert [alert.metric for alert in alerts(scene)] == []
+    assert some["precision"].log_e == best["precision"].log_e
+    assert some["precision"].log_recovery == worst["precision"].log_recovery
