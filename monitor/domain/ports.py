@@ -167,7 +167,7 @@ class TruthTable(Protocol):
         """Return the first ids."""
 
     def some_ids(self, at_most: int) -> Sequence[str]:
-        """Return ids in random order; none where they cannot be drawn cheaply."""
+        """Return ids drawn at random; none where they cannot be drawn cheaply."""
 
     def of(self, ids: Collection[str]) -> Truths:
         """Read what is known of some items: values as trimmed text, without empty ones."""

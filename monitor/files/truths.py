@@ -65,8 +65,8 @@ class TableTruths:
         return self._ids("id", at_most)
 
     def some_ids(self, at_most: int) -> tuple[str, ...]:
-        """Return ids in random order, the same each time."""
-        return self._ids("hash(id)", at_most)
+        """Return ids drawn at random, the same each time, without the blanks around them."""
+        return tuple(sorted(bare_ids(self._ids("hash(id)", at_most))))
 
     def _ids(self, order: str, at_most: int) -> tuple[str, ...]:
         with self.opened() as table:

@@ -362,7 +362,7 @@ class ColumnLabeler:
         )
 
     def some_ids(self, at_most: int) -> Sequence[str]:
-        """Return ids of the truth in random order; none where they cannot be drawn cheaply."""
+        """Return ids of the truth drawn at random; none where they cannot be drawn cheaply."""
         return self._within(lambda: self.truths.some_ids(at_most))
 
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:

@@ -71,7 +71,7 @@ def test_labels_by_ids_in_another_case_are_counted_in_check_and_status(bare):
 
 def test_a_truth_of_which_most_rows_match_nothing_is_reported(bare):
     bare.predictions()
-    other = "case when i % 4 > 0 then 'x' else 'm' end || lpad(i::varchar, 4, '0')"
+    other = "case when i % 4 > 0 then 'x' else 'm' end || lpad(i::varchar, 4, '0') || chr(160)"
     bare.predictions("truth.parquet", mail_id=other)
     bare.config(NEGATIVE.replace("path: predictions", "path: truth"))
 
