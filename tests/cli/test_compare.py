@@ -7,6 +7,7 @@ import json
 import duckdb
 import pytest
 
+from monitor.cli.commands.other_predictions import read_others
 from tests.cli.workplace import COLUMN, Workplace
 
 
@@ -150,3 +151,22 @@ def test_a_round_that_is_not_there_is_named(labeled):
     said = labeled.run("compare", 9, "-t", 0.5)
 
     assert (said.code, said.err) == (65, "pr-monitor: mail has no round 9; its rounds are 1 to 1\n")
+
+
+def test_a_score_of_32_bits_at_the_threshold_is_flagged_in_the_file(tmp_path):
+    with duckdb.connect() as connection:
+        connection.execute(
+            "copy (select * from (values ('a', 0.7::float), ('b', 0.6::float)) as t(id, score)) "
+            f"to '{tmp_path}/p.parquet' (format parquet)"
+        )
+
+    found = read_others(
+        tmp_path / "p.parquet",
+        ["a", "b"],
+        id_column="id",
+        score="score",
+        predicted=None,
+        threshold=0.7,
+    )
+
+    assert (found.flags, found.flagged) == ({"a": True, "b": False}, 1)

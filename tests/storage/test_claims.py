@@ -15,6 +15,7 @@ from monitor.domain.state import RoundState
 from monitor.storage import (
     effect_store,
     estimate_store,
+    frame_store,
     round_claims,
     round_moves,
     round_store,
@@ -24,6 +25,7 @@ from monitor.storage.database import Database, clock_ms
 from monitor.storage.tables import effects, histories, monitors, rounds
 from tests.rounds.scene import MONDAY, WEEK
 from tests.storage.rows import (
+    MODEL,
     add_effect,
     add_history,
     add_monitor,
@@ -374,3 +376,18 @@ def waiting(database):
     with database.read() as connection:
         query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         return connection.execute(text(query)).scalar()
+
+
+@pytest.mark.parametrize(("before", "now"), [("7", "7.0"), ("7.0", "7")])
+def test_a_history_of_a_whole_version_is_found_by_both_of_its_spellings(database, before, now):
+    monitor_id = add_monitor(database)
+    with database.write() as connection:
+        add_history(connection, monitor_id, model_version=before)
+
+    def found(version):
+        asked = MODEL | {"model_version": version}
+        with database.read() as connection:
+            return frame_store.history_for(connection, monitor_id, **asked, unscored=False)
+
+    assert found(now).model_version == before
+    assert found("7.00") is None
