@@ -71,7 +71,10 @@ def open_round_line(open_round: OpenRound) -> str:
 def learning_lines(rounds_left: int, proposed: Mapping[str, float]) -> list[str]:
     """Say when limits are proposed, or which are."""
     wait = f"limits are proposed after {plural(rounds_left, 'more round')}"
-    limits = f"proposed limits, to accept in the config: limits: {limits_text(proposed)}"
+    limits = (
+        "proposed limits, up to 0.05 under the level of the last rounds, to accept in the config: "
+        f"limits: {limits_text(proposed)}"
+    )
     return [*([wait] if rounds_left else []), *([limits] if proposed else [])]
 
 

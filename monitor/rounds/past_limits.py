@@ -27,8 +27,9 @@ def retrospective_lines(
 ) -> list[str]:
     """Return a sentence for each new or changed limit that the newest closed rounds miss.
 
-    The rounds are compared by their own point estimates. That is outside of the promise on false
-    alarms, and opens no alert: a person may have chosen the limit knowing these estimates.
+    The own interval of the newest round has to lie beyond the limit, and the points of those before
+    it. That is outside of the promise on false alarms, and opens no alert: a person may have
+    chosen the limit knowing these estimates.
     """
     if last is None or last.history_id is None:
         return []
@@ -55,10 +56,15 @@ def _missed(
         if row is None or row.point is None or keeps(limit.side, limit.value, row.point):
             break
         run.append((each, row))
-    if not run:
+    if not run or not _is_beyond(limit, run[0][1]):
         return []
     (newest, row), (oldest, _) = run[0], run[-1]
     return [retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)]
+
+
+def _is_beyond(limit: Limit, row: EstimateRow) -> bool:
+    nearest = row.high if limit.side == "at_least" else row.low
+    return nearest is not None and not keeps(limit.side, limit.value, nearest)
 
 
 def _own(rows: Sequence[EstimateRow], metric: str) -> EstimateRow | None:

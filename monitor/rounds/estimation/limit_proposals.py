@@ -20,7 +20,7 @@ quantile needs to mean anything."""
 def proposed_limits(
     connection: Connection, settings: MonitorSettings, last: Round | None
 ) -> dict[str, float]:
-    """Propose limits for a monitor that has none, by its first rounds; ``last`` closed last."""
+    """Propose limits for a monitor that has none, by its latest rounds; ``last`` closed last."""
     if settings.round.limits.bounds or last is None or last.history_id is None:
         return {}
     from monitor.rounds.estimation.estimate import propose_limits  # noqa: PLC0415  scipy takes half a second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
@@ -300,8 +301,22 @@ def add_notice(
 
 
 def _to_all(round_: Round, notice: Notice) -> list[NewEffect]:
-    hooks = () if round_.settings.origin == "backfill" else round_.settings.hooks
+    hooks = () if _is_of_backfill(round_) else round_.settings.hooks
     return [_to(round_, notice, sink) for sink in (LOG, *hooks)]
+
+
+_ONE_GO = timedelta(hours=1)
+
+
+def _is_of_backfill(round_: Round) -> bool:
+    """Whether a backfill closed the round, or left it without an estimate.
+
+    A backfill opens and closes a round in one go. A round that it left open for labels to come is
+    news when they come.
+    """
+    if round_.settings.origin != "backfill":
+        return False
+    return round_.closed_at is None or round_.closed_at - round_.opened_at < _ONE_GO
 
 
 def _to(round_: Round, notice: Notice, sink: str, *, key: str | None = None) -> NewEffect:

@@ -11,7 +11,7 @@ from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.anomalies import round_news
 from monitor.rounds.estimation.attribution import precision_cause
-from monitor.rounds.estimation.estimate import PROPOSED_MARGIN, estimate_round, propose_limits
+from monitor.rounds.estimation.estimate import estimate_round, proposal_margin, propose_limits
 from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.estimation.cell_matrix import cell_posterior
@@ -207,7 +207,7 @@ def test_proposed_limits_lie_under_a_low_quantile_of_the_rates_of_the_classes():
     rate = float(np.average(positive / labeled, weights=SIZE[:4]))
     spread = np.sqrt(((SIZE[:4] / SIZE[:4].sum()) ** 2 * RATE[:4] * (1 - RATE[:4]) / labeled).sum())
     low = rate - 1.645 * spread
-    assert found["precision"] == pytest.approx(low - PROPOSED_MARGIN, abs=0.01)
+    assert found["precision"] == pytest.approx(low - proposal_margin(low), abs=0.01)
     assert 0 < found["recall"] < 1
 
 
