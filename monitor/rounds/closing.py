@@ -139,7 +139,9 @@ def _concerns_of_truth(context: MonitorContext, stand: Stand) -> dict[str, str]:
     )
     if labeler.must_reach_passed and not is_reached:
         _refuse_unreached(context, round_, labeler)
-    near = near_misses_concern(labeler, [item.id for item in labels.items])
+    assumed = {None, Answer.NEGATIVE} if labeler.must_reach_passed else {None}
+    unmatched = [item.id for item in labels.items if labels.current.get(item.id) in assumed]
+    near = near_misses_concern(labeler, unmatched) if unmatched else None
     return {} if near is None else {"label_ids": near}
 
 

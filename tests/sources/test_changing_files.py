@@ -110,12 +110,13 @@ def test_people_see_the_row_of_exactly_the_id_that_was_drawn(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_truth_is_that_of_exactly_the_id_that_was_drawn(tmp_path, kind):
-    with_ids(tmp_path / "t.parquet", kind, KINDS[kind], ("truth integer", "? % 2"))
+def test_truth_is_that_of_the_id_that_was_drawn_up_to_blanks_around_it(tmp_path, kind):
+    ids = list({each.strip(): each for each in KINDS[kind]}.values())
+    with_ids(tmp_path / "t.parquet", kind, ids, ("truth integer", "? % 2"))
     asked = {"path": "t.parquet", "id": "mail_id", "value": "truth", "matures": "5d"}
     labeler = ColumnLabeler(ColumnSettings.model_validate(asked), tmp_path)
 
-    for place, each in enumerate(KINDS[kind]):
+    for place, each in enumerate(ids):
         [event] = labeler.collect({"k": Task("k", each)}, None).events
         assert event.answer is Answer(str(place % 2))
 
