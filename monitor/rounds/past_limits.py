@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import keeps
 from monitor.presentation.status import retrospective_line
+from monitor.rounds.reporting.concerns import note
 from monitor.storage import estimate_store, round_store
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow
     from monitor.domain.settings import MonitorSettings
+    from monitor.rounds.context import MonitorContext
     from monitor.stats.detection.half_space import Limit
     from monitor.storage.round_store import Round
 
@@ -22,17 +24,31 @@ _MOST = 50
 """Rounds to look back at; a longer run says nothing more."""
 
 
-def retrospective_lines(
+def note_missed_limits(context: MonitorContext) -> None:
+    """Note about the newest closed round which new limits it misses, and notify people once."""
+    settings, now = context.settings, context.clock()
+    if not settings.round.limits.bounds:
+        return
+    with context.database.read() as connection:
+        last = round_store.last_closed(connection, settings.name, now)
+        missed = missed_limits(connection, settings, last)
+    if last is not None and missed:
+        with context.database.write() as connection:
+            for kind, sentence in missed.items():
+                note(connection, last, kind, sentence, now)
+
+
+def missed_limits(
     connection: Connection, settings: MonitorSettings, last: Round | None
-) -> list[str]:
-    """Return a sentence for each new or changed limit that the newest closed rounds miss.
+) -> dict[str, str]:
+    """Return a sentence for each new or changed limit that the newest closed rounds miss, by kind.
 
     The own interval of the newest round has to lie beyond the limit, and the points of those before
     it. That is outside of the promise on false alarms, and opens no alert: a person may have
     chosen the limit knowing these estimates.
     """
     if last is None or last.history_id is None:
-        return []
+        return {}
     then = {(limit.metric, limit.side): limit.value for limit in last.settings.limits.watched()}
     new = [
         limit
@@ -40,16 +56,17 @@ def retrospective_lines(
         if then.get((limit.metric, limit.side)) != limit.value
     ]
     if not new:
-        return []
+        return {}
     rounds = round_store.closed_rounds(connection, last.history_id)[-_MOST:]
     metrics = sorted({limit.metric for limit in new})
     rows = estimate_store.read_points(connection, [each.id for each in rounds], metrics)
-    return [line for limit in new for line in _missed(limit, rounds, rows)]
+    found = {f"limit {limit.metric} {limit.side}": _missed(limit, rounds, rows) for limit in new}
+    return {kind: sentence for kind, sentence in found.items() if sentence is not None}
 
 
 def _missed(
     limit: Limit, rounds: Sequence[Round], rows: Mapping[int, Sequence[EstimateRow]]
-) -> list[str]:
+) -> str | None:
     run: list[tuple[Round, EstimateRow]] = []
     for each in reversed(rounds):
         row = _own(rows.get(each.id, ()), limit.metric)
@@ -57,9 +74,9 @@ def _missed(
             break
         run.append((each, row))
     if not run or not _is_beyond(limit, run[0][1]):
-        return []
+        return None
     (newest, row), (oldest, _) = run[0], run[-1]
-    return [retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)]
+    return retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)
 
 
 def _is_beyond(limit: Limit, row: EstimateRow) -> bool:

@@ -27,6 +27,7 @@ from monitor.rounds.closing import go_on, read_stand, retried
 from monitor.rounds.labels.collect import retire, send
 from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.due import open_due, open_slot
+from monitor.rounds.past_limits import note_missed_limits
 from monitor.rounds.sampling.draw import draw
 from monitor.storage import label_store, round_claims, round_moves, round_store
 
@@ -59,9 +60,13 @@ def run(context: MonitorContext) -> None:
         The gravest obstacle met, once everything else is done.
     """
     open_due(context)
+    noted = _error_of(partial(note_missed_limits, context))
     rounds = _unfinished(context)
     left = _left_in_mid_step(rounds)
-    obstacles = _advance(context, [this_round for this_round in rounds if this_round not in left])
+    obstacles = [
+        noted,
+        *_advance(context, [this_round for this_round in rounds if this_round not in left]),
+    ]
     for round_ in left:
         obstacles += _advance(context, [round_])
     obstacles += _publish_lost(context)

@@ -38,7 +38,7 @@ from monitor.rounds.open_rounds import (
     near_deadline,
     second_wave_lines,
 )
-from monitor.rounds.past_limits import retrospective_lines
+from monitor.rounds.past_limits import missed_limits
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.storage import (
@@ -248,7 +248,7 @@ def _overview(
     problems = _problems(one)
     concerns = [
         *map(attention_text, one.attention),
-        *retrospective_lines(connection, settings, last),
+        *_not_noted_yet(missed_limits(connection, settings, last), one.attention),
     ]
     return Overview(
         monitor=settings.name,
@@ -273,6 +273,12 @@ def _overview(
         firing_notices=_of_alerts(read.firing_notices, one.alerts),
         recoveries=_of_alerts(read.recoveries, one.alerts),
     )
+
+
+def _not_noted_yet(missed: Mapping[str, str], attention: Sequence[Attention]) -> list[str]:
+    """Choose the limits missed by closed rounds that no pass has noted since they were set."""
+    noted = {each.reason for each in attention}
+    return [sentence for sentence in missed.values() if sentence not in noted]
 
 
 def _of_alerts(known: Mapping[str, Known], alerts: Sequence[Alert]) -> dict[str, Known]:

@@ -254,6 +254,15 @@ def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> i
     return connection.execute(query.limit(1)).scalar()
 
 
+def last_closed(connection: Connection, name: str, until: datetime) -> Round | None:
+    """Read the closed round of a monitor with the latest slot up to a time."""
+    closed = (monitors.c.name == name, rounds.c.state == RoundState.CLOSED, rounds.c.slot <= until)
+    row = connection.execute(
+        _rounds().where(*closed).order_by(rounds.c.slot.desc()).limit(1)
+    ).one_or_none()
+    return None if row is None else _round(row)
+
+
 def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[Round]:
     """Read the rounds of a monitor that may have something to do, in slot order.
 

@@ -92,6 +92,15 @@ def test_a_new_limit_says_at_once_which_closed_rounds_miss_it(scene):
     assert concern.endswith("No alert counts rounds that closed before the limit was set")
     assert found.alerts == []
 
+    scene.settings = scene.settings.model_copy(update={"hooks": ("ops",)})
+    scene.run()
+    scene.run()
+
+    assert stand(scene).concerns == [f"round 9: {concern}"]
+    told = scene.rows("select sink from effects where key like '%/ops' or key like '%/log'")
+    assert "log" in {row["sink"] for row in told}
+    assert stand(scene).alerts == []
+
 
 def test_a_limit_that_closed_rounds_keep_says_nothing_of_them(scene):
     answer(scene)

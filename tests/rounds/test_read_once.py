@@ -12,7 +12,7 @@ from monitor.storage.database import listed
 from monitor.storage.round_labels import read_all_labels, read_labels
 from tests.rounds.scene import LIMITS, Scene, settings
 
-MOST_OF_A_CLOSING, MOST_OF_AN_IDLE_PASS = 42, 10
+MOST_OF_A_CLOSING, MOST_OF_AN_IDLE_PASS = 46, 13
 
 
 @pytest.fixture
