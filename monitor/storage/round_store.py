@@ -254,6 +254,12 @@ def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> i
     return connection.execute(query.limit(1)).scalar()
 
 
+def newest_slot(connection: Connection, name: str) -> datetime | None:
+    """Read the slot of a monitor's newest round."""
+    mine = select(rounds.c.slot).join(monitors).where(monitors.c.name == name)
+    return connection.execute(mine.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+
+
 def last_closed(connection: Connection, name: str, until: datetime) -> Round | None:
     """Read the closed round of a monitor with the latest slot up to a time."""
     closed = (monitors.c.name == name, rounds.c.state == RoundState.CLOSED, rounds.c.slot <= until)

@@ -64,7 +64,7 @@ def drawn_windows(
 
 def segment_totals(
     connection: Connection, round_ids: Sequence[int]
-) -> dict[int, dict[tuple[str, str], int]]:
+) -> dict[int, dict[tuple[str, str] | None, int]]:
     """Read how many items of some rounds have each value of each segment column."""
     query = (
         select(
@@ -76,7 +76,7 @@ def segment_totals(
         .where(segment_sizes.c.round_id.in_(round_ids))
         .group_by(segment_sizes.c.round_id, segment_sizes.c.segment, segment_sizes.c.value)
     )
-    totals: dict[int, dict[tuple[str, str], int]] = {}
+    totals: dict[int, dict[tuple[str, str] | None, int]] = {}
     for row in connection.execute(query):
         totals.setdefault(row.round_id, {})[row.segment, row.value] = int(row.items)
     return totals

@@ -95,9 +95,7 @@ def _note(context: MonitorContext, kind: str, sentence: str) -> None:
 
 def newest_known(connection: Connection, context: MonitorContext) -> datetime | None:
     """Read the slot of the store's newest round of a monitor."""
-    monitor_id = round_store.find_monitor(connection, context.settings.name)
-    last = None if monitor_id is None else round_store.newest_round(connection, monitor_id)
-    return None if last is None else last.slot
+    return round_store.newest_slot(connection, context.settings.name)
 
 
 def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: datetime) -> None:

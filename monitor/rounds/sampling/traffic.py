@@ -59,8 +59,8 @@ def lost_traffic(
     return [Concern(LOST, lost_traffic_sentence(frame.window, lost, windows=len(before)))]
 
 
-def _segments(frame: Frame) -> Counter[tuple[str, str]]:
-    counts: Counter[tuple[str, str]] = Counter()
+def _segments(frame: Frame) -> Counter[_Count]:
+    counts: Counter[_Count] = Counter()
     for part in frame.strata:
         for column, sizes in zip(frame.segment_columns, part.segments, strict=True):
             counts.update({(column, value): size for value, size in sizes.items()})
@@ -91,7 +91,7 @@ def _counts_before(
     found: list[dict[_Count, float]] = []
     for each in reversed(alike):
         totals = segments.get(each.round_id, {})
-        columns &= {column for column, _ in totals}
+        columns &= {name[0] for name in totals if name is not None}
         counts: dict[_Count, int] = {None: each.rows, **totals}
         scale = length / (each.window.end - each.window.start)
         found.append({name: count * scale for name, count in counts.items()})
