@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from monitor.fixed_text import fixed_text
 from monitor.presentation.numbers import percent_text, range_text
-from monitor.stats.core.fixed_text import fixed_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

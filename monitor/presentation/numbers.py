@@ -6,7 +6,7 @@ import math
 from datetime import UTC
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.stats.core.fixed_text import fixed_texts
+from monitor.fixed_text import fixed_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,6 +14,7 @@ from monitor.domain.report import (
     ReportedEstimate,
     RestatedRow,
 )
+from monitor.fixed_text import fixed_text
 from monitor.presentation.causes import cause_beside_alert
 from monitor.presentation.estimates import (
     BASES,
@@ -28,7 +29,6 @@ from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.rows import BANDS_OF_CELLS, agreement_sentence, answers_sentence
-from monitor.stats.core.fixed_text import fixed_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,18 +77,18 @@ def remarks_text(
 ) -> str:
     """Say in a list of rounds what is special about the estimates of one.
 
-    ``worst_case`` is whether intervals are bounds for answers that are missing, and ``restated``
-    whether a person asked for a version.
+    ``worst_case`` is whether intervals are worst-case bounds, since answers are missing; those of
+    a partial round are. ``restated`` is whether a person asked for a version.
 
     >>> remarks_text(1), remarks_text(2, partial=True)
     ('', 'version 2, partial')
     >>> remarks_text(1, partial=True, worst_case=True), remarks_text(1, worst_case=True)
-    ('partial, worst-case bounds', 'worst-case bounds')
+    ('partial', 'bounds')
     >>> remarks_text(2, restated=True)
     'version 2, restated'
     """
     remarks = [f"version {version}"] * (version > 1) + ["restated"] * restated
-    remarks += ["partial"] * partial + ["worst-case bounds"] * worst_case
+    remarks += ["partial"] if partial else ["bounds"] * worst_case
     return ", ".join(remarks)
 
 

@@ -33,6 +33,7 @@ def import_for_workers() -> None:
     import monitor.sources.reference
     import monitor.stats
     import monitor.stats.drift.rare_events
+    import monitor.stats.drift.volume
 
     import_for_adapters()
 

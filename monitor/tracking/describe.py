@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, EvidenceState
+from monitor.fixed_text import fixed_text
 from monitor.presentation.alerts import alert_cause, recovery_sentence
 from monitor.presentation.challenger import ONE_LOOK
 from monitor.presentation.estimates import BASES as HEADS
@@ -29,7 +30,6 @@ from monitor.presentation.rows import (
     score_range_text,
 )
 from monitor.presentation.sentences import capital
-from monitor.stats.core.fixed_text import fixed_text
 from monitor.tracking.challenger import sentence_of, table_of
 from monitor.tracking.values import BASES, CORRECTED, FIRST, best_point, minute
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from sqlalchemy import select, update
 
 from monitor.storage.database import Database
@@ -64,22 +63,3 @@ def test_show_says_the_caution_that_the_report_of_the_round_has(place):
     cautions = json.loads(place.run("show", 1, "--json").out)["cautions"]
 
     assert cautions == {"accuracy": "few labels decide this, about 3 negative among the flagged"}
-
-
-@pytest.mark.parametrize("kept", ["no caution", "no report"])
-def test_show_says_it_of_a_round_whose_version_of_the_program_kept_no_cautions(place, kept):
-    place.run("run-once")
-    before = json.loads(place.run("show", 1, "--json").out)["cautions"]
-    database = Database(f"sqlite:///{place.folder}/monitor.db")
-    with database.write() as connection:
-        said = connection.execute(select(reports.c.payload)).scalar_one()
-        for row in said["estimates"]:
-            del row["caution"]
-        payload = said if kept == "no caution" else {}
-        connection.execute(update(reports).values(payload=payload))
-    database.close()
-
-    after = json.loads(place.run("show", 1, "--json").out)["cautions"]
-
-    assert before
-    assert after == before

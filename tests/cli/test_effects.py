@@ -61,7 +61,7 @@ def test_effects_as_json_have_every_field(filled):
 
     assert set(first) == {
         *("id", "kind", "sink", "monitor", "round", "status", "since", "tries", "next_try"),
-        *("last_error", "first"),
+        *("last_error", "first", "aside"),
     }
     assert (first["sink"], first["tries"], first["first"]) == ("mlflow", 1, True)
     assert (second["tries"], second["first"], second["last_error"]) == (0, False, None)

@@ -73,6 +73,7 @@ def test_labels_are_told_as_json_too(place):
         "new": 1,
         "changed": 0,
         "known": 0,
+        "older": 0,
         "refused": [
             {
                 "where": "filled.csv row 3",

@@ -19,7 +19,7 @@ from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import look_for
 from monitor.rounds.sampling.baseline import look_odd
-from monitor.rounds.sampling.completeness import doubts
+from monitor.rounds.sampling.completeness import FEW_ROWS, doubts
 from monitor.rounds.sampling.empty_window import why_empty
 from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.look import base_key, look, why_unusable
@@ -34,6 +34,7 @@ from monitor.rounds.sampling.second_wave import (
     spare_items,
     waves_before,
 )
+from monitor.rounds.sampling.traffic import LOST
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage import (
@@ -250,7 +251,10 @@ def _write_sample(
             if first is None
             else goes_out_at(settings, now, deadline, asks_people=context.asks_people(settings)),
         )
-        for concern in (*concerns, *odd.concerns):
+        # A window with too few rows has lost traffic: people are told once.
+        is_small = any(concern.kind == FEW_ROWS for concern in concerns)
+        odd_ones = [each for each in odd.concerns if not (is_small and each.kind == LOST)]
+        for concern in (*concerns, *odd_ones):
             note(connection, round_, concern.kind, concern.sentence, now)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from monitor.stats.core.fixed_text import fixed_texts
+from monitor.fixed_text import fixed_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

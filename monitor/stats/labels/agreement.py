@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
+from monitor.fixed_text import fixed_texts
 from monitor.stats.core.counts import Counts
-from monitor.stats.core.fixed_text import fixed_texts
 from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
