@@ -16,7 +16,22 @@ if TYPE_CHECKING:
 
     from monitor.domain.registered import AliasLook
     from monitor.domain.report import EstimateRow
-    from monitor.stats.detection.half_space import Limit
+
+
+class Side(Protocol):
+    """A watched side of a metric."""
+
+    @property
+    def metric(self) -> str:
+        """Which metric."""
+
+    @property
+    def side(self) -> str:
+        """Where it must stay, ``at_least`` or ``at_most``."""
+
+    @property
+    def value(self) -> float:
+        """The limit."""
 
 
 class OpenRound(Protocol):
@@ -168,7 +183,7 @@ def unwatched_line(number: int, *, had_limits: bool) -> str:
     )
 
 
-def retrospective_line(limit: Limit, row: EstimateRow, *, oldest: int, newest: int) -> str:
+def retrospective_line(limit: Side, row: EstimateRow, *, oldest: int, newest: int) -> str:
     """Say which rounds miss a limit that was set after they closed; ``row`` is the newest one's."""
     where = f"round {newest}" if oldest == newest else f"rounds {oldest} to {newest}"
     beyond = "below" if limit.side == "at_least" else "above"

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import keeps
 from monitor.presentation.status import retrospective_line
-from monitor.rounds.reporting.concerns import note
 from monitor.storage import estimate_store, round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from monitor.domain.report import EstimateRow
-    from monitor.domain.settings import MonitorSettings
+    from monitor.domain.settings import Limits, MonitorSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.stats.detection.half_space import Limit
     from monitor.storage.round_store import Round
+
+
+class Side(NamedTuple):
+    """A watched side of a metric; `Limits.watched` would import numpy for every `status`."""
+
+    metric: str
+    side: str
+    value: float
+
 
 _MOST = 50
 """Rounds to look back at; a longer run says nothing more."""
@@ -26,6 +33,8 @@ _MOST = 50
 
 def note_missed_limits(context: MonitorContext) -> None:
     """Note about the newest closed round which new limits it misses, and notify people once."""
+    from monitor.rounds.reporting.concerns import note  # noqa: PLC0415  numpy takes 0.2 s
+
     settings, now = context.settings, context.clock()
     if not settings.round.limits.bounds:
         return
@@ -49,14 +58,8 @@ def missed_limits(
     """
     if last is None or last.history_id is None:
         return {}
-    if settings.round.limits.bounds == last.settings.limits.bounds:
-        return {}  # before numpy is imported
-    then = {(limit.metric, limit.side): limit.value for limit in last.settings.limits.watched()}
-    new = [
-        limit
-        for limit in settings.round.limits.watched()
-        if then.get((limit.metric, limit.side)) != limit.value
-    ]
+    then = set(_sides(last.settings.limits))
+    new = [limit for limit in _sides(settings.round.limits) if limit not in then]
     if not new:
         return {}
     rounds = round_store.closed_rounds(connection, last.history_id)[-_MOST:]
@@ -66,8 +69,16 @@ def missed_limits(
     return {kind: sentence for kind, sentence in found.items() if sentence is not None}
 
 
+def _sides(limits: Limits) -> Iterator[Side]:
+    for metric, bound in limits.bounds.items():
+        if bound.at_least is not None:
+            yield Side(metric, "at_least", bound.at_least)
+        if bound.at_most is not None:
+            yield Side(metric, "at_most", bound.at_most)
+
+
 def _missed(
-    limit: Limit, rounds: Sequence[Round], rows: Mapping[int, Sequence[EstimateRow]]
+    limit: Side, rounds: Sequence[Round], rows: Mapping[int, Sequence[EstimateRow]]
 ) -> str | None:
     run: list[tuple[Round, EstimateRow]] = []
     for each in reversed(rounds):
@@ -81,7 +92,7 @@ def _missed(
     return retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)
 
 
-def _is_beyond(limit: Limit, row: EstimateRow) -> bool:
+def _is_beyond(limit: Side, row: EstimateRow) -> bool:
     nearest = row.high if limit.side == "at_least" else row.low
     return nearest is not None and not keeps(limit.side, limit.value, nearest)
 
