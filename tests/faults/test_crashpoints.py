@@ -21,6 +21,7 @@ CHANGE_NOTHING = {
     ("cli/commands/data_checks.py", "check_truth"),
     ("cli/commands/data_checks.py", "_joined_window"),
     ("cli/commands/data_checks.py", "_looks_at_shown"),
+    ("cli/commands/data_checks.py", "_looks_at_unmatched"),
     ("rounds/forecast/simulate.py", "_window_size"),
     ("cli/commands/hook_tests.py", "_tested"),
     ("sources/sql_reading.py", "reading"),
