@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import keeps
 from monitor.presentation.status import retrospective_line
-from monitor.storage import estimate_store, round_store
+from monitor.storage import concern_store, estimate_store, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,8 @@ def note_missed_limits(context: MonitorContext) -> None:
     if last is not None and missed:
         with context.database.write() as connection:
             for kind, sentence in missed.items():
-                note(connection, last, kind, sentence, now)
+                if not note(connection, last, kind, sentence, now):
+                    concern_store.reword_concern(connection, last.id, kind, sentence)
 
 
 def missed_limits(

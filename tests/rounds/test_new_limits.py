@@ -97,6 +97,10 @@ def test_a_new_limit_says_at_once_which_closed_rounds_miss_it(scene):
     scene.run()
 
     assert stand(scene).concerns == [f"round 9: {concern}"]
+    accept(scene, Limits.model_validate({"recall": 0.35}))
+    scene.run()
+    [reworded] = stand(scene).concerns
+    assert "its new limit 0.35" in reworded
     told = scene.rows("select sink from effects where key like '%/ops' or key like '%/log'")
     assert "log" in {row["sink"] for row in told}
     assert stand(scene).alerts == []
