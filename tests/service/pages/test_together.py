@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -187,7 +188,7 @@ def test_who_decides_does_not_see_who_said_what(database, tmp_path):
     eve = place.person("eve").get("/label/conflicts")
 
     assert "4 to decide" in eve.page.text
-    assert [word for word in ("ada", "bob") if word in eve.response.text] == []
+    assert re.findall(r"\b(?:ada|bob)\b", eve.response.text) == []  # hashes in it may hold "ada"
     assert "Is this mail really about travel?" in eve.page.text
     assert "item " in eve.page.text
 
