@@ -17,7 +17,7 @@ from monitor.domain.model import Answer
 from monitor.domain.slots import newest_slot
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
-from monitor.storage import round_store
+from monitor.storage.rounds import round_store
 from monitor.storage.tables import (
     alerts,
     effects,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 WEEK = timedelta(days=7)
 ITEMS = 4000

@@ -45,8 +45,10 @@ from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import Limits, MonitorSettings, RoundSettings, Schedule
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
-from monitor.storage import label_store, round_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.labels import label_store
+from monitor.storage.rounds import round_store
 from monitor.testing import MemoryLabeler, MemorySource
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from monitor.config.load import load_config
 from monitor.rounds.delivery.deliver import deliver
 from monitor.service.change_detection import Idle
 from monitor.service.loop import advance_all, one_pass, tidy
-from monitor.storage.look_store import LOOK
+from monitor.storage.overview.scan_store import LOOK
 from monitor.storage.tables import labeler_cursors
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from monitor.domain.slots import newest_slot
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
-from monitor.storage import label_store, round_store
-from monitor.storage.page_tables import page_answers, page_rounds, page_tasks
-from monitor.storage.round_store import round_name
+from monitor.storage.labels import label_store
+from monitor.storage.pages.page_tables import page_answers, page_rounds, page_tasks
+from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import round_name
 from monitor.storage.tables import effects, items, monitors, rounds
 from monitor.testing import MemorySource
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Clock, Labeler
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 DAY = timedelta(days=1)
 PLAYED = 3

@@ -29,7 +29,7 @@ from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.design.score_bands import band_edges, band_of
 from monitor.stats.drift.shift import window_distances
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,8 +29,9 @@ from monitor.domain.block import Block
 from monitor.domain.model import Answer
 from monitor.domain.page_answer import ClassChosen
 from monitor.rounds import run
-from monitor.storage import page_store, schema
-from monitor.storage.page_tables import page_shares, page_tasks
+from monitor.storage import schema
+from monitor.storage.pages import page_store
+from monitor.storage.pages.page_tables import page_shares, page_tasks
 from monitor.storage.tables import estimates, monitors, rounds, store, tasks
 from monitor.wiring import build
 

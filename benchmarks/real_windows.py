@@ -23,7 +23,8 @@ from monitor.domain.slots import window_of
 from monitor.presentation.numbers import number_text
 from monitor.rounds import run as rounds
 from monitor.rounds.reporting.report import find_row
-from monitor.storage import alert_store, estimate_store, schema
+from monitor.storage import schema
+from monitor.storage.results import alert_store, estimate_store
 from monitor.storage.tables import store
 from monitor.wiring import build
 

@@ -38,7 +38,9 @@ from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import RoundReport
 from monitor.rounds import publish
 from monitor.rounds.run import run
-from monitor.storage import report_store, round_store, schema
+from monitor.storage import schema
+from monitor.storage.results import report_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

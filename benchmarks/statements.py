@@ -25,8 +25,10 @@ from sqlalchemy import event
 from benchmarks.growth import MONDAY, WEEK, Stage
 from monitor.domain.model import Answer, LabelEvent
 from monitor.rounds import run
-from monitor.storage import label_store, round_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.labels import label_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,17 +2,9 @@
 
 from alembic import context
 
-from monitor.storage import (  # their tables are among those of the metadata
-    alias_tables,  # noqa: F401
-    challenger_tables,  # noqa: F401
-    control_tables,  # noqa: F401
-    margin_tables,  # noqa: F401
-    page_tables,  # noqa: F401
-    people_tables,  # noqa: F401
-    restatement_tables,  # noqa: F401
-    views,
-)
+from monitor.storage import views
 from monitor.storage.database import Database
+from monitor.storage.pages import page_tables  # noqa: F401  adds its tables to the metadata
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import metadata
 

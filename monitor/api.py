@@ -52,8 +52,9 @@ def history(monitor: str, config: Path | str) -> pd.DataFrame:
     import pandas as pd
 
     from monitor.config.load import load_config
-    from monitor.storage import estimate_store, schema
+    from monitor.storage import schema
     from monitor.storage.database import Database
+    from monitor.storage.results import estimate_store
 
     loaded = load_config(config)
     name = loaded.monitor(monitor).name

@@ -29,8 +29,8 @@ from monitor.labeling.files import FilesLabeler
 from monitor.labeling.page import PageLabeler
 from monitor.rounds.context import MonitorContext, ReferenceItems
 from monitor.rounds.settled_windows import SettledWindows
-from monitor.storage import effect_admin
 from monitor.storage.database import Database
+from monitor.storage.outbox import effect_admin
 from monitor.tracking.aliases import MlflowAliases
 from monitor.tracking.links import round_link
 from monitor.tracking.mlflow import MlflowHandler

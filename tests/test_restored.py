@@ -24,8 +24,11 @@ from monitor.config.load import load_config
 from monitor.domain.report import RoundReport
 from monitor.rounds.restore import reconcile
 from monitor.service import loop
-from monitor.storage import alert_store, label_store, round_store, schema, sqlite_file
+from monitor.storage import schema, sqlite_file
 from monitor.storage.database import Database
+from monitor.storage.labels import label_store
+from monitor.storage.results import alert_store
+from monitor.storage.rounds import round_store
 from monitor.tracking import values
 from monitor.tracking.connection import Connection
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY

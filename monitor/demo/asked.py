@@ -131,7 +131,8 @@ class AskedWeek:
         """Take the answers in, and what they came to once all are there; None until then."""
         from monitor.demo.watch import read_round  # noqa: PLC0415
         from monitor.rounds.run import go_through  # noqa: PLC0415
-        from monitor.storage import label_store, round_store  # noqa: PLC0415
+        from monitor.storage.labels import label_store  # noqa: PLC0415
+        from monitor.storage.rounds import round_store  # noqa: PLC0415
 
         go_through(self.application.context(demo_folder.MONITOR), self._round_id)
         truth = self._written.rounds[-1]

@@ -15,7 +15,8 @@ from monitor.domain.sinks import LOG
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.reporting.report import find_row
 from monitor.rounds.run import backfill
-from monitor.storage import estimate_store, evidence_store, schema
+from monitor.storage import schema
+from monitor.storage.results import estimate_store, evidence_store
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from monitor.demo.folder import Written
     from monitor.domain.model import Effect
     from monitor.domain.report import EstimateRow
-    from monitor.storage.frame_store import StratumTally
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
     from monitor.wiring import Application
 
 METRICS = ("precision", "recall")

@@ -10,7 +10,7 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer
 from monitor.labeling.cells import answer_of, unescape
 from monitor.labeling.reading import LONGEST_CELL, cells_up_to
-from monitor.storage.control_store import GoldItem
+from monitor.storage.pages.control_store import GoldItem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,9 +1,9 @@
 """Labels given in a browser: tasks stand on the labeling page, answers come back from it.
 
 The page itself is `monitor.service.pages`. Both sides meet in tables of the store that
-hold no score, no class and no stratum (`monitor.storage.page_store`). Where a block of classes asks
-for the class, its rounds share one round on the page, and each takes from an answer what that says
-of its own class.
+hold no score, no class and no stratum (`monitor.storage.pages.page_store`). If a block of classes
+asks for the class, its rounds share one round on the page. Each round takes its own class from an
+answer.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind
 from monitor.domain.page_answer import answer_for
 from monitor.domain.visible import visible_lines
 from monitor.labeling.gold import read_gold
-from monitor.storage import control_store, page_store, share_store
-from monitor.storage.control_store import Rates
-from monitor.storage.page_store import PageRound
+from monitor.storage.pages import control_store, page_store, shared_task_store
+from monitor.storage.pages.control_store import Rates
+from monitor.storage.pages.page_store import PageRound
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from monitor.domain.model import Task
     from monitor.domain.ports import Clock
     from monitor.labeling.page_settings import PageSettings
-    from monitor.storage.control_store import GoldItem
     from monitor.storage.database import Database
-    from monitor.storage.page_store import PageStatement
-    from monitor.storage.share_store import Share
+    from monitor.storage.pages.control_store import GoldItem
+    from monitor.storage.pages.page_store import PageStatement
+    from monitor.storage.pages.shared_task_store import Share
 
 MOST_BYTES = 100_000
 """Of a guideline: what is longer, nobody reads before they answer."""
@@ -106,7 +106,7 @@ class PageLabeler:
         self, connection: Connection, block: Block, asked: PageRound, tasks: Sequence[Task]
     ) -> None:
         """Put the tasks on the page as those of one round for all monitors that ask alike."""
-        name = share_store.page_rounds_of(connection, [asked.name]).get(asked.name)
+        name = shared_task_store.page_rounds_of(connection, [asked.name]).get(asked.name)
         if name is None:
             shared = _shared_round(block, asked, tasks)
             page_store.open_round(connection, shared, self._clock())
@@ -114,7 +114,7 @@ class PageLabeler:
             name = shared.name
         page_store.lock(connection, [name])
         place = block.values.index(block.value)
-        share_store.share_tasks(connection, name, asked.name, tasks, place)
+        shared_task_store.share_tasks(connection, name, asked.name, tasks, place)
 
     def _rates(self) -> Rates:
         asked = self.settings
@@ -196,7 +196,7 @@ def _shared_round(block: Block, asked: PageRound, tasks: Sequence[Task]) -> Page
     end = max((task.predicted_before for task in tasks if task.predicted_before), default=None)
     window = "" if end is None else f"-{end:%Y-%m-%dT%H%M%S}"
     alike = json.dumps([asked.question, asked.guideline, block.values])
-    name = f"{block.name}{window}-{share_store.digest(alike)[:8]}"
+    name = f"{block.name}{window}-{shared_task_store.digest(alike)[:8]}"
     choices = tuple(map(visible_lines, block.values))
     return PageRound(name, asked.question, asked.guideline, choices)
 
@@ -205,7 +205,7 @@ def _said_of(connection: Connection, keys: Sequence[str]) -> list[PageStatement]
     """Read all that was said about some tasks, of a shared one what it says of each class."""
     said = page_store.statements(connection, keys)
     shares: defaultdict[str, list[Share]] = defaultdict(list)
-    for share in share_store.read_shares(connection, keys):
+    for share in shared_task_store.read_shares(connection, keys):
         shares[share.page_key].append(share)
     for one in page_store.statements(connection, sorted(shares)):
         for share in shares[one.task_key]:

@@ -12,7 +12,7 @@ import structlog
 
 from monitor.domain.errors import MonitorError, RegistryUnavailable, StoppedByBug
 from monitor.domain.registered import alias_of
-from monitor.storage import alias_store
+from monitor.storage.overview import alias_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

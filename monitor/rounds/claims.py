@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import MonitorError
-from monitor.storage import round_claims
-from monitor.storage.round_claims import CLAIM_MS
+from monitor.storage.rounds import round_claims
+from monitor.storage.rounds.round_claims import CLAIM_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from monitor.storage.database import Database
-    from monitor.storage.round_claims import Claim
+    from monitor.storage.rounds.round_claims import Claim
 
 log = structlog.get_logger("monitor.rounds")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import ClassReport
-from monitor.storage import class_store
+from monitor.storage.results import class_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)

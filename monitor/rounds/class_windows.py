@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import ClassReport
-from monitor.storage import class_store
+from monitor.storage.results import class_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.storage.class_store import ClassRound
+    from monitor.storage.results.class_store import ClassRound
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,11 @@ from monitor.domain.state import ENDED, RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
 from monitor.rounds.class_windows import place_among
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample
-from monitor.storage import class_store, effect_store, round_store
-from monitor.storage.effect_store import NewEffect
-from monitor.storage.round_labels import read_all_labels
+from monitor.storage.labels.round_labels import read_all_labels
+from monitor.storage.outbox import effect_store
+from monitor.storage.outbox.effect_store import NewEffect
+from monitor.storage.results import class_store
+from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.stats.core.sample import LabeledSample
     from monitor.stats.estimation.class_averages import ClassAverage
-    from monitor.storage.class_store import ClassRound, Mark
-    from monitor.storage.round_labels import RoundLabels
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.results.class_store import ClassRound, Mark
 
 LEVEL = 0.95
 

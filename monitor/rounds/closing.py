@@ -14,9 +14,10 @@ from monitor.rounds import publish
 from monitor.rounds.labels.collect import send
 from monitor.rounds.labels.truth_reach import near_misses_concern, reading_truth, refuse_unreached
 from monitor.rounds.sampling import second_wave
-from monitor.storage import copy_store, round_moves, round_store
-from monitor.storage.copy_store import Copies
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels import overlap_store
+from monitor.storage.labels.overlap_store import Copies
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import ReadsTruth
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.frame_store import StratumTally
-    from monitor.storage.round_claims import Claim
-    from monitor.storage.round_labels import RoundLabels
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
 
 _RETRIES = 5  # of a publish that met another one; each loser has let one winner through
 
@@ -61,7 +62,7 @@ def read_stand(connection: Connection, round_: Round) -> Stand:
     """Read the labels of a round that takes some."""
     labels = read_labels(connection, round_)
     has_copies = round_.settings.overlap > 0
-    copies = copy_store.read_copies(connection, round_.id) if has_copies else Copies(0, 0)
+    copies = overlap_store.read_copies(connection, round_.id) if has_copies else Copies(0, 0)
     return Stand(round_, labels, copies)
 
 
@@ -107,7 +108,7 @@ def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim
     if limits != round_.settings.limits:
         with context.database.write() as connection:
             now = context.clock()
-            round_moves.set_limits(connection, claim, round_, limits, LIMITS_OF_TODAY, now)
+            round_transitions.set_limits(connection, claim, round_, limits, LIMITS_OF_TODAY, now)
 
 
 def _classes_without_label(strata: list[StratumTally]) -> list[str]:

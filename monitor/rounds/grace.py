@@ -11,7 +11,7 @@ from monitor.domain.state import RoundState
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 SHORTEST = timedelta(hours=6)
 """Somebody has to notice it and fix it."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from monitor.rounds.opening.setting_changes import read_changes
 from monitor.rounds.status import first_shown
-from monitor.storage import listed_rounds, many_rounds
-from monitor.storage.restatement_store import restated_themselves
+from monitor.storage.overview import many_rounds
+from monitor.storage.results.restatement_store import restated_themselves
+from monitor.storage.rounds import round_lists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow
     from monitor.domain.setting_changes import Change
-    from monitor.storage.listed_rounds import Asked
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_lists import Asked
+    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Listed:
 
 def listed(connection: Connection, asked: Asked) -> Listed:
     """Read the rounds to list; what it takes grows with them, not with those left out."""
-    ids, has_older = listed_rounds.find_listed(connection, asked)
+    ids, has_older = round_lists.find_listed(connection, asked)
     rounds = many_rounds.read_many(connection, ids)
     changes = _changes(connection, rounds, asked)
     own = restated_themselves(connection, ids)
@@ -64,8 +65,8 @@ def listed(connection: Connection, asked: Asked) -> Listed:
         )
         for round_ in rounds
     ]
-    hidden = 0 if asked.skipped else listed_rounds.count_skipped(connection, asked.monitor)
-    any_rounds = bool(rows) or listed_rounds.has_rounds(connection, asked.monitor)
+    hidden = 0 if asked.skipped else round_lists.count_skipped(connection, asked.monitor)
+    any_rounds = bool(rows) or round_lists.has_rounds(connection, asked.monitor)
     return Listed(rows, hidden, has_older, any_rounds)
 
 

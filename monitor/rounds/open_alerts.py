@@ -8,14 +8,16 @@ from monitor.domain.notice import Notice
 from monitor.domain.report import AlertRow, RecoveryRow
 from monitor.domain.sinks import LOG
 from monitor.rounds.reporting.notices import notice_id
-from monitor.storage import alert_store, effect_admin, many_rounds
+from monitor.storage.outbox import effect_admin
+from monitor.storage.overview import many_rounds
+from monitor.storage.results import alert_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
-    from monitor.storage.alert_store import Alert
+    from monitor.storage.results.alert_store import Alert
 
 
 def firing_notices(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:

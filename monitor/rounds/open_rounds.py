@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from monitor.domain.state import RoundState
 from monitor.presentation.status import closing_line, second_wave_line
 from monitor.rounds.grace import gives_up_at
-from monitor.storage import many_rounds, round_store
+from monitor.storage.overview import many_rounds
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.storage.many_rounds import Progress
-    from monitor.storage.round_store import Round
+    from monitor.storage.overview.many_rounds import Progress
+    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import keeps
 from monitor.presentation.status import retrospective_line
-from monitor.storage import concern_store, estimate_store, round_store
+from monitor.storage.results import concern_store, estimate_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import EstimateRow
     from monitor.domain.settings import Limits, MonitorSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 
 class Side(NamedTuple):

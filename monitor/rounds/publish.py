@@ -39,17 +39,12 @@ from monitor.rounds.reporting.concerns import (
     note_missing,
 )
 from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
-from monitor.storage import (
-    alert_store,
-    estimate_store,
-    frame_store,
-    round_claims,
-    round_moves,
-    round_store,
-)
-from monitor.storage.past_store import read_past
-from monitor.storage.restatement_store import read_restated
-from monitor.storage.round_labels import read_all_labels, read_recurring
+from monitor.storage.labels.round_labels import read_all_labels, read_recurring
+from monitor.storage.results import alert_store, estimate_store
+from monitor.storage.results.past_counts import read_past
+from monitor.storage.results.restatement_store import read_restated
+from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,11 +59,11 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.restated import RestatedRound, Restatement
     from monitor.rounds.estimation.tally import Counted
-    from monitor.storage.frame_store import StratumTally
-    from monitor.storage.past_store import PastRound
-    from monitor.storage.round_claims import Claim
-    from monitor.storage.round_labels import RoundLabels
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.results.past_counts import PastRound
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
 
 
 def close(
@@ -102,7 +97,7 @@ def close(
     }
     before, after = RoundState.LABELING, RoundState.CLOSED
     with context.database.write() as connection:
-        round_moves.move(connection, claim, before, after, reason=reason, now=now, **end)
+        round_transitions.move(connection, claim, before, after, reason=reason, now=now, **end)
         closed = replace(due.round, state=after, reason=None, **end)
         batch = batch.with_due(closed)
         write_versions(connection, batch, estimates, supplements)
@@ -157,7 +152,7 @@ def correct(
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         reason = overtaken_reason(version) if above else corrected_reason(version)
-        round_moves.note_event(connection, round_, reason, now)
+        round_transitions.note_event(connection, round_, reason, now)
         note_disputes(connection, round_, disputes, now)
         note_missing(connection, round_, batch.affected[0].tally.answers, now)
         note_correction(connection, batch.affected[0], batch.stored, now)
@@ -219,7 +214,7 @@ def abandon(context: MonitorContext, round_: Round, claim: Claim, reason: str) -
     """End a round without an estimate and notify people why."""
     now = context.clock()
     with context.database.write() as connection:
-        round_moves.move(
+        round_transitions.move(
             connection,
             claim,
             round_.state,

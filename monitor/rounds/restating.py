@@ -32,7 +32,8 @@ from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
 from monitor.rounds.estimation.restated import Restatement
 from monitor.rounds.labels.second_annotator import without_same_person
-from monitor.storage import label_store, round_claims, round_store
+from monitor.storage.labels import label_store
+from monitor.storage.rounds import round_claims, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.estimation.restated import RestatedRound
-    from monitor.storage.round_claims import Claim
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
 

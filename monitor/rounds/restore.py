@@ -23,7 +23,7 @@ from monitor.rounds.opening.skipped_slots import number_of
 from monitor.rounds.opening.windows import free_window
 from monitor.rounds.reporting.enqueue import notify
 from monitor.rounds.reporting.notices import forgotten_notice
-from monitor.storage import restored_store, round_moves, round_store
+from monitor.storage.rounds import restored_store, round_store, round_transitions
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import RoundRuns
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 _BEFORE_DONE = (RoundState.OPEN, RoundState.LABELING)
 
@@ -270,11 +270,11 @@ def _opened(
 ) -> int | None:
     now = context.clock()
     if skipped is not None:
-        reopened = round_moves.reopen_skipped(
+        reopened = round_transitions.reopen_skipped(
             connection, skipped.id, settings=settings, now=now, reason=RESTORED
         )
         return skipped.id if reopened else None
-    return round_moves.add_round(
+    return round_transitions.add_round(
         connection,
         monitor_id=monitor_id,
         number=number_of(connection, settings.schedule, monitor_id, slot),

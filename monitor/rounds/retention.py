@@ -10,21 +10,17 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import TryLater
 from monitor.presentation.moves import forgotten_item_reason
-from monitor.storage import (
-    label_store,
-    page_store,
-    payload_store,
-    round_claims,
-    round_moves,
-    round_store,
-)
+from monitor.storage.labels import label_store
+from monitor.storage.pages import page_store
+from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.samples import payload_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from monitor.domain.ports import Clock, Labeler
     from monitor.storage.database import Database
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
 
@@ -91,7 +87,7 @@ def _forgotten(
             # Read again: it may have moved before it was claimed, and the event keeps its state.
             round_ = round_store.read_round(connection, this_round.id)
             reason = forgotten_item_reason(item_id)
-            round_moves.note_event(connection, round_, reason, clock())
+            round_transitions.note_event(connection, round_, reason, clock())
     places: list[str] = []
     for labeler in labelers:
         with outside("forget"):

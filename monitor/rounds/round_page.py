@@ -20,23 +20,16 @@ from monitor.rounds.class_overview import report_beside
 from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.rounds.reporting.strata import band_rows
-from monitor.storage import (
-    copy_store,
-    estimate_store,
-    evidence_store,
-    frame_store,
-    report_store,
-    round_ids,
-    round_moves,
-    round_store,
-    segment_store,
-)
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels import overlap_store
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.results import estimate_store, evidence_store, report_store, segment_store
+from monitor.storage.rounds import round_ids, round_store, round_transitions
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 
 def read_page(
@@ -54,7 +47,7 @@ def read_page(
     issues = frame_store.read_issues(connection, round_.id)
     strata = _strata(connection, round_, version)
     answers = _answers(connection, round_, version)
-    agreement = copy_store.read_agreement(connection, round_.id, version)
+    agreement = overlap_store.read_agreement(connection, round_.id, version)
     estimates = estimate_store.read_estimates(connection, round_.id, version)
     report = report_store.read_report(connection, round_.id, version)
     restated = read_restated_rows(connection, {round_.id}).get(round_.id, [])
@@ -93,7 +86,7 @@ def read_page(
         "notices": report.get("notices", []),
         "bad_rows": _issues(issues, are_bad=True),
         "notes": _issues(issues, are_bad=False),
-        "events": round_moves.read_events(connection, round_.id),
+        "events": round_transitions.read_events(connection, round_.id),
         "settings": round_.settings.model_dump(mode="json"),
     }
 

@@ -29,17 +29,18 @@ from monitor.rounds.labels.places import Asked, ask
 from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.past_limits import note_missed_limits
 from monitor.rounds.sampling.draw import draw
-from monitor.storage import label_store, round_claims, round_moves, round_store
+from monitor.storage.labels import label_store
+from monitor.storage.rounds import round_claims, round_store, round_transitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.class_store import Mark
-    from monitor.storage.label_store import Sent
-    from monitor.storage.round_claims import Claim
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.label_store import Sent
+    from monitor.storage.results.class_store import Mark
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
 
@@ -330,7 +331,7 @@ def _note_obstacle(context: MonitorContext, round_id: int, claim: Claim, obstacl
     """Keep what a round waits for, for `status` to show."""
     # Where the store is away, the obstacle itself is raised; failing to note it must not hide it.
     with suppress(TryLater), context.database.write() as connection:
-        round_moves.note_obstacle(connection, claim, obstacle, context.clock())
+        round_transitions.note_obstacle(connection, claim, obstacle, context.clock())
     log.warning("round waits", round=round_id, reason=obstacle)
 
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from monitor.storage.class_store import Mark
+    from monitor.storage.results.class_store import Mark
 
 
 class SettledWindows:

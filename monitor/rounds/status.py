@@ -41,16 +41,12 @@ from monitor.rounds.open_rounds import (
 from monitor.rounds.past_limits import missed_limits
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.reporting.restated import read_restated_rows
-from monitor.storage import (
-    alert_store,
-    attention_store,
-    effect_admin,
-    effect_store,
-    label_notes,
-    many_rounds,
-    restored_store,
-)
-from monitor.storage.many_rounds import MonitorRounds
+from monitor.storage.labels import label_notes
+from monitor.storage.outbox import effect_admin, effect_store
+from monitor.storage.overview import attention_store, many_rounds
+from monitor.storage.overview.many_rounds import MonitorRounds
+from monitor.storage.results import alert_store
+from monitor.storage.rounds import restored_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,12 +58,12 @@ if TYPE_CHECKING:
     from monitor.domain.notice import Notice
     from monitor.domain.report import AnswersRow, RecoveryRow, RestatedRow
     from monitor.domain.settings import MonitorSettings
-    from monitor.storage.alert_store import Alert
     from monitor.storage.database import Database
-    from monitor.storage.effect_store import Waiting
-    from monitor.storage.label_notes import LabelNotes
-    from monitor.storage.many_rounds import Progress
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.label_notes import LabelNotes
+    from monitor.storage.outbox.effect_store import Waiting
+    from monitor.storage.overview.many_rounds import Progress
+    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.rounds.round_store import Round
 
 NOTHING_SEEN = MonitorRounds()
 """A monitor that has no round yet."""

@@ -22,8 +22,8 @@ from monitor.domain.slots import next_slot
 from monitor.rounds.labels.places import place_name
 from monitor.service.reading_ahead import Ahead
 from monitor.service.saved_looks import Kept, keep, mark_of, read_kept
-from monitor.storage import round_store
-from monitor.storage.change_marks import NOTHING, standings
+from monitor.storage.overview.change_marks import NOTHING, standings
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Clock, Labeler
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.change_marks import Standing
     from monitor.storage.database import Database
+    from monitor.storage.overview.change_marks import Standing
 
 log = structlog.get_logger("monitor.service.loop")
 

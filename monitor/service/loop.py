@@ -37,7 +37,7 @@ from monitor.service.runtime import Running
 from monitor.service.shared_scans import SharedScans
 from monitor.service.web.health import Pulse
 from monitor.service.worker_pool import Lanes, prepared
-from monitor.storage import effect_store
+from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from monitor.service.change_detection import Look
     from monitor.service.pages.serving import PagesServer
     from monitor.service.web.server import WebServer
-    from monitor.storage.effect_store import Waiting
+    from monitor.storage.outbox.effect_store import Waiting
     from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import structlog
 
 from monitor.domain.sinks import MLFLOW
-from monitor.storage import effect_store
+from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ import structlog
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.ports import SharesReadings
-from monitor.storage import round_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

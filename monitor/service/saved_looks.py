@@ -13,15 +13,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from monitor.storage.look_store import read_looks, write_looks
+from monitor.storage.overview.scan_store import read_looks, write_looks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import Connection
 
-    from monitor.storage.change_marks import Standing
     from monitor.storage.database import Database
+    from monitor.storage.overview.change_marks import Standing
 
 
 @dataclass(frozen=True, slots=True)

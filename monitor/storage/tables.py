@@ -421,3 +421,92 @@ concerns = Table(
     Column("noted_at", UtcDateTime, nullable=False),
     comment="What about a round needs somebody's attention, though it goes on.",
 )
+
+alias_looks = Table(
+    "alias_looks",
+    metadata,
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("model", Text, nullable=False, index=True),
+    Column("version", Text),  # null: it named none
+    Column("first_at", UtcDateTime, nullable=False),
+    Column("last_at", UtcDateTime, nullable=False),
+    comment="Which version an alias such as models:/mail@champion named, from look to look.",
+)
+
+_STRATUM = (["round_id", "stratum"], ["strata.round_id", "strata.stratum"])
+
+challenger_sizes = Table(
+    "challenger_sizes",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("stratum", String(40), primary_key=True),
+    Column("flagged", BigInteger, nullable=False),
+    Column("undecided", BigInteger, nullable=False),
+    ForeignKeyConstraint(*_STRATUM),
+    comment="Items of each stratum that the challenger flags, and on which it made no decision.",
+)
+
+challenger_counts = Table(
+    "challenger_counts",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("stratum", String(40), primary_key=True),
+    Column("flagged", Boolean, primary_key=True),
+    Column("labeled", Integer, nullable=False),
+    Column("positive", Integer, nullable=False),
+    ForeignKeyConstraint(*_STRATUM),
+    comment="The labels of each version by the challenger's decision; never changed.",
+)
+
+comparisons = Table(
+    "comparisons",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("rounds", Integer, primary_key=True),  # how many, this one the last of them
+    Column("metric", String(40), primary_key=True),
+    Column("champion_point", Float),
+    Column("champion_low", Float),
+    Column("champion_high", Float),
+    Column("challenger_point", Float),
+    Column("challenger_low", Float),
+    Column("challenger_high", Float),
+    Column("difference_point", Float),
+    Column("difference_low", Float),
+    Column("difference_high", Float),
+    Column("higher", Float),
+    Column("reason", Text),
+    comment="The classifier and its challenger on the same labels, of one round or of several.",
+)
+
+planned_margins = Table(
+    "planned_margins",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("metric", String(40), primary_key=True),
+    Column("half_width", Float, nullable=False),
+    comment="Half-widths that the plan of a round expects of its intervals, before any answer.",
+)
+
+restatements = Table(
+    "restatements",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("monitor_id", ForeignKey("monitors.id"), nullable=False, index=True),
+    Column("at", UtcDateTime, nullable=False),
+    Column("by", String(100), nullable=False),
+    Column("reason", Text, nullable=False),
+    comment="New versions of old rounds that a person asked for.",
+)
+
+restated_versions = Table(
+    "restated_versions",
+    metadata,
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("restatement_id", ForeignKey("restatements.id"), nullable=False, index=True),
+    Column("before", Integer, nullable=False),
+    Column("own", Boolean, nullable=False),
+    comment="Versions that a restatement made: of its own rounds, and of those that pool one.",
+)

@@ -4,12 +4,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import InternalError, ProgrammingError
 
-from monitor.storage import (
-    control_tables,  # noqa: F401  tables of the labeling page are refused as well
-    margin_tables,  # noqa: F401
-    people_tables,  # noqa: F401
-    schema,
-)
+from monitor.storage import schema
+from monitor.storage.pages import page_tables  # noqa: F401  adds its tables to the metadata
 from monitor.storage.tables import metadata
 from monitor.storage.views import NAMES
 

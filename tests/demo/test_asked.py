@@ -21,7 +21,7 @@ from monitor.demo.folder import MARKER, prepare
 from monitor.demo.pictures import SIDE, png, write_pictures
 from monitor.domain.model import Answer
 from monitor.domain.shown import picture
-from monitor.storage import page_store
+from monitor.storage.pages import page_store
 from tests.servers import free_port
 from tests.service.pages.browsers import chromium
 

@@ -19,8 +19,8 @@ from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.reporting.enqueue import enqueue_ended
 from monitor.service import loop
-from monitor.storage import alert_store
 from monitor.storage.database import Database
+from monitor.storage.results import alert_store
 from monitor.testing import MemoryLabeler, MemorySource
 from monitor.tracking import values
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY

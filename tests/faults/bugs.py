@@ -10,7 +10,9 @@ from typing import Any
 
 from sqlalchemy import update
 
-from monitor.storage import database, effect_store, round_claims, round_moves, round_store
+from monitor.storage import database
+from monitor.storage.outbox import effect_store
+from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.tables import effects, rounds
 from monitor.tracking import mlflow as tracking
 from tests.faults import lives, world
@@ -65,10 +67,10 @@ def no_state_and_no_attempt_guard_in_moves():
     def move(connection, claim, before, after, *, reason, now, **values):
         changed = update(rounds).where(rounds.c.id == claim.round_id)
         connection.execute(changed.values(state=after, **values))
-        round_moves._event(connection, claim.round_id, before, after, reason, now)
+        round_transitions._event(connection, claim.round_id, before, after, reason, now)
 
     round_claims.hold = hold
-    round_moves.move = move
+    round_transitions.move = move
 
 
 BUGS = {

@@ -19,7 +19,9 @@ from monitor import wiring
 from monitor.config.load import load_config
 from monitor.domain.errors import MonitorError
 from monitor.service import loop
-from monitor.storage import effect_store, round_claims, schema
+from monitor.storage import schema
+from monitor.storage.outbox import effect_store
+from monitor.storage.rounds import round_claims
 from monitor.tracking import connection, reach
 
 BEGIN = datetime(2025, 3, 3, tzinfo=UTC)

@@ -11,7 +11,8 @@ from sqlalchemy import select, update
 
 from monitor.domain.model import EffectKind
 from monitor.rounds.delivery.deliver import deliver
-from monitor.storage import effect_store, round_store
+from monitor.storage.outbox import effect_store
+from monitor.storage.rounds import round_store
 from monitor.storage.tables import effects
 from monitor.tracking import connection, reach, values
 from monitor.tracking.describe import verdict

@@ -17,8 +17,10 @@ from sqlalchemy import text
 from monitor.domain.report import EstimateRow, RoundReport
 from monitor.domain.slots import slots_between
 from monitor.rounds import publish
-from monitor.storage import estimate_store, label_store, report_store, round_store
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels import label_store
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.results import estimate_store, report_store
+from monitor.storage.rounds import round_store
 from monitor.tracking import values
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
 

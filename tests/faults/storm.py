@@ -88,7 +88,7 @@ MLFLOW_CHILD = (
     + """
 import ctypes, signal
 from monitor.service.mlflow_child import main
-from monitor.storage import effect_store
+from monitor.storage.outbox import effect_store
 
 effect_store.CLAIM_MS = 12 * 3600_000  # as the clock moves by hours
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: killed with its service
@@ -102,7 +102,8 @@ import ctypes, faulthandler, signal, sys
 from datetime import timedelta
 from monitor.service import loop, mlflow_process
 from monitor.cli import main
-from monitor.storage import effect_store, round_claims
+from monitor.storage.outbox import effect_store
+from monitor.storage.rounds import round_claims
 from tests.faults.few_points import fewer_points
 
 fewer_points(2**6)

@@ -13,8 +13,8 @@ from monitor.domain.model import Answer, EffectKind
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.opening import due
 from monitor.service.web.metrics import Own, exposition
-from monitor.storage import round_claims
 from monitor.storage.database import clock_ms
+from monitor.storage.rounds import round_claims
 from monitor.storage.tables import effects, rounds
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, overview, settings
 from tests.service.web.serving import samples

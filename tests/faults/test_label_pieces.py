@@ -17,8 +17,9 @@ from structlog.testing import capture_logs
 from monitor.domain.errors import MonitorError
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.storage import label_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.labels import label_store
 from tests.faults.sizes import sized
 from tests.rounds.scene import Scene, settings
 

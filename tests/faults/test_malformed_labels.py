@@ -22,7 +22,7 @@ from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.label_files import read_labels, write_tasks
 from monitor.labeling.reading import read_lines
 from monitor.rounds.labels import collect
-from monitor.storage import label_store
+from monitor.storage.labels import label_store
 from monitor.storage.tables import label_events, tasks
 from tests.cli.workplace import PEOPLE, Workplace
 from tests.faults.odd_labels import KEYS, ODD_TEXTS, odd_files

@@ -15,7 +15,7 @@ import pytest
 from monitor.domain.errors import SourceRefused
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
 from monitor.sources.table_settings import Columns
-from monitor.storage import concern_store
+from monitor.storage.results import concern_store
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 from tests.storage.payloads import PAYLOADS
 

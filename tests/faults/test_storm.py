@@ -19,8 +19,8 @@ from sqlalchemy import text
 from monitor.domain.errors import EXIT_TRY_LATER
 from monitor.domain.report import RoundReport
 from monitor.domain.state import RoundState
-from monitor.storage import round_store
 from monitor.storage.database import Database
+from monitor.storage.rounds import round_store
 from monitor.tracking import values
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.mlflow import ROUND_KEY

@@ -30,8 +30,10 @@ from monitor.domain.settings import Limits, MonitorSettings, ReferenceMatrix
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.context import MonitorContext
 from monitor.service import loop
-from monitor.storage import database, effect_store, round_claims
+from monitor.storage import database
 from monitor.storage.database import Database
+from monitor.storage.outbox import effect_store
+from monitor.storage.rounds import round_claims
 from monitor.testing import MemorySource
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from tests.faults import recorded_mlflow

@@ -8,7 +8,7 @@ import pytest
 
 from monitor import wiring
 from monitor.domain.errors import ConfigRefused
-from monitor.storage.label_notes import notes_of_open_rounds
+from monitor.storage.labels.label_notes import notes_of_open_rounds
 from tests.rounds.scene import Scene, settings
 from tests.small_config import configure
 

@@ -8,8 +8,8 @@ from sqlalchemy import select
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
 from monitor.labeling.gold import MOST_ITEMS, read_gold
-from monitor.storage import control_store
-from monitor.storage.control_tables import page_gold
+from monitor.storage.pages import control_store
+from monitor.storage.pages.page_tables import page_gold
 from tests.labeling.test_page import page_labeler
 
 TWO = "truth,subject\n1,a flight\nno,a bill\n"

@@ -15,8 +15,8 @@ from monitor.domain.page_answer import ClassChosen
 from monitor.labeling.page import MOST_BYTES, PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.labeling.shown import parts_of
-from monitor.storage import page_store, share_store
-from monitor.storage.page_tables import page_answers
+from monitor.storage.pages import page_store, shared_task_store
+from monitor.storage.pages.page_tables import page_answers
 from monitor.testing import LabelerContract
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -59,7 +59,7 @@ class TestPageOfClasses(TestPage):
 
     def give(self, labeler, answers):
         with self.database.read() as connection:
-            shares = share_store.read_shares(connection, [task.key for task in self.tasks])
+            shares = shared_task_store.read_shares(connection, [task.key for task in self.tasks])
         page_keys = {share.task_key: share.page_key for share in shares}
         for task in self.tasks:
             answer = answers.get(task.item_id)

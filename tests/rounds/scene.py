@@ -22,7 +22,7 @@ from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.status import Overview, overviews
-from monitor.storage import round_store
+from monitor.storage.rounds import round_store
 from monitor.testing import MemoryLabeler, MemorySource
 
 if TYPE_CHECKING:

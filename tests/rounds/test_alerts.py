@@ -17,8 +17,8 @@ from monitor.rounds import run
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
-from monitor.storage import alert_store
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.results import alert_store
+from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
 
 

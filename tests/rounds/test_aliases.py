@@ -14,7 +14,8 @@ from monitor.domain.settings import MonitorSettings
 from monitor.domain.state import RoundState
 from monitor.rounds.aliases import look_at_aliases
 from monitor.rounds.sampling.aliases import GONE, MOVED, UNKNOWN
-from monitor.storage import alias_store, concern_store
+from monitor.storage.overview import alias_store
+from monitor.storage.results import concern_store
 from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings
 
 MODEL = "models:/mail-travel@champion"

@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 from monitor.domain.errors import StoreUnavailable
 from monitor.rounds import claims, run
 from monitor.rounds.claims import renewed
-from monitor.storage import round_claims
 from monitor.storage.database import clock_ms
+from monitor.storage.rounds import round_claims
 from monitor.storage.tables import rounds
 from tests.rounds.scene import Scene, settings
 from tests.storage.rows import add_round, claimed

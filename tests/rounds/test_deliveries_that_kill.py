@@ -8,8 +8,8 @@ from sqlalchemy import select, update
 
 from monitor.domain.model import EffectKind
 from monitor.rounds.delivery.deliver import deliver
-from monitor.storage import effect_admin, effect_store
-from monitor.storage.effect_store import DEADLY_TRIES
+from monitor.storage.outbox import effect_admin, effect_store
+from monitor.storage.outbox.effect_store import DEADLY_TRIES
 from monitor.storage.tables import effects
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import add_effect, add_round, claimed_effect

@@ -11,7 +11,7 @@ from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.settings import Schedule
 from monitor.rounds import run
 from monitor.rounds.opening import due
-from monitor.storage import concern_store
+from monitor.storage.results import concern_store
 from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings, week_of_rows
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

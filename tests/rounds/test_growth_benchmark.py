@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.growth import Stage
-from monitor.storage import round_store
 from monitor.storage.database import Database
+from monitor.storage.rounds import round_store
 from monitor.storage.schema import ready
 
 

@@ -18,8 +18,9 @@ from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.reporting.enqueue import enqueue_ended
-from monitor.storage import alert_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.results import alert_store
 from monitor.storage.tables import effects
 from tests.hooks.alertmanagers import StandIn
 from tests.hooks.receivers import Receiver

@@ -15,8 +15,9 @@ from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.rounds.opening.redo import redo_abandoned
 from monitor.rounds.retention import forget_item
 from monitor.service.pages.labeling.outcome import Outcome
-from monitor.storage import page_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.pages import page_store
 from monitor.storage.tables import store
 from tests.rounds.class_page import CLASSES, ClassPage
 from tests.rounds.scene import MONDAY

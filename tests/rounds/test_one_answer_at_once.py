@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.storage import page_store
+from monitor.storage.pages import page_store
 from tests.rounds.class_page import CLASSES, ClassPage
 from tests.service.pages.test_at_once import at_once
 

@@ -11,7 +11,7 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
 from monitor.rounds import publish, run
 from monitor.stats.detection.recovery import Recovery
-from monitor.storage import alert_store
+from monitor.storage.results import alert_store
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
 
 

@@ -11,10 +11,10 @@ from monitor.domain.model import Answer, Collected, LabelEvent
 from monitor.presentation.rows import agreement_sentence
 from monitor.rounds.estimation.agreement import agreement_row, disagreement_notices
 from monitor.rounds.labels import collect
-from monitor.storage import copy_store
-from monitor.storage.copy_store import Copies
-from monitor.storage.frame_store import StratumTally
-from monitor.storage.round_labels import SeveralAnswers
+from monitor.storage.labels import overlap_store
+from monitor.storage.labels.overlap_store import Copies
+from monitor.storage.labels.round_labels import SeveralAnswers
+from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import Scene, settings
 from tests.storage.rows import STRATA
@@ -48,12 +48,12 @@ def answer_second(scene, *, wrong=0):
 
 def agreement_of(scene, found):
     with scene.database.read() as connection:
-        return copy_store.read_agreement(connection, found.id, found.version)
+        return overlap_store.read_agreement(connection, found.id, found.version)
 
 
 def copies_of(scene, found):
     with scene.database.read() as connection:
-        return copy_store.read_copies(connection, found.id)
+        return overlap_store.read_copies(connection, found.id)
 
 
 def test_the_first_quarter_of_each_stratum_by_draw_goes_to_a_second_person(scene):

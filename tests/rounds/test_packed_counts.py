@@ -11,8 +11,8 @@ from sqlalchemy import delete, event, update
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import publish
-from monitor.storage import past_store
-from monitor.storage.estimate_store import read_counts
+from monitor.storage.results import past_counts
+from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.tables import packed_counts
 from tests.rounds.scene import LIMITS, WEEK, Scene, settings
 
@@ -63,7 +63,7 @@ def forget_all_packed(scene):
 def past_of(scene, number):
     round_ = scene.round(number)
     with scene.database.read() as connection:
-        return past_store.read_past(connection, round_.history_id, before=round_.slot)
+        return past_counts.read_past(connection, round_.history_id, before=round_.slot)
 
 
 def counted(past):

@@ -7,9 +7,10 @@ from benchmarks.statements import counted
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import publish
 from monitor.rounds.labels.collect import collect
-from monitor.storage import estimate_store, round_claims, round_store
 from monitor.storage.database import listed
-from monitor.storage.round_labels import read_all_labels, read_labels
+from monitor.storage.labels.round_labels import read_all_labels, read_labels
+from monitor.storage.results import estimate_store
+from monitor.storage.rounds import round_claims, round_store
 from tests.rounds.scene import LIMITS, Scene, settings
 
 MOST_OF_A_CLOSING, MOST_OF_AN_IDLE_PASS = 46, 13

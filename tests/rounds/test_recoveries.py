@@ -18,7 +18,7 @@ from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.recovery import Recovery
 from monitor.stats.detection.recovery_delay import ending
 from monitor.stats.detection.scenario import Scenario
-from monitor.storage import estimate_store
+from monitor.storage.results import estimate_store
 from monitor.tracking.describe import describe
 from tests.rounds.scene import LIMITS, Scene, overview, settings
 from tests.tracking.reports import make_report

@@ -13,7 +13,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
-from monitor.storage.round_labels import read_labels, read_recurring
+from monitor.storage.labels.round_labels import read_labels, read_recurring
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings, week_of_rows
 
 PRECISION = Limit("precision", 0.7, "at_least")

@@ -15,7 +15,8 @@ from monitor.rounds.estimation.supplements import read_supplements
 from monitor.rounds.estimation.versions import write_versions
 from monitor.rounds.labels.collect import collect
 from monitor.rounds.round_page import read_page
-from monitor.storage import alert_store, round_claims
+from monitor.storage.results import alert_store
+from monitor.storage.rounds import round_claims
 from tests.rounds.restatements import file_with, restate, restate_precision, scene_of
 
 

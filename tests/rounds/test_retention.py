@@ -9,7 +9,7 @@ import pytest
 from monitor.domain.errors import ConfigRefused, StoppedByBug
 from monitor.domain.model import Answer
 from monitor.rounds.retention import forget_item, forget_removed_monitors
-from monitor.storage import payload_store
+from monitor.storage.samples import payload_store
 from tests.rounds.scene import Scene, settings
 
 LATE = timedelta(days=90)

@@ -9,7 +9,8 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds import run
-from monitor.storage import frame_store, label_store
+from monitor.storage.labels import label_store
+from monitor.storage.samples import frame_store
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, overview, settings
 

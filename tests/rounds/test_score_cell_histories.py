@@ -19,8 +19,8 @@ from monitor.rounds.status import overviews
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.waves import log_e_of_waves
-from monitor.storage import alert_store, estimate_store, report_store, segment_store
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.results import alert_store, estimate_store, report_store, segment_store
 from monitor.testing import MemorySource
 from tests.rounds.scene import LIMITS, REFERENCE, THRESHOLD, WEEK, Scene, settings
 

@@ -19,7 +19,8 @@ from monitor.rounds.opening import due
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.look import base_key
 from monitor.stats.estimation.posterior import estimates
-from monitor.storage import estimate_store, frame_store, report_store
+from monitor.storage.results import estimate_store, report_store
+from monitor.storage.samples import frame_store
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))

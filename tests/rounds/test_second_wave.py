@@ -26,16 +26,12 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.recovery import log_recovery_factor
-from monitor.storage import (
-    evidence_store,
-    frame_store,
-    payload_store,
-    round_moves,
-    schema,
-    tables,
-)
+from monitor.storage import schema, tables
 from monitor.storage.database import Database
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.results import evidence_store
+from monitor.storage.rounds import round_transitions
+from monitor.storage.samples import frame_store, payload_store
 from monitor.storage.tables import rounds, store
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, overview, settings
@@ -237,7 +233,7 @@ def test_a_round_that_gave_up_its_second_wave_is_partial_and_says_why(scene):
 
 def reasons(scene, round_):
     with scene.database.read() as connection:
-        return [event["reason"] for event in round_moves.read_events(connection, round_.id)]
+        return [event["reason"] for event in round_transitions.read_events(connection, round_.id)]
 
 
 def test_a_round_that_gave_up_its_second_wave_without_all_answers_says_both(scene):

@@ -13,7 +13,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.rounds import run
 from monitor.service.change_detection import Idle
-from monitor.storage import round_claims
+from monitor.storage.rounds import round_claims
 from monitor.storage.tables import rounds, strata
 from monitor.testing import MemoryLabeler
 from tests.rounds.scene import Scene, settings

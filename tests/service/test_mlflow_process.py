@@ -19,8 +19,9 @@ from monitor.domain.sinks import MLFLOW
 from monitor.service import mlflow_process
 from monitor.service.loop import advance
 from monitor.service.mlflow_process import MlflowProcess
-from monitor.storage import effect_store, schema
-from monitor.storage.report_store import read_report
+from monitor.storage import schema
+from monitor.storage.outbox import effect_store
+from monitor.storage.results.report_store import read_report
 from monitor.storage.tables import effects
 from monitor.storage.worker import is_gone, worker_name
 from monitor.tracking.connection import Connection

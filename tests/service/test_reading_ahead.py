@@ -17,7 +17,7 @@ from monitor.service import reading_ahead
 from monitor.service.change_detection import Idle
 from monitor.service.loop import TICK, Work, one_pass
 from monitor.service.reading_ahead import Ahead
-from monitor.storage import label_store
+from monitor.storage.labels import label_store
 from monitor.wiring import Application
 from tests.rounds.scene import Log, Scene, settings
 

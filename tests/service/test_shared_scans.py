@@ -16,7 +16,7 @@ from monitor.service.shared_scans import SharedScans
 from monitor.service.web.health import Pulse
 from monitor.service.worker_pool import Lanes
 from monitor.sources.duckdb import DuckdbSource
-from monitor.storage import round_store
+from monitor.storage.rounds import round_store
 from monitor.wiring import build
 from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
 from tests.cli.workplace import Workplace

@@ -18,7 +18,7 @@ from monitor.service.change_detection import Idle
 from monitor.service.loop import TICK, Work, one_pass
 from monitor.service.reading_ahead import Ahead
 from monitor.service.shared_scans import SharedScans
-from monitor.storage import round_store
+from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds
 from monitor.wiring import Application

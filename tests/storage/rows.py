@@ -8,8 +8,10 @@ from monitor.domain.model import BandEdges, EffectKind, Item, Stratum
 from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.delivery import INTERRUPTED
-from monitor.storage import effect_store, frame_store, round_claims, round_moves, round_store
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.outbox import effect_store
+from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.samples import frame_store
+from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import MONDAY, WEEK, settings
 
 FLAGGED, PASSED = Stratum("flagged", flagged=True), Stratum("passed", flagged=False)
@@ -28,7 +30,7 @@ def add_monitor(database, name="mail"):
 
 def add_round(database, number=1, monitor="mail", state=RoundState.OPEN):
     with database.write() as connection:
-        return round_moves.add_round(
+        return round_transitions.add_round(
             connection,
             monitor_id=round_store.ensure_monitor(connection, monitor, MONDAY),
             number=number,
@@ -80,7 +82,7 @@ def draw(database, round_id, *, sizes=(100, 900), wanted=(5, 5), strata=STRATA):
             shown={},
             issues={},
         )
-        round_moves.move(
+        round_transitions.move(
             connection,
             claim,
             RoundState.OPEN,

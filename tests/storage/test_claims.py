@@ -12,16 +12,12 @@ from sqlalchemy import select, text, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.state import RoundState
-from monitor.storage import (
-    effect_store,
-    estimate_store,
-    frame_store,
-    round_claims,
-    round_moves,
-    round_store,
-    worker,
-)
+from monitor.storage import worker
 from monitor.storage.database import Database, clock_ms
+from monitor.storage.outbox import effect_store
+from monitor.storage.results import estimate_store
+from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.samples import frame_store
 from monitor.storage.tables import effects, histories, monitors, rounds
 from tests.rounds.scene import MONDAY, WEEK
 from tests.storage.rows import (
@@ -39,7 +35,7 @@ from tests.workers import said_by_replicas
 from tests.workers import worker as started_worker
 
 CLAIM = """
-from monitor.storage import round_claims
+from monitor.storage.rounds import round_claims
 from monitor.storage.database import Database
 
 
@@ -172,7 +168,7 @@ def test_a_stale_worker_cannot_move_its_round(database, round_id):
 
     def abandon(claim):
         with database.write() as connection:
-            round_moves.move(
+            round_transitions.move(
                 connection,
                 claim,
                 RoundState.OPEN,
@@ -192,7 +188,7 @@ def test_a_round_is_moved_from_the_state_it_is_in_or_not_at_all(database, round_
     claim = claimed(database, round_id)
 
     with pytest.raises(RoundMoved), database.write() as connection:
-        round_moves.move(
+        round_transitions.move(
             connection,
             claim,
             RoundState.LABELING,
@@ -220,8 +216,8 @@ def test_a_stale_worker_notes_no_obstacle(database, round_id):
     stale, _ = stale_and_fresh(database, round_id)
 
     with database.write() as connection:
-        round_moves.note_obstacle(connection, stale, "the source is down", MONDAY)
-        events = round_moves.read_events(connection, round_id)
+        round_transitions.note_obstacle(connection, stale, "the source is down", MONDAY)
+        events = round_transitions.read_events(connection, round_id)
 
     assert [event["reason"] for event in events] == ["due"]
     assert column(database, "reason") is None
@@ -231,10 +227,10 @@ def test_an_obstacle_is_noted_once_and_forgotten_when_the_step_succeeds(database
     claim = claimed(database, round_id)
     for _ in range(3):
         with database.write() as connection:
-            round_moves.note_obstacle(connection, claim, "the source is down", MONDAY)
+            round_transitions.note_obstacle(connection, claim, "the source is down", MONDAY)
 
     with database.read() as connection:
-        events = round_moves.read_events(connection, round_id)
+        events = round_transitions.read_events(connection, round_id)
     assert [event["reason"] for event in events] == ["due", "the source is down"]
     assert column(database, "reason") == "the source is down"
 
@@ -297,7 +293,7 @@ def test_a_slot_opened_by_several_workers_at_once_is_one_round(database):
     assert sum(each is not None for each in ids) == 1
     with database.read() as connection:
         rounds = round_store.find_rounds(connection, "mail")
-        events = round_moves.read_events(connection, rounds[-1].id)
+        events = round_transitions.read_events(connection, rounds[-1].id)
     assert [round_.slot for round_ in rounds] == [slot_of(1), slot_of(2)]
     assert len(events) == 1
 

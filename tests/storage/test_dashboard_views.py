@@ -14,7 +14,10 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds.open_rounds import open_rounds
 from monitor.rounds.reporting.report import find_row
-from monitor.storage import effect_store, label_store, report_store, round_store
+from monitor.storage.labels import label_store
+from monitor.storage.outbox import effect_store
+from monitor.storage.results import report_store
+from monitor.storage.rounds import round_store
 from monitor.storage.tables import alerts, effects, monitors, rounds
 from tests.rounds.scene import LIMITS, Scene, settings
 from tests.storage.released.write import play

@@ -11,10 +11,12 @@ from sqlalchemy import func, insert, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Answer, LabelEvent, LabelKind
-from monitor.storage import label_notes, label_store, round_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.storage.label_notes import read_place
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels import label_notes, label_store
+from monitor.storage.labels.label_notes import read_place
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.rounds import round_store
 from monitor.storage.tables import label_events, tasks
 from tests.storage.rows import add_round, draw
 

@@ -12,16 +12,12 @@ from monitor.domain.model import Answer, LabelEvent, LabelKind
 from monitor.domain.report import RoundReport
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.status import overviews
-from monitor.storage import (
-    copy_store,
-    estimate_store,
-    frame_store,
-    label_store,
-    many_rounds,
-    report_store,
-    round_store,
-)
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels import label_store, overlap_store
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.overview import many_rounds
+from monitor.storage.results import estimate_store, report_store
+from monitor.storage.rounds import round_store
+from monitor.storage.samples import frame_store
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
 
 NAMES = ("mail", "web", "cards")
@@ -97,7 +93,7 @@ def test_answers_are_counted_as_the_closing_of_a_round_counts_them(scenes, datab
         progresses = many_rounds.read_progress(connection, [round.id for round in rounds])
         wanted, answered = {}, {}
         for round_ in rounds:
-            copies = copy_store.read_copies(connection, round_.id)
+            copies = overlap_store.read_copies(connection, round_.id)
             counts = read_labels(connection, round_).counts()
             planned = sum(part.planned for part in frame_store.read_strata(connection, round_.id))
             wanted[round_.id] = planned + copies.wanted

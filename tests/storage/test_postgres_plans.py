@@ -21,9 +21,11 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
 from monitor.service.change_detection import Idle
-from monitor.storage import page_store, round_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.storage.page_tables import page_answers
+from monitor.storage.pages import page_store
+from monitor.storage.pages.page_tables import page_answers
+from monitor.storage.rounds import round_store
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, settings
 from tests.storage.plans import GROWING, Sent, fill_the_rest, read_whole, recorded

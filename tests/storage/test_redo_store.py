@@ -11,7 +11,9 @@ from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds import publish
-from monitor.storage import label_store, redo_store, round_claims
+from monitor.storage.labels import label_store
+from monitor.storage.results import redo_store
+from monitor.storage.rounds import round_claims
 from monitor.storage.tables import rounds
 from tests.rounds.scene import Scene, settings
 

@@ -9,7 +9,7 @@ from monitor.domain.report import RoundReport
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.estimation.small_counts import small_count_caution
-from monitor.storage import estimate_store, report_store
+from monitor.storage.results import estimate_store, report_store
 from tests.rounds.scene import LIMITS, Scene, settings
 
 REPORTING = ("round_run", "fleet_point", "model_tags")

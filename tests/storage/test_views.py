@@ -9,8 +9,10 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind, Stratum
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
-from monitor.storage import alert_store, effect_store, estimate_store, round_moves, round_store
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.outbox import effect_store
+from monitor.storage.results import alert_store, estimate_store
+from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import (
     STRATA,
@@ -40,7 +42,7 @@ def closed(database, number, versions, *, sizes, wanted, strata=STRATA):
     draw(database, round_id, sizes=sizes, wanted=wanted, strata=strata)
     claim = claimed(database, round_id)
     with database.write() as connection:
-        round_moves.move(
+        round_transitions.move(
             connection, claim, RoundState.LABELING, RoundState.CLOSED, reason="in", now=MONDAY
         )
         for version, counted in enumerate(versions, start=1):

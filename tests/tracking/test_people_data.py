@@ -14,7 +14,7 @@ from monitor.domain.sinks import LOG, MLFLOW
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.labels.collect import retire
 from monitor.rounds.retention import forget_item
-from monitor.storage import effect_store
+from monitor.storage.outbox import effect_store
 from tests.labeling.review_people import View, review_labeler
 from tests.rounds.scene import Log, Scene, settings
 

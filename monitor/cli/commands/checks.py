@@ -12,7 +12,8 @@ from monitor.domain.registered import alias_of
 from monitor.labeling.column import ColumnLabeler
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import changes_ahead
-from monitor.storage import alias_store, schema
+from monitor.storage import schema
+from monitor.storage.overview import alias_store
 from monitor.wiring import check_labels, mlflow_handler
 
 if TYPE_CHECKING:

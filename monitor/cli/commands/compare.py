@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.rounds.forecast.compare import Compared, Others
     from monitor.stats.core.counts import Interval
     from monitor.stats.estimation.paired import PairedMetric
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
     from monitor.wiring import Application
 
 

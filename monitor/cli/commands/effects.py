@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.storage.effect_admin import OpenEffect
+    from monitor.storage.outbox.effect_admin import OpenEffect
 
 IdArgument = Annotated[
     int | None, typer.Argument(help="Id of an effect, as the list has it.", metavar="ID")
@@ -58,7 +58,7 @@ def effects(
     """
     if context.invoked_subcommand is not None:
         return
-    from monitor.storage.effect_admin import find_open
+    from monitor.storage.outbox.effect_admin import find_open
 
     with opened(config) as application:
         if monitor is not None:
@@ -85,7 +85,7 @@ def retry(
 
     Name an id, --sink or --all. run-once or the service delivers them.
     """
-    from monitor.storage.effect_admin import revive
+    from monitor.storage.outbox.effect_admin import revive
 
     _refuse_unclear([number is not None, sink is not None, everything], "an id, --sink or --all")
     with opened(config) as application, application.database.write() as connection:
@@ -110,7 +110,7 @@ def drop(
     receiver will never accept. They stay in the store with the reason.
     """
     from monitor.rounds.delivery.dead_letters import notify_recovered
-    from monitor.storage import effect_admin
+    from monitor.storage.outbox import effect_admin
 
     _refuse_unclear([number is not None, sink is not None], "an id or --sink")
     with opened(config) as application, application.database.write() as connection:
@@ -141,7 +141,7 @@ def _chosen(connection: Connection, number: int | None, sink: str | None) -> lis
         If it is done or never was, or nothing waits for the sink.
     """
     from monitor.domain.errors import InputRefused
-    from monitor.storage.effect_admin import find_open
+    from monitor.storage.outbox.effect_admin import find_open
 
     effects = find_open(connection, sink=sink, number=number)
     if number is not None and not effects:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Labeler
     from monitor.rounds.retention import Forgotten
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
     from monitor.wiring import Application
 
 OUT_OF_REACH = (
@@ -99,7 +99,7 @@ _BUSY = "the store's log, which somebody is reading; run this again, or restart 
 def _forgotten(application: Application, item: str, monitor: str | None) -> list[Forgotten]:
     from monitor.domain.errors import InputRefused
     from monitor.rounds.retention import forget_item
-    from monitor.storage.payload_store import rounds_with_item
+    from monitor.storage.samples.payload_store import rounds_with_item
 
     with application.database.read() as connection:
         rounds = rounds_with_item(connection, item, monitor)

@@ -237,7 +237,7 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
     from monitor.domain.model import Collected as Part
     from monitor.labeling.files import FilesLabeler
     from monitor.rounds.labels.collect import store_together, without_same_person
-    from monitor.storage.changed_answers import Changes, count_changes
+    from monitor.storage.labels.changed_answers import Changes, count_changes
 
     several: list[tuple[MonitorContext, Collected]] = []
     kept: list[LabelEvent] = []

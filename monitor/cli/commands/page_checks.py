@@ -12,7 +12,7 @@ from monitor.service.pages.certificates import certificate_looks
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from monitor.service.pages.roles import Role
 from monitor.service.web.server import listening
-from monitor.storage import people_store
+from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import AlertRow
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.restore import Forgotten
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass

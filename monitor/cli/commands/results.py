@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
-    from monitor.storage.alert_store import Alert
+    from monitor.storage.results.alert_store import Alert
     from monitor.wiring import Application
 
 
@@ -98,7 +98,7 @@ def rounds(
     from monitor.cli.views.rounds_page import older_text, round_json, say_rounds
     from monitor.rounds.listing import listed
     from monitor.rounds.round_page import find_round
-    from monitor.storage.listed_rounds import Asked
+    from monitor.storage.rounds.round_lists import Asked
 
     if everything and last is not None:
         message = "all rounds, or the last ones: leave one of them out"
@@ -162,7 +162,7 @@ def alerts(
     if context.invoked_subcommand is not None:
         return
     from monitor.cli.views.status_page import alert_json
-    from monitor.storage import alert_store
+    from monitor.storage.results import alert_store
 
     with opened(config) as application:
         if monitor is not None:
@@ -194,7 +194,7 @@ def resolve(
     from monitor.domain.alerting import AlertState
     from monitor.domain.errors import InputRefused
     from monitor.rounds.reporting.enqueue import enqueue_ended
-    from monitor.storage import alert_store
+    from monitor.storage.results import alert_store
 
     with opened(config) as application, application.database.write() as connection:
         firing = alert_store.find_alerts(connection, state=AlertState.FIRING)

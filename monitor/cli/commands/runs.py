@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from monitor.rounds.context import MonitorContext
     from monitor.service.loop import Pass
-    from monitor.storage.round_store import Mark, Round
+    from monitor.storage.rounds.round_store import Mark, Round
     from monitor.wiring import Application
 
 
@@ -233,7 +233,7 @@ def _refuse_no_slot(context: MonitorContext, slot: str, asked: datetime) -> None
 
 def _has_round(context: MonitorContext, slot: datetime) -> bool:
     """Whether a slot has a round, perhaps by a schedule of before."""
-    from monitor.storage import round_store
+    from monitor.storage.rounds import round_store
 
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)

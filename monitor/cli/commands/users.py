@@ -57,7 +57,7 @@ def add(
     """
     from monitor.domain.errors import InputRefused
     from monitor.service.pages import tokens
-    from monitor.storage import people_store
+    from monitor.storage.pages import people_store
 
     token = tokens.new_token()
     with _writing(name, config) as work:
@@ -79,7 +79,7 @@ def add(
 
 def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     """List who was added, with their roles."""
-    from monitor.storage import people_store
+    from monitor.storage.pages import people_store
 
     with opened(config) as application, application.database.read() as connection:
         found = people_store.users(connection)
@@ -99,7 +99,7 @@ def give_role(
     json: JsonOption = False,
 ) -> None:
     """Give somebody another role, from their next request on."""
-    from monitor.storage import people_store
+    from monitor.storage.pages import people_store
 
     with _writing(name, config) as work:
         if not people_store.give_role(work.connection, work.name, role):
@@ -115,7 +115,7 @@ def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption =
 
     Who is signed in is out from the next request on.
     """
-    from monitor.storage import people_store
+    from monitor.storage.pages import people_store
 
     with _writing(name, config) as work:
         if not people_store.remove_user(work.connection, work.name):
@@ -133,7 +133,7 @@ def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption
     Also who signed in with an account of MLflow: where that is removed, a session that began with
     it goes on for up to 12 hours otherwise.
     """
-    from monitor.storage import people_store
+    from monitor.storage.pages import people_store
 
     with _writing(name, config) as work:
         ended = people_store.end_all_sessions(work.connection, work.name)
@@ -161,7 +161,7 @@ class _Work:
         """
         from monitor.domain.errors import InputRefused
         from monitor.service.pages.names import look_alike
-        from monitor.storage import people_store
+        from monitor.storage.pages import people_store
 
         for user in people_store.users(self.connection):
             if user.name != self.name and look_alike(user.name, self.name):

@@ -12,7 +12,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
 from monitor.presentation.status import until_text
 from monitor.rounds.grace import gives_up_at
-from monitor.storage import round_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.open_rounds import OpenRound
     from monitor.service.loop import Pass
-    from monitor.storage.round_store import Mark, Round
+    from monitor.storage.rounds.round_store import Mark, Round
     from monitor.wiring import Application
 
 WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
-    from monitor.storage.alert_store import Alert
+    from monitor.storage.results.alert_store import Alert
 
 COLOURS = {
     "alert": "red",

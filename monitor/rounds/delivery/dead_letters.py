@@ -25,7 +25,8 @@ from monitor.presentation.delivery import (
 )
 from monitor.rounds.reporting.enqueue import add_notice, known_key
 from monitor.rounds.reporting.notices import notice_id, round_key
-from monitor.storage import effect_admin, effect_store, round_store
+from monitor.storage.outbox import effect_admin, effect_store
+from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
-    from monitor.storage.effect_store import Turn
-    from monitor.storage.round_store import Round
+    from monitor.storage.outbox.effect_store import Turn
+    from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.effects")
 

@@ -31,8 +31,9 @@ from monitor.presentation.delivery import (
 )
 from monitor.rounds.delivery.dead_letters import notify_dead, notify_recovered
 from monitor.rounds.reporting.notices import notice_id
-from monitor.storage import alert_store, effect_admin, effect_store
-from monitor.storage.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD
+from monitor.storage.outbox import effect_admin, effect_store
+from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD
+from monitor.storage.results import alert_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.ports import Clock, EffectHandler
     from monitor.storage.database import Database
-    from monitor.storage.effect_store import Head, Turn
+    from monitor.storage.outbox.effect_store import Head, Turn
 
 log = structlog.get_logger("monitor.effects")
 

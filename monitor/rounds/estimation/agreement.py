@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from monitor.stats.core.counts import Interval
     from monitor.stats.labels.agreement import Agreement
-    from monitor.storage.frame_store import StratumTally
-    from monitor.storage.round_labels import SeveralAnswers
+    from monitor.storage.labels.round_labels import SeveralAnswers
+    from monitor.storage.samples.frame_store import StratumTally
 
 FEWEST = 10
 """Items answered twice under which low agreement is not reported: chance alone moves alpha by

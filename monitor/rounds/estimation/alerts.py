@@ -17,7 +17,7 @@ from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
 from monitor.rounds.estimation.batch import AlertMove
 from monitor.rounds.estimation.disputes import disputed_metrics
 from monitor.stats.detection.e_detector import log_threshold
-from monitor.storage import alert_store, evidence_store
+from monitor.storage.results import alert_store, evidence_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Estimates, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.stats.detection.e_detector import Evidence
-    from monitor.storage.alert_store import Alert
-    from monitor.storage.round_store import Round
+    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.rounds.round_store import Round
 
 Readings = dict["Side", Reading]
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from monitor.storage.frame_store import StratumTally
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
 
 MOST = 0.9  # the last answers depend on one person more than on the deadline
 

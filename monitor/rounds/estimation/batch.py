@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import StratumArrays
-    from monitor.storage.alert_store import Alert
-    from monitor.storage.frame_store import History
-    from monitor.storage.past_store import PastRound
-    from monitor.storage.restatement_store import RestatedVersion
-    from monitor.storage.round_labels import RoundLabels
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.past_counts import PastRound
+    from monitor.storage.results.restatement_store import RestatedVersion
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import History
 
 Side: TypeAlias = tuple[str, str]
 """A watched metric and the side of its limit."""

@@ -12,7 +12,8 @@ from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.challenger import few_labels_reason, not_read_reason, undecided_reason
 from monitor.presentation.reasons import undefined_reason
 from monitor.stats.estimation.summed_windows import RoundItems, compare_windows
-from monitor.storage import challenger_store, report_store, round_store
+from monitor.storage.results import challenger_store, report_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import HistoryBatch, Member
     from monitor.stats.core.counts import Interval
     from monitor.stats.estimation.paired import Comparison, PairedMetric
-    from monitor.storage.challenger_store import ChallengedStratum
-    from monitor.storage.round_store import Round
+    from monitor.storage.results.challenger_store import ChallengedStratum
+    from monitor.storage.rounds.round_store import Round
 
     Strata = Sequence[ChallengedStratum]
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.draws import Draws
     from monitor.stats.core.metrics import Matrix
-    from monitor.storage.frame_store import StratumTally
-    from monitor.storage.round_labels import RoundLabels
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
 
 POINTS = 2**11  # a figure shows two digits
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.presentation.notices import disputed_sentence
 from monitor.stats.estimation.missing import point_range
-from monitor.storage import concern_store
+from monitor.storage.results import concern_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from monitor.rounds.estimation.batch import Member
     from monitor.stats.detection.half_space import Limit
-    from monitor.storage.round_labels import RoundLabels
+    from monitor.storage.labels.round_labels import RoundLabels
 
 KIND = "disputed "
 """Kinds of concern about disputed items begin so; the metric follows."""

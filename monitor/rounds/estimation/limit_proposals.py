@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.storage import estimate_store, frame_store, round_store
+from monitor.storage.results import estimate_store
+from monitor.storage.rounds import round_store
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.settings import MonitorSettings
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 LEARNING_ROUNDS = 6
 """Rounds with an estimate before limits are proposed: some weeks, and as many labels as a low

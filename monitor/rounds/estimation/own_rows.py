@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from monitor.storage import estimate_store
+from monitor.storage.results import estimate_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import ReportedEstimate
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 POOLED = "pooled"
 

@@ -15,7 +15,7 @@ from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.recovery import WRONGLY_ENDED
 from monitor.stats.detection.recovery_delay import ending
 from monitor.stats.detection.scenario import Scenario
-from monitor.storage import evidence_store
+from monitor.storage.results import evidence_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.counts import StratumArrays
     from monitor.stats.detection.half_space import Side
     from monitor.stats.detection.recovery import Recovery
-    from monitor.storage.alert_store import Alert
+    from monitor.storage.results.alert_store import Alert
 
 SHARE = 0.8
 """How sure it is said that an alert ends within so many rounds."""

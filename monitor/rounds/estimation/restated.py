@@ -12,7 +12,9 @@ from monitor.domain.model import Answer, LabelKind
 from monitor.presentation.moves import restated_reason
 from monitor.presentation.restatements import uncounted_text, unlabeled_text
 from monitor.rounds.estimation.tally import Tally
-from monitor.storage import estimate_store, label_store, restatement_store, round_moves
+from monitor.storage.labels import label_store
+from monitor.storage.results import estimate_store, restatement_store
+from monitor.storage.rounds import round_transitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
-    from monitor.storage.restatement_store import RestatedVersion
-    from monitor.storage.round_labels import RoundLabels
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.results.restatement_store import RestatedVersion
+    from monitor.storage.rounds.round_store import Round
 
 _SAME = 1e-9
 """Numbers of two machines differ by less, those of two methods by more."""
@@ -102,7 +104,7 @@ class Restatement:
         for member in batch.affected:
             if self._has(member.round):
                 reason = restated_reason(member.version, self.by, self.why)
-                round_moves.note_event(connection, member.round, reason, now)
+                round_transitions.note_event(connection, member.round, reason, now)
 
     def set_versions(self, connection: Connection, batch: HistoryBatch) -> None:
         """Make the new versions the latest ones."""

@@ -10,15 +10,15 @@ from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.curves import NoCurves, pooled_sample, scored_sample
 from monitor.stats.curves.curve_draws import curve_bands
-from monitor.storage import round_store
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.rounds.estimation.curves import Pictures
     from monitor.storage.database import Database
-    from monitor.storage.round_labels import RoundLabels
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.rounds.round_store import Round
 
 ROUNDS = 26
 """Rounds that are looked back at for ten positives and ten negatives: half a year of weeks."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import RoundSettings
     from monitor.stats.estimation.posterior import MetricEstimate
-    from monitor.storage.frame_store import StratumTally
-    from monitor.storage.segment_store import Cell
+    from monitor.storage.results.segment_store import Cell
+    from monitor.storage.samples.frame_store import StratumTally
 
 METRICS = ("precision", "recall")
 MARGIN = 0.1

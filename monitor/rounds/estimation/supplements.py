@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from monitor.rounds.estimation.agreement import agreement_row
 from monitor.rounds.estimation.challenge import challenges
 from monitor.rounds.estimation.segments import segment_rows
-from monitor.storage import challenger_store, copy_store, segment_store
+from monitor.storage.labels import overlap_store
+from monitor.storage.results import challenger_store, segment_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.rounds.estimation.challenge import Challenge
     from monitor.storage.database import Database
-    from monitor.storage.round_labels import RoundLabels
-    from monitor.storage.round_store import Round
-    from monitor.storage.segment_store import Cell
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.results.segment_store import Cell
+    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def stored_supplements(connection: Connection, round_id: int, version: int) -> S
     return Supplements(
         cells=tuple(segment_store.read_counts(connection, round_id, version)),
         segments=tuple(segment_store.read_estimates(connection, round_id, version)),
-        agreement=copy_store.read_agreement(connection, round_id, version),
+        agreement=overlap_store.read_agreement(connection, round_id, version),
     )
 
 
@@ -76,7 +77,7 @@ def write_supplements(
     segment_store.write_counts(connection, round_id, version, supplements.cells)
     segment_store.write_estimates(connection, round_id, version, supplements.segments)
     if supplements.agreement is not None:
-        copy_store.write_agreement(connection, round_id, version, supplements.agreement)
+        overlap_store.write_agreement(connection, round_id, version, supplements.agreement)
     if (found := supplements.challenge) is not None:
         challenger_store.write_counts(connection, round_id, version, found.counted)
         challenger_store.write_comparisons(connection, round_id, version, found.row.comparisons)

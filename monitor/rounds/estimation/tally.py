@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Stratum
     from monitor.stats.core.counts import StratumArrays
-    from monitor.storage.frame_store import StratumTally
+    from monitor.storage.samples.frame_store import StratumTally
 
 
 class Counted(Protocol):

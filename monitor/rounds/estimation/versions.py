@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.rounds.estimation.supplements import write_supplements
-from monitor.storage import estimate_store, evidence_store
-from monitor.storage.past_store import write_packed
+from monitor.storage.results import estimate_store, evidence_store
+from monitor.storage.results.past_counts import write_packed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

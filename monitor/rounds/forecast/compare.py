@@ -11,14 +11,14 @@ from monitor.domain.errors import InputRefused
 from monitor.domain.single_precision import rounded_below
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.stats.estimation.paired import Comparison, compare, compare_threshold
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels.round_labels import read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import Connection
 
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from monitor.rounds.sampling.second_wave import has_two_waves
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
-from monitor.storage import round_store
-from monitor.storage.round_store import Round
+from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -30,7 +30,9 @@ from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.detection.delay import Detection, false_alarms, played
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Scenario
-from monitor.storage import estimate_store, frame_store, round_store
+from monitor.storage.results import estimate_store
+from monitor.storage.rounds import round_store
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,9 @@ from monitor.domain.model import Collected
 from monitor.domain.state import RoundState
 from monitor.rounds.labels.places import ask
 from monitor.rounds.labels.second_annotator import without_same_person
-from monitor.storage import copy_store, label_store, round_claims, round_store
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels import label_store, overlap_store
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.rounds import round_claims, round_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from monitor.domain.model import Task
     from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.round_claims import Claim
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.labels")
 
@@ -126,7 +127,7 @@ def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
         )
         open_ids = [round_.id for round_ in rounds if context.asks_people(round_.settings)]
         tasks = label_store.all_tasks(connection, open_ids)
-        answered = copy_store.answered_tasks(connection, open_ids)
+        answered = overlap_store.answered_tasks(connection, open_ids)
     return [task for key, task in tasks.items() if task.slot == slot and key not in answered]
 
 

@@ -17,14 +17,15 @@ from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
 from monitor.domain.ports import Watchable
 from monitor.presentation.labels import refused_line
 from monitor.rounds.labels.second_annotator import without_same_person
-from monitor.storage import label_store, round_store
-from monitor.storage.label_notes import (
+from monitor.storage.labels import label_store
+from monitor.storage.labels.label_notes import (
     LabelNotes,
     read_notes,
     read_place,
     write_cursor,
     write_label_notes,
 )
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Collected, Refusal
     from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.labels")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.model import Refusal
 from monitor.presentation.labels import same_person_reason
-from monitor.storage import copy_store
+from monitor.storage.labels import overlap_store
 
 if TYPE_CHECKING:
     from monitor.domain.model import Collected
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def without_same_person(context: MonitorContext, collected: Collected) -> Collected:
     """Refuse answers to one copy of an item by someone who answered its other copy."""
     with context.database.read() as connection:
-        again = copy_store.same_person_again(connection, collected.events)
+        again = overlap_store.same_person_again(connection, collected.events)
     refused = [
         Refusal(f"task {event.task_key}", same_person_reason(event.annotator)) for event in again
     ]

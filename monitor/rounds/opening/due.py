@@ -17,7 +17,7 @@ from monitor.rounds.opening.skipped_slots import (
     was_skipped_ahead,
 )
 from monitor.rounds.opening.windows import free_window
-from monitor.storage import round_moves, round_store
+from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -93,7 +93,7 @@ def _open(context: MonitorContext, slot: datetime, settings: RoundSettings, why:
         if round_ is None:
             return _add(connection, context, monitor_id, slot, settings, why)
         if round_.state is RoundState.SKIPPED and not round_.window.is_empty:
-            round_moves.reopen_skipped(
+            round_transitions.reopen_skipped(
                 connection, round_.id, settings=settings, now=now, reason=why
             )
             return round_.id
@@ -112,7 +112,7 @@ def _add(
     window = free_window(connection, monitor_id, settings.schedule, slot)
     if window.is_empty and settings.origin != "schedule":
         return None
-    round_id = round_moves.add_round(
+    round_id = round_transitions.add_round(
         connection,
         monitor_id=monitor_id,
         number=number_of(connection, settings.schedule, monitor_id, slot),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from monitor.domain.crashpoint import outside
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import nothing_to_see_text, stays_text
-from monitor.storage import redo_store, round_store
+from monitor.storage.results import redo_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 
 def redo_abandoned(

@@ -18,7 +18,8 @@ from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.removed_monitors import REMOVED, removed_sentence
 from monitor.rounds.reporting.enqueue import enqueue_ended
-from monitor.storage import alert_store, round_store
+from monitor.storage.results import alert_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.ports import Clock
-    from monitor.storage.alert_store import Alert
     from monitor.storage.database import Database
+    from monitor.storage.results.alert_store import Alert
 
 log = structlog.get_logger("monitor.rounds")
 

@@ -14,7 +14,8 @@ from monitor.presentation.setting_changes import (
     next_history_sentence,
     next_schedule_sentence,
 )
-from monitor.storage import frame_store, round_store
+from monitor.storage.rounds import round_store
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.frame_store import History
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import History
 
 
 _CUTS = frozenset(

@@ -13,7 +13,7 @@ from monitor.presentation.moves import missed_reason
 from monitor.presentation.status import looks_restored_line, lost_round_line
 from monitor.rounds.opening.windows import free_windows
 from monitor.rounds.reporting.concerns import note
-from monitor.storage import restored_store, round_store, skip_store
+from monitor.storage.rounds import restored_store, round_store, skip_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import Schedule
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
 

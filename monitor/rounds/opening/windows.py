@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.model import Window
 from monitor.domain.slots import windows_of
-from monitor.storage import round_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.settings import Schedule
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 _slot = attrgetter("slot")
 

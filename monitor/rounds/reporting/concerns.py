@@ -18,14 +18,11 @@ from monitor.rounds.estimation import disputes
 from monitor.rounds.reporting.enqueue import known_key, notify
 from monitor.rounds.reporting.notices import attention_notice
 from monitor.rounds.reporting.report import attention_report
-from monitor.storage import (
-    alert_store,
-    attention_store,
-    concern_store,
-    effect_store,
-    frame_store,
-    round_store,
-)
+from monitor.storage.outbox import effect_store
+from monitor.storage.overview import attention_store
+from monitor.storage.results import alert_store, concern_store
+from monitor.storage.rounds import round_store
+from monitor.storage.samples import frame_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import AnswersRow
     from monitor.rounds.estimation.batch import Member
     from monitor.rounds.estimation.tally import Tally
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 INVERTED = "inverted"
 MISSING = "missing"

@@ -21,18 +21,12 @@ from monitor.rounds.reporting.notices import (
 from monitor.rounds.reporting.report import TIMELINE, abandoned_report, closed_report
 from monitor.rounds.reporting.restated import restated_rows
 from monitor.rounds.reporting.timeline import read_timeline
-from monitor.storage import (
-    alert_store,
-    attention_store,
-    concern_store,
-    effect_store,
-    frame_store,
-    many_rounds,
-    report_store,
-    round_moves,
-    round_store,
-)
-from monitor.storage.effect_store import NewEffect
+from monitor.storage.outbox import effect_store
+from monitor.storage.outbox.effect_store import NewEffect
+from monitor.storage.overview import attention_store, many_rounds
+from monitor.storage.results import alert_store, concern_store, report_store
+from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.samples import frame_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -47,8 +41,8 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
-    from monitor.storage.alert_store import Alert
-    from monitor.storage.round_store import Round
+    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.rounds.round_store import Round
 
 
 def enqueue(
@@ -192,7 +186,8 @@ def _read_around(
         alerts=evidence.alerts,
         recoveries=evidence.recoveries,
         issues=many_rounds.read_all_issues(connection, ids),
-        reasons={due: reason} | (round_moves.last_reasons(connection, later) if later else {}),
+        reasons={due: reason}
+        | (round_transitions.last_reasons(connection, later) if later else {}),
         concerns={round_.id: _concerns(connection, round_, newest, now) for round_ in rounds},
         timeline=read_timeline(
             connection,

@@ -9,7 +9,7 @@ from monitor.domain.next_round import NextRoundRow
 from monitor.domain.slots import slots_after
 
 if TYPE_CHECKING:
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 
 def next_round(round_: Round) -> NextRoundRow | None:

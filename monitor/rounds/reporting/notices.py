@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.report import AlertRow, EstimateRow, NoticeRow, RoundReport
-    from monitor.storage.alert_store import Alert
-    from monitor.storage.round_store import Round
+    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.rounds.round_store import Round
 
 
 def round_key(store_id: str, round_: Round) -> str:

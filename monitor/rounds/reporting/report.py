@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
-    from monitor.storage.alert_store import Alert
-    from monitor.storage.estimate_store import PastRound
-    from monitor.storage.round_store import Round
+    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.estimate_store import PastRound
+    from monitor.storage.rounds.round_store import Round
 
 Row = TypeVar("Row", bound=EstimateRow)
 

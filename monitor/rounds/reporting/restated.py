@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.report import RestatedRow
 from monitor.rounds.reporting.report import SHOWN
-from monitor.storage import estimate_store
-from monitor.storage.restatement_store import read_restated
+from monitor.storage.results import estimate_store
+from monitor.storage.results.restatement_store import read_restated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from sqlalchemy import Connection
 
-    from monitor.storage.restatement_store import RestatedVersion
+    from monitor.storage.results.restatement_store import RestatedVersion
 
 
 def restated_rows(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Stratum
     from monitor.domain.sample_settings import Sample
-    from monitor.storage.frame_store import StratumTally
+    from monitor.storage.samples.frame_store import StratumTally
 
 _COUNTED = ("size", "planned", "labeled", "positive", "declined")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
 from monitor.rounds.reporting.report import TIMELINE, timeline_point
-from monitor.storage import estimate_store
+from monitor.storage.results import estimate_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import TimelinePoint
-    from monitor.storage.alert_store import Alert
-    from monitor.storage.restatement_store import RestatedVersion
+    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.restatement_store import RestatedVersion
 
 
 def read_timeline(

@@ -13,12 +13,12 @@ from monitor.presentation.windows import (
 )
 from monitor.rounds.aliases import look_at_alias
 from monitor.rounds.sampling.plausibility import Concern
-from monitor.storage import alias_store
+from monitor.storage.overview import alias_store
 
 if TYPE_CHECKING:
     from monitor.domain.registered import Alias, NamedVersions
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 MOVED, UNKNOWN, GONE = "alias_moved", "alias_unknown", "alias_gone"
 

@@ -19,7 +19,7 @@ from monitor.rounds.sampling.plausibility import Concern, Usual
 from monitor.rounds.sampling.traffic import lost_traffic
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
-from monitor.storage import round_store, window_store
+from monitor.storage.rounds import round_store, window_store
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -11,7 +11,7 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.presentation.windows import few_rows_sentence, old_rows_sentence
 from monitor.rounds.sampling.plausibility import Concern
-from monitor.storage.window_store import drawn_windows
+from monitor.storage.rounds.window_store import drawn_windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Frame, Window
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.round_store import Round
-    from monitor.storage.window_store import DrawnWindow
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.rounds.window_store import DrawnWindow
 
 FEW_ROWS, OLD_ROWS = "few_rows", "old_rows"
 

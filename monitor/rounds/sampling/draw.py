@@ -37,17 +37,10 @@ from monitor.rounds.sampling.second_wave import (
 from monitor.rounds.sampling.traffic import LOST
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
-from monitor.storage import (
-    challenger_store,
-    frame_store,
-    margin_store,
-    round_claims,
-    round_moves,
-    segment_store,
-    waiting_store,
-    wave_store,
-)
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.results import challenger_store, segment_store
+from monitor.storage.rounds import round_claims, round_transitions, waiting_store
+from monitor.storage.samples import frame_store, margin_store, wave_store
+from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -62,8 +55,8 @@ if TYPE_CHECKING:
     from monitor.rounds.sampling.plausibility import Concern
     from monitor.rounds.sampling.rebin import References
     from monitor.stats.design.prior import PriorRates
-    from monitor.storage.round_claims import Claim
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +164,7 @@ def _abandon(
     reason = seen.fault or ""
     with context.database.write() as connection:
         frame_store.write_issues(connection, round_.id, {} if frame is None else _issues(frame))
-        round_moves.move(
+        round_transitions.move(
             connection,
             claim,
             RoundState.OPEN,
@@ -234,7 +227,7 @@ def _write_sample(
         # Those of a plan that is drawn; where the round has its old one, nobody knows them.
         margin_store.write_margins(connection, round_.id, {} if before else plan.margins)
         deadline = _deadline(context, round_, now)
-        round_moves.move(
+        round_transitions.move(
             connection,
             claim,
             RoundState.OPEN,

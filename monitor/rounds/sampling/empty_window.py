@@ -10,11 +10,11 @@ from monitor.presentation.windows import (
     gap_sentence,
     never_any_sentence,
 )
-from monitor.storage import round_store
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
 
 
 def why_empty(context: MonitorContext, round_: Round) -> str:

@@ -12,7 +12,7 @@ from monitor.domain.versions import spellings
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
 from monitor.rounds.sampling.aliases import watched_alias
 from monitor.rounds.sampling.edges import edges_of
-from monitor.storage import frame_store
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.aliases import WatchedAlias
-    from monitor.storage.frame_store import History
-    from monitor.storage.round_store import Round
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import History
 
 PROFILE = 10_000
 """Scores per class that place the band edges: an edge's rank is then right to half a percent."""

@@ -18,8 +18,9 @@ from monitor.stats.design.restratify import restratify
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
-from monitor.storage import frame_store, round_store
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.rounds import round_store
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from monitor.rounds.context import ReferenceItems
     from monitor.stats.design.restratify import EffectiveCounts
     from monitor.stats.history.change_point import ClassCounts
-    from monitor.storage.round_labels import LabeledItem, RoundLabels
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.round_labels import LabeledItem, RoundLabels
+    from monitor.storage.rounds.round_store import Round
 
     References: TypeAlias = Mapping[str, tuple[int, int]]
 

@@ -22,7 +22,8 @@ from monitor.rounds.sampling.overlap import doubled
 from monitor.rounds.sampling.pictures import broken_pictures
 from monitor.rounds.sampling.plan import positions
 from monitor.stats.design.two_waves import first_wave, second_wave
-from monitor.storage import frame_store, round_claims, round_moves, wave_store
+from monitor.storage.rounds import round_claims, round_transitions
+from monitor.storage.samples import frame_store, wave_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
     from monitor.domain.shown import Shown
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.frame_store import StratumTally
-    from monitor.storage.round_claims import Claim
-    from monitor.storage.round_labels import RoundLabels
-    from monitor.storage.round_store import Round
+    from monitor.storage.labels.round_labels import RoundLabels
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
 
 FEWEST_BANDS = 2  # of a class: one has no other answers from which its rate could be learned
 
@@ -181,14 +182,14 @@ def _write(
             wanted=sum(first.values()),
             gone=len(drawn) - len(late),
         )
-        round_moves.note_event(connection, round_, reason, context.clock())
+        round_transitions.note_event(connection, round_, reason, context.clock())
 
 
 def _give_up(context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim) -> None:
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         wave_store.end_waiting(connection, round_.id, _first(labels))
-        round_moves.note_event(connection, round_, NO_SECOND_WAVE, context.clock())
+        round_transitions.note_event(connection, round_, NO_SECOND_WAVE, context.clock())
 
 
 def _first(labels: RoundLabels) -> dict[str, int]:

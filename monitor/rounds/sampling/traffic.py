@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from monitor.presentation.windows import lost_traffic_sentence
 from monitor.rounds.sampling.plausibility import Concern
-from monitor.storage import round_store, window_store
+from monitor.storage.rounds import round_store, window_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Frame, Window
     from monitor.domain.settings import RoundSettings, Schedule
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.window_store import DrawnWindow
+    from monitor.storage.rounds.window_store import DrawnWindow
 
 LOST = "lost_traffic"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from monitor.service.pages import tokens
 from monitor.service.pages.names import annotator_name
 from monitor.service.pages.roles import Role
-from monitor.storage import people_store
+from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -13,14 +13,14 @@ import unicodedata
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.storage import people_store
+from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
-    from monitor.storage.people_store import Attempts as Failed
+    from monitor.storage.pages.people_store import Attempts as Failed
 
 FREE_FOR_A_NAME = 5
 """Sign-ins under a name that may fail before the next has to wait."""

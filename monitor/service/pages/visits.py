@@ -15,8 +15,8 @@ from datetime import timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.storage import people_store
-from monitor.storage.people_store import Session
+from monitor.storage.pages import people_store
+from monitor.storage.pages.people_store import Session
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -17,8 +17,8 @@ from prometheus_client.core import GaugeMetricFamily
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.state import RoundState
-from monitor.storage import attention_store
-from monitor.storage.fleet_store import read_fleet
+from monitor.storage.overview import attention_store
+from monitor.storage.overview.fleet_store import read_fleet
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.attention import Attention
     from monitor.storage.database import Database
-    from monitor.storage.fleet_store import Fleet
+    from monitor.storage.overview.fleet_store import Fleet
 
 PREFIX = "pr_monitor_"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

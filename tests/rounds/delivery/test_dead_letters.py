@@ -16,8 +16,9 @@ from monitor.domain.notice import Notice
 from monitor.presentation.delivery import waiting_sentence
 from monitor.rounds.delivery.dead_letters import mark_orphans_dead, notify_recovered
 from monitor.rounds.delivery.deliver import deliver
-from monitor.storage import effect_admin, effect_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.tables import effects, rounds
 from tests.rounds.scene import MONDAY, Scene, overview, settings
 from tests.storage.rows import add_effect, add_round

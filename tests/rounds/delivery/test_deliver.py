@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.rounds.delivery.deliver import deliver
-from monitor.storage import effect_store
 from monitor.storage.database import clock_ms
+from monitor.storage.outbox import effect_store
 from monitor.storage.tables import effects
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import add_effect, add_round

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.domain.model import Stratum
 from monitor.rounds.estimation.tally import Tally
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.samples.frame_store import StratumTally
 
 
 def tally_of(*, flagged, low, high):

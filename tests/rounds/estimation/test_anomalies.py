@@ -14,7 +14,7 @@ from monitor.hooks.log import LogHandler
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_news
 from monitor.rounds.estimation.history import before_launch, history_states
-from monitor.storage import report_store
+from monitor.storage.results import report_store
 from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
 from monitor.tracking.values import tags

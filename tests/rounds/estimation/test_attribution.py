@@ -7,7 +7,7 @@ import pytest
 from monitor.domain.model import Stratum
 from monitor.rounds.estimation.attribution import pooled, precision_cause
 from monitor.rounds.estimation.tally import Tally
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.samples.frame_store import StratumTally
 
 
 def tally(tp=430, fp=70, fn=5, tn=995, flagged=3_300, passed=96_700):

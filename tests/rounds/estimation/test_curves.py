@@ -11,7 +11,7 @@ from monitor.domain.model import Answer
 from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
-from monitor.storage.round_labels import read_labels
+from monitor.storage.labels.round_labels import read_labels
 from tests.rounds.scene import LIMITS, Scene, settings
 from tests.storage.payloads import REPORTS
 

@@ -12,7 +12,8 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
-from monitor.storage import alert_store, concern_store, label_store
+from monitor.storage.labels import label_store
+from monitor.storage.results import alert_store, concern_store
 from tests.rounds.scene import LIMITS, MONDAY, Scene, settings
 
 YES, NO = Answer.POSITIVE, Answer.NEGATIVE

@@ -18,8 +18,8 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.labels.audit import LabelAudit
 from monitor.stats.labels.label_error import corrected_estimates
-from monitor.storage import estimate_store
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.results import estimate_store
+from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 

@@ -15,7 +15,7 @@ from monitor.rounds.estimation.estimate import estimate_round, proposal_margin, 
 from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.estimation.cell_matrix import cell_posterior
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import LIMITS, settings
 
 ONE = Sample(max_labels=300, cells=Cells(flagged=1, passed=1), bands=Bands(flagged=1, passed=1))

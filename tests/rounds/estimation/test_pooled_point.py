@@ -15,8 +15,8 @@ from monitor.rounds.estimation.pooled_point import pooled_matrix
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.history.pooled_rates import pooled_rates
-from monitor.storage import report_store
-from monitor.storage.frame_store import StratumTally
+from monitor.storage.results import report_store
+from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.tallies import tally_of
 from tests.rounds.scene import Scene, settings
 

@@ -14,7 +14,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
-from monitor.storage import segment_store
+from monitor.storage.results import segment_store
 from monitor.testing import MemorySource
 from tests.rounds.scene import THRESHOLD, WEEK, Scene, settings
 

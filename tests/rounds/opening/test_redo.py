@@ -14,7 +14,8 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.opening import due
 from monitor.rounds.opening.redo import why_it_stays
-from monitor.storage import concern_store, label_store
+from monitor.storage.labels import label_store
+from monitor.storage.results import concern_store
 from tests.rounds.scene import MONDAY, Scene, settings
 from tests.storage.payloads import REPORTS
 

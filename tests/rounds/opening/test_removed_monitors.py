@@ -15,7 +15,7 @@ from monitor.rounds.opening.removed_monitors import (
     end_removed_monitors,
     removed_monitors,
 )
-from monitor.storage import alert_store
+from monitor.storage.results import alert_store
 from tests.rounds.scene import LIMITS, REFERENCE, WEEK, Scene, settings
 
 SAMPLE = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))

@@ -12,7 +12,7 @@ from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Schedule
 from monitor.presentation.setting_changes import change_sentence
 from monitor.rounds.opening.setting_changes import changes_ahead, read_changes
-from monitor.storage import round_store
+from monitor.storage.rounds import round_store
 from tests.rounds.scene import Scene, settings
 
 

@@ -24,7 +24,7 @@ from monitor.service.pages.entrance import Entrance
 from monitor.service.pages.labeling.desk import Desk
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Links
-from monitor.storage.page_tables import page_tasks
+from monitor.storage.pages.page_tables import page_tasks
 from tests.rounds.scene import Scene, settings
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from sqlalchemy import update
 
 from monitor.config.load import load_config
 from monitor.rounds import run
-from monitor.storage import page_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.storage.page_tables import page_tasks
+from monitor.storage.pages import page_store
+from monitor.storage.pages.page_tables import page_tasks
 from monitor.wiring import build
 from tests.service.pages.browsers import LabelCommand, chromium
 from tests.service.pages.hostile import HOSTILE, OUT

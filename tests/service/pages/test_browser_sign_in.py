@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from monitor.storage import people_store
+from monitor.storage.pages import people_store
 from tests.certificates import write_certificate
 from tests.service.pages.browsers import chromium
 from tests.service.pages.site import Site, serving

@@ -265,7 +265,7 @@ def test_cannot_tell_is_an_answer(place, ada):
 def put_on_screen(place, task, shown):
     from sqlalchemy import update  # noqa: PLC0415
 
-    from monitor.storage.page_tables import page_tasks  # noqa: PLC0415
+    from monitor.storage.pages.page_tables import page_tasks  # noqa: PLC0415
 
     with place.scene.database.write() as connection:
         connection.execute(update(page_tasks).where(page_tasks.c.key == task).values(shown=shown))

@@ -19,7 +19,7 @@ from monitor.service.pages.attempts import (
     attempt_of,
 )
 from monitor.service.pages.guard import HEADERS, MOST_BYTES
-from monitor.storage import people_store
+from monitor.storage.pages import people_store
 from tests.service.pages.people import place_of
 from tests.service.pages.site import HTTPS, NAME, Site, problem, reachable
 

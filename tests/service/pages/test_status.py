@@ -23,7 +23,7 @@ from monitor.service.pages.roles import Role
 from monitor.service.pages.status.addresses import first_page
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Visit, Visits
-from monitor.storage import alert_store
+from monitor.storage.results import alert_store
 from monitor.storage.tables import effects
 from tests.faults.few_points import few_points
 from tests.rounds.scene import LIMITS, REFERENCE, Log, Scene, overview, settings

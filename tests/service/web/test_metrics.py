@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import event
 
 from monitor.service.web.metrics import Own, exposition
-from monitor.storage import effect_store
+from monitor.storage.outbox import effect_store
 from monitor.storage.tables import effects
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, Scene, overview, settings
 from tests.service.web.serving import samples

@@ -23,10 +23,11 @@ from monitor.domain.settings import AuditCounts, Limits
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.labels.collect import collect
 from monitor.rounds.opening import due
-from monitor.storage import page_store, schema
+from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.storage.page_store import PageRound
-from monitor.storage.page_tables import page_sessions
+from monitor.storage.pages import page_store
+from monitor.storage.pages.page_store import PageRound
+from monitor.storage.pages.page_tables import page_sessions
 from monitor.storage.tables import store
 from tests.rounds.scene import Scene, settings
 

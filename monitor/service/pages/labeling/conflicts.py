@@ -25,7 +25,7 @@ from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_ab
 from monitor.service.pages.labeling.shown import parts_of
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Administering, OwnForm, PageRefused
-from monitor.storage import page_store
+from monitor.storage.pages import page_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.service.pages.labeling.desk import Desk
-    from monitor.storage.page_store import PageStatement, PageTask
+    from monitor.storage.pages.page_store import PageStatement, PageTask
 
 router = APIRouter(prefix="/label/conflicts")
 

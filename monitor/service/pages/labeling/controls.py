@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.model import Answer
 from monitor.domain.page_answer import fits
 from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
-from monitor.storage import control_store, page_store
+from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer
-    from monitor.storage.control_store import Control, ControlStatement, Rates
+    from monitor.storage.pages.control_store import Control, ControlStatement, Rates
 
 REPEAT_AFTER = 20
 """Tasks of theirs that a person has answered at least before one of them comes again."""

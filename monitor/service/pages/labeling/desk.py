@@ -21,7 +21,9 @@ from monitor.service.pages.labeling.controls import Controls, Course
 from monitor.service.pages.labeling.order import in_own_order
 from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
 from monitor.service.pages.labeling.pace import Progress, seconds_each
-from monitor.storage import control_store, margin_store, page_store, round_store, share_store
+from monitor.storage.pages import control_store, page_store, shared_task_store
+from monitor.storage.rounds import round_store
+from monitor.storage.samples import margin_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Clock
     from monitor.domain.shown import Shown
     from monitor.storage.database import Database
-    from monitor.storage.page_store import PageRound, PageStatement, PageTask
+    from monitor.storage.pages.page_store import PageRound, PageStatement, PageTask
 
     Standing = Mapping[str, Mapping[str, PageStatement]]
     """The latest statement about each task, by its key and the annotator."""
@@ -227,7 +229,7 @@ class Desk:
         """
         until = self.clock() + LAST_DAY
         deciding = round_store.adjudicators(connection, list(self._monitors()), until)
-        shared = share_store.page_rounds_of(connection, list(deciding))
+        shared = shared_task_store.page_rounds_of(connection, list(deciding))
         named: defaultdict[str, set[str | None]] = defaultdict(set)
         for name, who in deciding.items():
             named[shared.get(name, name)].add(who)

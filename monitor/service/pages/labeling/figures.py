@@ -15,7 +15,7 @@ from monitor.domain.model import Answer
 from monitor.service.pages.labeling.outcome import stands
 from monitor.service.pages.labeling.pace import PAUSE
 from monitor.service.pages.labeling.shown import parts_of
-from monitor.storage import control_store, page_store
+from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer
-    from monitor.storage.control_store import Control, ControlStatement
-    from monitor.storage.page_store import PageStatement, PageTask
+    from monitor.storage.pages.control_store import Control, ControlStatement
+    from monitor.storage.pages.page_store import PageStatement, PageTask
 
 FASTEST = 50.0
 """Characters a second: about 500 English words a minute, twice what people read (Brysbaert,

@@ -16,7 +16,7 @@ from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_ab
 from monitor.service.pages.labeling.shown import Part, parts_of
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
-from monitor.storage import control_store, page_store
+from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

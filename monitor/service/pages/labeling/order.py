@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.storage.page_store import PageTask
+    from monitor.storage.pages.page_store import PageTask
 
 BLOCK = 50
 """Tasks of the order that all have in common within which each person has an order of their own."""

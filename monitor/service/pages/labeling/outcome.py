@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from monitor.domain.page_answer import PageAnswer
-    from monitor.storage.control_store import ControlStatement
-    from monitor.storage.page_store import PageStatement
+    from monitor.storage.pages.control_store import ControlStatement
+    from monitor.storage.pages.page_store import PageStatement
 
     Said = PageStatement | ControlStatement
 

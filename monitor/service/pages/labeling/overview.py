@@ -12,7 +12,7 @@ from monitor.service.pages.labeling.figures import FASTEST, FEWEST, read_figures
 from monitor.service.pages.labeling.outcome import stands
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Administering  # noqa: TC001
-from monitor.storage import page_store
+from monitor.storage.pages import page_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,7 +27,7 @@ from monitor.service.pages.status.tables import (
     event_table,
     round_table,
 )
-from monitor.storage.round_ids import MOST
+from monitor.storage.rounds.round_ids import MOST
 
 router = APIRouter()
 

@@ -12,9 +12,10 @@ from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.reporting.timeline import read_timeline
 from monitor.rounds.round_page import find_round, read_page, read_report
 from monitor.rounds.status import overviews
-from monitor.storage import alert_store, report_store, round_ids, round_store
-from monitor.storage.listed_rounds import Asked
-from monitor.storage.restatement_store import read_restated
+from monitor.storage.results import alert_store, report_store
+from monitor.storage.results.restatement_store import read_restated
+from monitor.storage.rounds import round_ids, round_store
+from monitor.storage.rounds.round_lists import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from monitor.rounds.listing import Listed
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
-    from monitor.storage.alert_store import Alert
     from monitor.storage.database import Database
-    from monitor.storage.round_store import Round
+    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)

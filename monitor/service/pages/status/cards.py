@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from monitor.domain.settings import Bound, MonitorSettings
     from monitor.rounds.status import Overview
     from monitor.service.pages.status.figures import Figure
-    from monitor.storage.alert_store import Alert
+    from monitor.storage.results.alert_store import Alert
 
 SHOWN = ("precision", "recall")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from monitor.presentation.challenger import Table
     from monitor.rounds.listing import Listed, Row
-    from monitor.storage.alert_store import Alert
+    from monitor.storage.results.alert_store import Alert
 
 
 class RoundLine(NamedTuple):

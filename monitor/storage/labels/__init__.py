@@ -1,0 +1,1 @@
+"""Label events, the counts that follow from them, and agreement between annotators."""

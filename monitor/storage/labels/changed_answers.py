@@ -1,0 +1,49 @@
+"""Answers that replace an earlier one of the same person, and those that come too late to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from monitor.domain.labels import current_answers
+from monitor.storage.labels.label_store import statements_of, task_places
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.labels import Statement
+    from monitor.domain.model import LabelEvent
+
+
+class Changes(NamedTuple):
+    """How many answers replace one of their annotator, and how many differ from a later one."""
+
+    changed: int = 0
+    older: int = 0
+
+
+def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> Changes:
+    """Count what becomes of answers once they are stored, of those whose annotator answered before.
+
+    One with a time before the annotator's last word changes nothing. What is stored already is
+    neither.
+    """
+    place_of = task_places(connection, sorted({event.task_key for event in events}))
+    said: dict[tuple[int, str], list[Statement]] = defaultdict(list)
+    for round_id in {round_id for round_id, _ in place_of.values()}:
+        for item_id, statements in statements_of(connection, round_id).items():
+            said[round_id, item_id] = statements
+    found = [_is_later(event, said[place_of[event.task_key]]) for event in events]
+    return Changes(found.count(True), found.count(False))
+
+
+def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None:
+    """Whether an answer is later than a different one that stands; None where none differs."""
+    own = [statement for statement in statements if statement.annotator == event.annotator]
+    standing = current_answers(own).get(event.annotator)
+    is_stored = (event.at, event.answer) in {(one.at, one.answer) for one in own}
+    if standing is None or standing == event.answer or is_stored:
+        return None
+    return event.at is None or event.at > max(statement.at for statement in own)

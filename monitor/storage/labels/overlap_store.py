@@ -1,0 +1,138 @@
+"""Second copies: tasks that ask a second person about an item, and how far people agree."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import insert, select
+
+from monitor.domain.model import LabelKind
+from monitor.domain.report import AgreementRow
+from monitor.storage.database import listed
+from monitor.storage.labels.label_store import adjudicator_of
+from monitor.storage.tables import agreements, label_events, tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import LabelEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """How many second copies of a round there are, and how many are answered."""
+
+    wanted: int
+    answered: int
+
+    @property
+    def missing(self) -> int:
+        """Second copies that still wait."""
+        return self.wanted - self.answered
+
+
+def read_copies(connection: Connection, round_id: int) -> Copies:
+    """Count the second copies of a round."""
+    query = select(tasks.c.key).where(tasks.c.round_id == round_id, tasks.c.slot > 1)
+    keys = set(connection.execute(query).scalars())
+    return Copies(len(keys), len(keys & answered_tasks(connection, [round_id])) if keys else 0)
+
+
+def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]:
+    """Keys of the tasks of some rounds to which an answer stands."""
+    query = (
+        select(label_events.c.external_id, label_events.c.kind)
+        .where(label_events.c.round_id.in_(round_ids))
+        .order_by(label_events.c.at, label_events.c.kind.desc())  # an answer after a withdrawal
+    )
+    latest = {row.external_id: row.kind for row in connection.execute(query)}
+    return {_task_key(of) for of, kind in latest.items() if kind == LabelKind.GIVEN}
+
+
+def write_agreement(connection: Connection, round_id: int, version: int, row: AgreementRow) -> None:
+    """Store how far people agreed by a version."""
+    connection.execute(
+        insert(agreements).values(round_id=round_id, version=version, **row.model_dump())
+    )
+
+
+def read_agreement(connection: Connection, round_id: int, version: int) -> AgreementRow | None:
+    """Read how far people agreed by a version; None where no item had two answers."""
+    query = select(*(agreements.c[name] for name in AgreementRow.model_fields)).where(
+        agreements.c.round_id == round_id, agreements.c.version == version
+    )
+    row = connection.execute(query).mappings().first()
+    return None if row is None else AgreementRow.model_validate(dict(row))
+
+
+def same_person_again(connection: Connection, events: Iterable[LabelEvent]) -> list[LabelEvent]:
+    """Find the answers to one copy of an item by someone who answered its other copy.
+
+    Of two such answers that come together the one to the second copy is found. The adjudicator
+    may answer any copy.
+    """
+    doubled = _asked_twice(connection, events)
+    rounds = {place.round_id for place, _ in doubled}
+    answered = _answered_copies(connection, rounds)
+    judges = {round_id: adjudicator_of(connection, round_id) for round_id in rounds}
+    again = []
+    for place, event in doubled:
+        copies = answered[place.round_id, place.item_id, event.annotator]
+        if copies - {event.task_key} and event.annotator != judges[place.round_id]:
+            again.append(event)
+        else:
+            copies.add(event.task_key)
+    return again
+
+
+def _asked_twice(
+    connection: Connection, events: Iterable[LabelEvent]
+) -> list[tuple[_Place, LabelEvent]]:
+    """Choose the answers about items that have a second copy, those to first copies first."""
+    given = [event for event in events if event.kind is LabelKind.GIVEN]
+    place_of = _places_with_copies(connection, sorted({event.task_key for event in given}))
+    found = [(place_of[event.task_key], event) for event in given if event.task_key in place_of]
+    return sorted(found, key=lambda pair: pair[0].slot)
+
+
+def _answered_copies(
+    connection: Connection, round_ids: Iterable[int]
+) -> defaultdict[tuple[int, str, str], set[str]]:
+    """Read the tasks that each person ever answered, by round, item and person."""
+    copies: defaultdict[tuple[int, str, str], set[str]] = defaultdict(set)
+    for round_id in sorted(round_ids):
+        query = select(label_events).where(label_events.c.round_id == round_id)
+        for row in connection.execute(query):
+            copies[round_id, row.item_id, row.annotator].add(_task_key(row.external_id))
+    return copies
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Which item a task asks about, and which copy of the question it is."""
+
+    round_id: int
+    item_id: str
+    slot: int
+
+
+def _places_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str, _Place]:
+    """Find the places of those tasks whose item has a second copy."""
+    second = tasks.alias()
+    pairs = (second.c.round_id == tasks.c.round_id) & (second.c.item_id == tasks.c.item_id)
+    query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, tasks.c.slot).join(
+        second, pairs & (second.c.slot > 1)
+    )
+    mine = query.where(tasks.c.key.in_(listed(connection, keys)))
+    return {
+        row.key: _Place(row.round_id, row.item_id, row.slot) for row in connection.execute(mine)
+    }
+
+
+def _task_key(external_id: str) -> str:
+    # An event's external id is its task and its annotator, see `label_store`; keys have no slash.
+    return external_id.partition("/")[0]

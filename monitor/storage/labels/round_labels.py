@@ -1,0 +1,292 @@
+"""The labels of a round as they stand: read once, and handed on to all that count them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from sqlalchemy import case, or_, select
+
+from monitor.domain.labels import current_answers, current_label, is_disputed
+from monitor.domain.model import Answer, LabelKind
+from monitor.domain.state import RoundState
+from monitor.storage.database import CHUNK
+from monitor.storage.labels import label_store
+from monitor.storage.samples import frame_store
+from monitor.storage.tables import items, strata
+from monitor.storage.tables import rounds as rounds_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.labels import Statement
+    from monitor.storage.labels.label_store import LabelOf
+    from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
+
+Of = TypeVar("Of")
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnItem:
+    """An item of a round's sample, with its values of the segment columns.
+
+    ``wave`` is 1, or 2 where it was handed out after answers to others. ``challenged`` is whether
+    the challenger flags it; None where it made no decision.
+    """
+
+    id: str
+    stratum: str
+    score: float | None
+    segments: Mapping[str, str]
+    wave: int = 1
+    challenged: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabeledItem:
+    """A drawn item with its current label, 1 or 0."""
+
+    id: str
+    stratum: str
+    score: float | None
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralAnswers:
+    """The answers to one item, 1 or 0, by annotator; the adjudicator's is not among them."""
+
+    item_id: str
+    stratum: str
+    answers: Mapping[str, Answer]
+
+
+@dataclass(frozen=True)
+class RoundLabels:
+    """All statements about a round's items up to a label revision, and the sample itself.
+
+    ``items`` are in the order of the draw; ``said`` has the statements about each item that
+    anybody spoke of, in the order of acceptance; ``adjudicator`` decides where people disagree.
+    """
+
+    label_revision: int
+    adjudicator: str | None
+    strata: tuple[StratumTally, ...]
+    items: tuple[DrawnItem, ...]
+    said: Mapping[str, Sequence[Statement]]
+
+    @cached_property
+    def current(self) -> dict[str, Answer]:
+        """The current label of each item that has one."""
+        return self._labels(current_label)
+
+    @cached_property
+    def labeled(self) -> list[LabeledItem]:
+        """The items that are labeled 1 or 0."""
+        return [
+            LabeledItem(item.id, item.stratum, item.score, answer is Answer.POSITIVE)
+            for item in self.items
+            if (answer := self.current.get(item.id)) in {Answer.POSITIVE, Answer.NEGATIVE}
+        ]
+
+    def counts(self, label_of: LabelOf = current_label) -> list[StratumTally]:
+        """Count the labels per stratum, in the strata's order.
+
+        ``label_of`` says which answer to an item counts; the current label if not given.
+        """
+        labels = self.current if label_of is current_label else self._labels(label_of)
+        answers: dict[str, list[Answer]] = defaultdict(list)
+        for item in self.items:
+            if item.id in labels:
+                answers[item.stratum].append(labels[item.id])
+        return [_counted(part, answers[part.stratum.name]) for part in self.strata]
+
+    def by_wave(self, label_of: LabelOf = current_label) -> list[list[StratumTally]]:
+        """Count the labels per stratum, as `counts` does, for each wave that was handed out.
+
+        ``planned`` are the items of the wave.
+        """
+        waves = sorted({item.wave for item in self.items}) or [1]
+        return [self._of_wave(wave).counts(label_of) for wave in waves]
+
+    def _of_wave(self, wave: int) -> RoundLabels:
+        items = tuple(item for item in self.items if item.wave == wave)
+        sizes = Counter(item.stratum for item in items)
+        strata = tuple(replace(part, planned=sizes[part.stratum.name]) for part in self.strata)
+        return replace(self, items=items, strata=strata)
+
+    def without(self, ids: Collection[str]) -> RoundLabels:
+        """Leave out some items, as if they had not been drawn."""
+        left_out = Counter(item.stratum for item in self.items if item.id in ids)
+        return replace(
+            self,
+            strata=tuple(
+                replace(part, planned=part.planned - left_out[part.stratum.name])
+                for part in self.strata
+            ),
+            items=tuple(item for item in self.items if item.id not in ids),
+        )
+
+    def several_answers(self) -> list[SeveralAnswers]:
+        """Find the items that two people or more answered with 1 or 0, in the order of their ids.
+
+        The adjudicator is none of them.
+        """
+        found = []
+        for item_id, said in sorted(self.said.items()):
+            answers = {
+                name: answer
+                for name, answer in current_answers(said).items()
+                if name != self.adjudicator and answer is not Answer.CANNOT_TELL
+            }
+            if len(answers) > 1:
+                found.append(SeveralAnswers(item_id, self._stratum_of[item_id], answers))
+        return found
+
+    def disputed(self) -> dict[str, set[str]]:
+        """Find items on which people contradict each other and nobody has decided, by stratum."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for item_id, said in self.said.items():
+            if is_disputed(said, self.adjudicator):
+                found[self._stratum_of[item_id]].add(item_id)
+        return dict(found)
+
+    def first_answers(self) -> list[datetime]:
+        """Time of the first answer to each item that anybody answered, ascending."""
+        given = ([s.at for s in said if s.kind is LabelKind.GIVEN] for said in self.said.values())
+        return sorted(min(times) for times in given if times)
+
+    @cached_property
+    def _stratum_of(self) -> dict[str, str]:
+        return {item.id: item.stratum for item in self.items}
+
+    def _labels(self, label_of: LabelOf) -> dict[str, Answer]:
+        found = {item: label_of(said, self.adjudicator) for item, said in self.said.items()}
+        return {item: answer for item, answer in found.items() if answer is not None}
+
+
+def read_labels(connection: Connection, round_: Round) -> RoundLabels:
+    """Read the labels of a round that was read in the same transaction."""
+    return read_all_labels(connection, [round_])[round_.id]
+
+
+def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int, RoundLabels]:
+    """Read the labels of some rounds that were read in the same transaction, by round."""
+    ids = [round_.id for round_ in rounds]
+    strata = _in_chunks(connection, ids, frame_store.read_all_strata)
+    drawn = _in_chunks(connection, ids, _items)
+    said = _in_chunks(connection, ids, label_store.all_statements)
+    return {round_.id: _labels_of(round_, strata, drawn, said) for round_ in rounds}
+
+
+def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:
+    """Find the items of some rounds that another round of the monitor had asked about, by round.
+
+    That is a round, of whatever history, that had closed before this one did; of one that has not
+    closed yet, any that has.
+    """
+    ids = [round_.id for round_ in rounds]
+    return _in_chunks(connection, ids, _recurring)
+
+
+def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
+    before, asked = rounds_table.alias("before"), items.alias("asked")
+    this = rounds_table
+    closed_first = or_(
+        this.c.state != RoundState.CLOSED,
+        before.c.closed_at < this.c.closed_at,
+        (before.c.closed_at == this.c.closed_at) & (before.c.id < this.c.id),
+    )
+    is_recurring = (
+        select(asked.c.id)
+        .join(before, before.c.id == asked.c.round_id)
+        .where(
+            asked.c.id == items.c.id,
+            asked.c.round_id != items.c.round_id,
+            before.c.monitor_id == this.c.monitor_id,
+            before.c.state == RoundState.CLOSED,
+            closed_first,
+        )
+        .correlate(items, this)
+        .exists()
+    )
+    query = (
+        select(items.c.round_id, items.c.id)
+        .join(this, this.c.id == items.c.round_id)
+        .where(items.c.round_id.in_(round_ids), is_recurring)
+    )
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    for row in connection.execute(query):
+        found[row.round_id].add(row.id)
+    return {round_id: frozenset(found[round_id]) for round_id in round_ids}
+
+
+def _labels_of(
+    round_: Round,
+    strata: Mapping[int, Sequence[StratumTally]],
+    drawn: Mapping[int, Sequence[DrawnItem]],
+    said: Mapping[int, Mapping[str, Sequence[Statement]]],
+) -> RoundLabels:
+    mine, about = drawn.get(round_.id, ()), said.get(round_.id, {})
+    return RoundLabels(
+        label_revision=round_.label_revision,
+        adjudicator=round_.settings.adjudicator,
+        strata=tuple(strata.get(round_.id, ())),
+        items=tuple(mine),
+        said=about,
+    )
+
+
+def _in_chunks(
+    connection: Connection,
+    round_ids: Sequence[int],
+    read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],
+) -> dict[int, Of]:
+    found: dict[int, Of] = {}
+    for some in _chunks(round_ids):
+        found.update(read(connection, some))
+    return found
+
+
+def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(round_ids), CHUNK):
+        yield round_ids[start : start + CHUNK]
+
+
+def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DrawnItem]]:
+    query = (
+        select(
+            items.c.round_id,
+            items.c.id,
+            items.c.stratum,
+            items.c.score,
+            items.c.segments,
+            items.c.challenged,
+            case((items.c.order >= strata.c.first_wave, 2), else_=1).label("wave"),
+        )
+        .join(
+            strata,
+            (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum),
+        )
+        .where(items.c.round_id.in_(round_ids))
+        .order_by(items.c.round_id, items.c.stratum, items.c.order)
+    )
+    found: defaultdict[int, list[DrawnItem]] = defaultdict(list)
+    for row in connection.execute(query):
+        item = DrawnItem(
+            row.id, row.stratum, row.score, row.segments or {}, row.wave, row.challenged
+        )
+        found[row.round_id].append(item)
+    return found
+
+
+def _counted(part: StratumTally, answers: Sequence[Answer]) -> StratumTally:
+    positive = answers.count(Answer.POSITIVE)
+    declined = answers.count(Answer.CANNOT_TELL)
+    return replace(part, labeled=len(answers) - declined, positive=positive, declined=declined)

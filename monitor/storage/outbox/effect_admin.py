@@ -1,0 +1,218 @@
+"""Effects that are not done, one by one: listed, tried again, or given up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlalchemy import and_, select, update
+
+from monitor.domain.model import EffectKind
+from monitor.storage.outbox.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING, is_aside
+from monitor.storage.results.report_store import payload_of, with_report
+from monitor.storage.tables import effects, monitors, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+    from typing import Any
+
+    from sqlalchemy import ColumnElement, Connection, ScalarSelect
+
+    from monitor.domain.model import Effect
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEffect:
+    """An effect that waits or is a dead letter; ``first`` if it waits for no other of its queue."""
+
+    id: int
+    kind: str
+    sink: str
+    monitor: str
+    round: int
+    status: str
+    since: datetime
+    tries: int
+    next_try: datetime
+    last_error: str | None
+    aside: bool = False
+    first: bool = False
+
+
+def find_open(
+    connection: Connection,
+    *,
+    monitor: str | None = None,
+    sink: str | None = None,
+    number: int | None = None,
+) -> list[OpenEffect]:
+    """Read the effects that are not done, each queue in its order."""
+    query = (
+        select(
+            effects.c.id,
+            effects.c.kind,
+            effects.c.sink,
+            monitors.c.name,
+            rounds.c.number,
+            effects.c.status,
+            effects.c.created_at,
+            effects.c.tries,
+            effects.c.next_try,
+            effects.c.last_error,
+            is_aside(effects).label("aside"),
+        )
+        .join(monitors, monitors.c.id == effects.c.monitor_id)
+        .join(rounds, rounds.c.id == effects.c.round_id)
+        .where(effects.c.status.in_(OPEN))
+        .order_by(monitors.c.name, effects.c.sink, effects.c.id)
+    )
+    if monitor is not None:
+        query = query.where(monitors.c.name == monitor)
+    if sink is not None:
+        query = query.where(effects.c.sink == sink)
+    if number is not None:
+        query = query.where(effects.c.id == number)
+    effects_ = [OpenEffect(*row) for row in connection.execute(query)]
+    heads: dict[tuple[str, str], int] = {}
+    for effect in effects_:
+        if not effect.aside:
+            heads.setdefault((effect.monitor, effect.sink), effect.id)
+    return [
+        replace(effect, first=effect.aside or heads[effect.monitor, effect.sink] == effect.id)
+        for effect in effects_
+    ]
+
+
+def revive(connection: Connection, ids: Collection[int], now: datetime) -> int:
+    """Let effects be tried now, as if for the first time; returns how many there were."""
+    asked = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
+    return _change(connection, asked, status=WAITING, tries=0, next_try=now, done_at=None)
+
+
+def drop(connection: Connection, ids: Collection[int], why: str, now: datetime) -> int:
+    """Give effects up for good; they stay in the store with the reason."""
+    asked = and_(effects.c.id.in_(ids), effects.c.status.in_(OPEN))
+    return _change(connection, asked, status=DROPPED, receipt=f"dropped: {why}", done_at=now)
+
+
+def hold(connection: Connection, sink: str, until: datetime) -> int:
+    """Let all that waits for a sink wait at least until then, as the sink itself asked."""
+    asked = and_(effects.c.sink == sink, effects.c.status.in_(OPEN), effects.c.next_try < until)
+    return _change(connection, asked, next_try=until)
+
+
+def orphans(connection: Connection, sinks: Collection[str], before: datetime) -> dict[str, int]:
+    """Find the sinks that nobody serves and effects wait for; each with its first effect's id."""
+    query = (
+        select(effects.c.id, effects.c.sink)
+        .where(
+            effects.c.status == WAITING,
+            effects.c.sink.not_in(sinks),
+            effects.c.created_at < before,
+        )
+        .order_by(effects.c.id.desc())
+    )
+    return {str(row.sink): int(row.id) for row in connection.execute(query)}
+
+
+def mark_dead(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
+    """Make dead letters of all that waits for a sink; one that is served again gets it at once."""
+    asked = and_(effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before)
+    return _change(connection, asked, status=DEAD, last_error=why, next_try=now)
+
+
+def do_again(connection: Connection, effect: Effect, now: datetime) -> int:
+    """Repeat a delivery that a process without its claim may have disturbed.
+
+    A process that wakes after another took over may still send what it was about to send: a
+    second run, or figures of an older version. What was delivered since then is delivered again,
+    in order, and settles it. Returns how many that are.
+    """
+    later = [effects.c.monitor_id == _monitor(effect), effects.c.sink == effect.sink]
+    later += [effects.c.kind == effect.kind, effects.c.id >= effect.id]
+    if effect.kind is EffectKind.ROUND_RUN:
+        round_id = select(effects.c.round_id).where(effects.c.id == effect.id).scalar_subquery()
+        later.append(effects.c.round_id == round_id)
+    # Who delivers it now may have looked round before the second run was made, so it loses too.
+    _change(
+        connection,
+        and_(effects.c.id == effect.id, effects.c.status.in_(OPEN)),
+        claimed_by=None,
+        claimed_until=None,
+        attempt=effects.c.attempt + 1,
+    )
+    return _change(
+        connection,
+        and_(*later, effects.c.status == DONE),
+        status=WAITING,
+        next_try=now,
+        done_at=None,
+        last_error="a process that had lost its claim may have written into it",
+    )
+
+
+def _monitor(effect: Effect) -> ScalarSelect[int]:
+    return select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
+
+
+def has_dead(connection: Connection, sink: str) -> bool:
+    """Whether a sink has any dead letter."""
+    query = select(effects.c.id).where(effects.c.sink == sink, effects.c.status == DEAD).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def with_keys(connection: Connection, keys: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Read the payloads of those notices of these keys that are done."""
+    query = select(effects.c.key, effects.c.payload).where(
+        effects.c.key.in_(keys), effects.c.status == DONE
+    )
+    return {str(row.key): dict(row.payload) for row in connection.execute(query)}
+
+
+def told_since(connection: Connection, begins: str, ends: str) -> list[tuple[int, str]]:
+    """Find who was notified of something and not yet of its end: round and sink of each.
+
+    ``begins`` and ``ends`` are how the keys of the two notices begin.
+    """
+    begun = _last(connection, begins)
+    ended = _last(connection, ends)
+    return [row for sink, (at, row) in begun.items() if sink not in ended or ended[sink][0] < at]
+
+
+def _last(connection: Connection, prefix: str) -> dict[str, tuple[int, tuple[int, str]]]:
+    query = (
+        select(effects.c.id, effects.c.round_id, effects.c.sink)
+        .where(effects.c.key.startswith(prefix, autoescape=True))
+        .order_by(effects.c.id)
+    )
+    return {row.sink: (row.id, (row.round_id, row.sink)) for row in connection.execute(query)}
+
+
+def last_receipt(connection: Connection, monitor: str, kind: str) -> str | None:
+    """Read the newest receipt of a kind of effect."""
+    query = (
+        select(effects.c.receipt)
+        .join(monitors, monitors.c.id == effects.c.monitor_id)
+        .where(monitors.c.name == monitor, effects.c.kind == kind, effects.c.status == DONE)
+        .order_by(effects.c.id.desc())
+        .limit(1)
+    )
+    return connection.execute(query).scalar()
+
+
+def last_done(connection: Connection, monitor: str, kind: str) -> tuple[dict[str, Any], str] | None:
+    """Read payload and receipt of the newest effect of a kind that is done."""
+    query = (
+        select(effects.c.payload, effects.c.receipt)
+        .join(monitors, monitors.c.id == effects.c.monitor_id)
+        .where(monitors.c.name == monitor, effects.c.kind == kind, effects.c.status == DONE)
+        .order_by(effects.c.id.desc())
+        .limit(1)
+    )
+    row = connection.execute(with_report(query)).first()
+    return None if row is None else (payload_of(row), str(row.receipt))
+
+
+def _change(connection: Connection, which: ColumnElement[bool], **values: Any) -> int:
+    return connection.execute(update(effects).where(which).values(**values)).rowcount

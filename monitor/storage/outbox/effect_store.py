@@ -1,0 +1,406 @@
+"""Effects: written with the estimate, claimed in order, kept until done.
+
+A dead letter is one that a person should look at: it failed for long, or cannot succeed as things
+are. It is still tried, more and more rarely. While its sink takes nothing it keeps its place at the
+head of its queue. If the fault is its own it steps aside (`is_aside`), and of its queue only what
+is about the same round, or the same alert, still waits for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, case, exists, func, or_, select, union_all, update
+
+from monitor.domain.model import Effect, EffectKind
+from monitor.storage.claims import claim_of_ours, is_free, tries_alone
+from monitor.storage.database import add_missing
+from monitor.storage.results.report_store import payload_of, with_report
+from monitor.storage.tables import effects, monitors
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Connection, FromClause
+
+WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
+OPEN = (WAITING, DEAD)
+"""What effects that are not settled are called."""
+
+DEADLY_TRIES = 5
+"""Deliveries in a row, each made by itself, that ended their process before the effect is left
+alone for a while.
+
+What ends a process may come from outside, and then hits whatever the process is at. So an effect
+whose process ended is tried when all else is done, and only what happens then counts."""
+
+LONGEST_WAIT, LONGEST_WAIT_IF_DEAD = timedelta(hours=1), timedelta(days=1)
+"""A next try that is farther away was put there by a clock that was ahead: it is due."""
+
+CLAIM_MS = 5 * 60 * 1000  # ten times the slowest delivery: a first MLflow call loads for seconds
+
+
+@dataclass(frozen=True, slots=True)
+class NewEffect:
+    """Something to be done outside: with the report of a version of its round, or a payload."""
+
+    key: str
+    monitor_id: int
+    round_id: int
+    kind: EffectKind
+    sink: str
+    report_version: int | None = None
+    payload: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits for one sink of one monitor; ``dead`` if its first effect is a dead letter."""
+
+    monitor: str
+    sink: str
+    effects: int
+    rounds: int
+    since: datetime
+    next_try: datetime
+    tries: int
+    last_error: str | None
+    dead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How the effect at the head of a queue stands; ``since`` is when it got there.
+
+    ``tries`` counts the one that goes on; ``aside`` says that the queue goes on past it.
+    """
+
+    round_id: int
+    tries: int
+    dead: bool
+    aside: bool
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An effect at the head of its queue.
+
+    ``suspicion`` is 0 unless the process that delivered it last did not come back, or has not
+    yet; then it is 1 more than the tries by itself of which that is so.
+    """
+
+    id: int
+    sink: str
+    suspicion: int
+
+
+def add_effect(
+    connection: Connection,
+    *,
+    key: str,
+    monitor_id: int,
+    round_id: int,
+    kind: EffectKind,
+    sink: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> None:
+    """Write down something to be done outside, once per key."""
+    add_effects(
+        connection, [NewEffect(key, monitor_id, round_id, kind, sink, payload=payload)], now
+    )
+
+
+def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime) -> None:
+    """Write down what is to be done outside, once per key, in this order."""
+    rows = [
+        {
+            "key": effect.key,
+            "monitor_id": effect.monitor_id,
+            "round_id": effect.round_id,
+            "kind": effect.kind,
+            "sink": effect.sink,
+            "report_version": effect.report_version,
+            "payload": None if effect.payload is None else dict(effect.payload),
+            "status": WAITING,
+            "created_at": now,
+            "next_try": now,
+        }
+        for effect in new
+    ]
+    # A step that is repeated after a crash writes the same keys: what is there is left alone.
+    add_missing(connection, effects, rows)
+
+
+def heads(connection: Connection, now: datetime) -> list[Head]:
+    """Find the effects that are due: the first open one of each queue, and those aside.
+
+    A queue is a monitor and a sink. A queue whose head must wait for its next try has none.
+    """
+    # Ids grow in the order of writing, so the smallest of a queue is its first.
+    in_line = (
+        select(func.min(effects.c.id).label("id"))
+        .where(effects.c.status.in_(OPEN), ~is_aside(effects), ~_waits_for_one_aside())
+        .group_by(effects.c.monitor_id, effects.c.sink)
+    )
+    first = union_all(in_line, select(effects.c.id).where(is_aside(effects))).subquery()
+    query = (
+        select(effects.c.id, effects.c.sink, effects.c.claimed_by)
+        .join(first, first.c.id == effects.c.id)
+        .where(_is_due(now))
+        .order_by(effects.c.id)
+    )
+    return [
+        Head(int(row.id), str(row.sink), _suspicion(row.claimed_by))
+        for row in connection.execute(query)
+    ]
+
+
+def is_aside(table: FromClause) -> ColumnElement[bool]:
+    """Whether an effect is a dead letter that has stepped aside; since when is in ``done_at``."""
+    return and_(table.c.status == DEAD, table.c.done_at.is_not(None))
+
+
+def _waits_for_one_aside() -> ColumnElement[bool]:
+    """Whether an effect must not arrive before an earlier one that has stepped aside.
+
+    MLflow shows the newest version of a round, and a receiver the newest state of an alert.
+    """
+    aside = effects.alias("aside")
+    is_same = case(
+        (
+            effects.c.kind == EffectKind.NOTICE,
+            aside.c.payload["alert"].as_string() == effects.c.payload["alert"].as_string(),
+        ),
+        else_=aside.c.round_id == effects.c.round_id,
+    )
+    return exists(
+        select(aside.c.id).where(
+            is_aside(aside),
+            aside.c.monitor_id == effects.c.monitor_id,
+            aside.c.sink == effects.c.sink,
+            aside.c.id < effects.c.id,
+            aside.c.kind == effects.c.kind,
+            is_same,
+        )
+    )
+
+
+def _is_due(now: datetime) -> ColumnElement[bool]:
+    return or_(
+        effects.c.next_try <= now,
+        effects.c.next_try > now + LONGEST_WAIT_IF_DEAD,
+        and_(effects.c.status == WAITING, effects.c.next_try > now + LONGEST_WAIT),
+    )
+
+
+def _suspicion(claimed_by: str | None) -> int:
+    return 0 if claimed_by is None else tries_alone(claimed_by) + 1
+
+
+def claim_effect(
+    connection: Connection, effect_id: int, now: datetime, *, interrupted: str
+) -> Effect | None:
+    """Take an effect for this process; None while another delivers it, put it off, or did it.
+
+    The claim counts as a try, since a delivery may end its process before that is counted; it is
+    taken back from a try that its process did not end by itself for all that is known.
+
+    Parameters
+    ----------
+    interrupted
+        What to keep as the last error where nobody came back from the delivery before.
+    """
+    query = (
+        select(effects, monitors.c.name)
+        .join(monitors, monitors.c.id == effects.c.monitor_id)
+        .where(effects.c.id == effect_id)
+    )
+    row = connection.execute(with_report(query)).one()
+    before, suspicion = tries_alone(row.claimed_by), _suspicion(row.claimed_by)
+    silent = {"last_error": interrupted} if suspicion else {}
+    counts = 0 if suspicion and not before else 1
+    taken = connection.execute(
+        update(effects)
+        .where(
+            effects.c.id == effect_id,
+            effects.c.status.in_(OPEN),
+            _is_due(now),
+            is_free(effects, row.claimed_by, row.attempt, CLAIM_MS),
+        )
+        .values(
+            claim_of_ours(effects, CLAIM_MS, alone=suspicion)
+            | {"tries": effects.c.tries + counts}
+            | silent
+        )
+    )
+    if taken.rowcount == 0:
+        return None
+    return Effect(
+        id=row.id,
+        key=row.key,
+        kind=EffectKind(row.kind),
+        sink=row.sink,
+        monitor=row.name,
+        payload=payload_of(row),
+        attempt=row.attempt + 1,
+        has_failed=row.last_error is not None,
+        is_deadly=before >= DEADLY_TRIES and row.claimed_until is not None,
+    )
+
+
+def finish_effect(connection: Connection, effect: Effect, receipt: str, now: datetime) -> bool:
+    """Record that an effect is done, if its claim is still ours.
+
+    A model's page has room for one state, so an older one that has stepped aside is done with it.
+    """
+    written = _write_back(connection, effect, status=DONE, receipt=receipt, done_at=now)
+    if written and effect.kind is EffectKind.MODEL_TAGS:
+        same = select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
+        connection.execute(
+            update(effects)
+            .where(
+                is_aside(effects),
+                effects.c.monitor_id == same,
+                effects.c.sink == effect.sink,
+                effects.c.kind == effect.kind,
+                effects.c.id < effect.id,
+            )
+            .values(status=DONE, receipt=f"replaced by effect {effect.id}", done_at=now)
+        )
+    return written
+
+
+def put_off_effect(
+    connection: Connection,
+    effect: Effect,
+    error: str,
+    next_try: datetime,
+    *,
+    status: str = WAITING,
+    aside_at: datetime | None = None,
+) -> bool:
+    """Record that an effect was not done and when to try again, if its claim is still ours.
+
+    Of one that ends processes it stays on record who had it last: it is tried by itself again.
+
+    Parameters
+    ----------
+    aside_at
+        When it steps aside, if it does now.
+    """
+    kept: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
+    kept |= {} if aside_at is None else {"done_at": aside_at}
+    return _write_back(
+        connection,
+        effect,
+        **kept,
+        status=status,
+        last_error=error,
+        next_try=next_try,
+    )
+
+
+def put_link(
+    connection: Connection, effect: Effect, keys: Collection[str], link: str
+) -> dict[str, Any]:
+    """Put a link into a notice and its copies for other sinks, unless one of them has one.
+
+    Returns the notice as it is from now on.
+
+    Parameters
+    ----------
+    keys
+        Those that copies would have.
+    """
+    query = (
+        select(effects.c.id, effects.c.payload)
+        .where(or_(effects.c.id == effect.id, effects.c.key.in_(keys)))
+        .order_by(effects.c.id)
+        .with_for_update()  # of two sinks that deliver at once the second takes the first's
+    )
+    same = effect.payload["id"]
+    rows = [row for row in connection.execute(query) if row.payload.get("id") == same]
+    links = [row.payload["link"] for row in rows if row.payload.get("link") is not None]
+    payload = {**effect.payload, "link": links[0] if links else link}
+    without = [row.id for row in rows if row.payload.get("link") is None]
+    connection.execute(update(effects).where(effects.c.id.in_(without)).values(payload=payload))
+    return payload
+
+
+def find_waiting(connection: Connection, monitor: str | None = None) -> list[Waiting]:
+    """Read what waits, per monitor and sink; tries, error and next try are the first one's.
+
+    What has stepped aside is a row of its own, since the rest does not wait for it.
+    """
+    queue = (
+        select(
+            func.min(effects.c.id).label("head"),
+            func.count().label("waiting"),
+            func.count(effects.c.round_id.distinct()).label("rounds"),
+            func.min(effects.c.created_at).label("since"),
+        )
+        .where(effects.c.status.in_(OPEN))
+        .group_by(effects.c.monitor_id, effects.c.sink, is_aside(effects))
+        .subquery()
+    )
+    query = (
+        select(
+            monitors.c.name,
+            effects.c.sink,
+            queue.c.waiting,
+            queue.c.rounds,
+            queue.c.since,
+            effects.c.next_try,
+            effects.c.tries,
+            effects.c.last_error,
+            effects.c.status == DEAD,
+        )
+        .join(queue, queue.c.head == effects.c.id)
+        .join(monitors, monitors.c.id == effects.c.monitor_id)
+        .order_by(monitors.c.name, effects.c.sink, effects.c.id)
+    )
+    if monitor is not None:
+        query = query.where(monitors.c.name == monitor)
+    return [Waiting(*row) for row in connection.execute(query)]
+
+
+def read_turn(connection: Connection, effect_id: int) -> Turn:
+    """Read how an effect at the head of its queue stands.
+
+    It got there when it was written, or when the effect before it in its queue was done or stepped
+    aside.
+    """
+    row = connection.execute(select(effects).where(effects.c.id == effect_id)).one()
+    before = connection.execute(
+        select(func.max(effects.c.done_at)).where(
+            effects.c.monitor_id == row.monitor_id,
+            effects.c.sink == row.sink,
+            effects.c.id < row.id,
+        )
+    ).scalar()
+    since = row.created_at if before is None else max(before, row.created_at)
+    return Turn(
+        round_id=row.round_id,
+        tries=row.tries,
+        dead=row.status == DEAD,
+        aside=row.status == DEAD and row.done_at is not None,
+        since=since,
+    )
+
+
+def _write_back(connection: Connection, effect: Effect, **values: Any) -> bool:
+    written = connection.execute(
+        update(effects)
+        .where(
+            effects.c.id == effect.id,
+            effects.c.attempt == effect.attempt,  # a stale worker loses here
+            effects.c.status.in_(OPEN),
+        )
+        .values({"claimed_by": None, "claimed_until": None} | values)
+    )
+    return written.rowcount == 1

@@ -1,0 +1,1 @@
+"""All monitors at once, in a few queries whatever their number."""

@@ -1,0 +1,170 @@
+"""What keeps a monitor from being called ok though its rounds go on, in a few queries for all."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, or_, select
+
+from monitor.domain.attention import Attention, Matter
+from monitor.domain.model import LabelKind
+from monitor.domain.state import RoundState
+from monitor.storage.rounds import round_store
+from monitor.storage.rounds.restored_store import DOUBT
+from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select
+
+    from monitor.storage.rounds.round_store import Round
+
+_ENDED = rounds.c.state.in_((RoundState.CLOSED, RoundState.ABANDONED))
+_CLOSED = rounds.c.state == RoundState.CLOSED
+_DRAWN = rounds.c.history_id.is_not(None)
+
+
+def read_attention(
+    connection: Connection, now: datetime, monitor: str | None = None
+) -> list[Attention]:
+    """Read what needs a look about the newest rounds of a monitor, or of all.
+
+    These are the concerns about the newest drawn and the newest closed round, precision or recall
+    that the newest closed round could not estimate, and rounds without any answer after half of
+    the time that there is for labels.
+    """
+    return [
+        *_concerns(connection, now, monitor),
+        *_not_estimable(connection, now, monitor),
+        *_unanswered(connection, now, monitor),
+    ]
+
+
+def without_estimate(
+    connection: Connection, now: datetime, monitor: str | None = None
+) -> list[Attention]:
+    """Read of each monitor whose newest ended round was abandoned which one that is, and why."""
+    query = (
+        select(monitors.c.name, rounds.c.number, rounds.c.reason)
+        .join(rounds, rounds.c.id == _newest(_ENDED, now))
+        .where(rounds.c.state == RoundState.ABANDONED, _named(monitor))
+        .order_by(monitors.c.name)
+    )
+    return [
+        Attention(row.name, row.number, Matter.ABANDONED, row.reason)
+        for row in connection.execute(query)
+    ]
+
+
+def newest_concerns(connection: Connection, round_: Round, now: datetime) -> list[str]:
+    """Read the concerns about a round, and those about the monitor's newest drawn one."""
+    newest = _newest_drawn(round_.monitor_id, now).scalar_subquery()
+    query = (
+        select(concerns.c.sentence)
+        .join(rounds, rounds.c.id == concerns.c.round_id)
+        .where(or_(concerns.c.round_id == round_.id, concerns.c.round_id == newest))
+        .order_by(rounds.c.slot, concerns.c.kind)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> int | None:
+    """Id of a monitor's newest round that has a sample, up to a time: a clock ahead draws more."""
+    return connection.execute(_newest_drawn(monitor_id, until)).scalar()
+
+
+def _newest_drawn(monitor_id: int, until: datetime) -> Select[Any]:
+    own = rounds.alias()
+    drawn = own.c.monitor_id == monitor_id, own.c.history_id.is_not(None), own.c.slot <= until
+    return select(own.c.id).where(*drawn).order_by(own.c.slot.desc()).limit(1)
+
+
+def _newest(condition: ColumnElement[bool], now: datetime) -> ScalarSelect[int]:
+    """Id of a monitor's newest round of some kind, found by a step or two back from its end."""
+    return (
+        select(rounds.c.id)
+        .where(rounds.c.monitor_id == monitors.c.id, rounds.c.slot <= now, condition)
+        .order_by(rounds.c.slot.desc())
+        .limit(1)
+        .correlate(monitors)
+        .scalar_subquery()
+    )
+
+
+def _named(monitor: str | None) -> ColumnElement[bool]:
+    return monitors.c.id.is_not(None) if monitor is None else monitors.c.name == monitor
+
+
+def _concerns(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
+    newest = (
+        select(
+            monitors.c.name,
+            _newest(_DRAWN, now).label("drawn"),
+            _newest(_CLOSED, now).label("closed"),
+        )
+        .where(_named(monitor))
+        .subquery()
+    )
+    query = (
+        select(newest.c.name, rounds.c.number, concerns.c.sentence)
+        .join(concerns, concerns.c.round_id.in_((newest.c.drawn, newest.c.closed)))
+        .join(rounds, rounds.c.id == concerns.c.round_id)
+        .where(concerns.c.kind != DOUBT)  # shown as a problem, not as a concern
+        .order_by(newest.c.name, rounds.c.slot, concerns.c.noted_at, concerns.c.kind)
+    )
+    return [
+        Attention(row.name, row.number, Matter.CONCERN, row.sentence)
+        for row in connection.execute(query)
+    ]
+
+
+def _not_estimable(
+    connection: Connection, now: datetime, monitor: str | None
+) -> Iterator[Attention]:
+    query = (
+        select(monitors.c.name, rounds.c.number, estimates.c.metric, estimates.c.reason)
+        .join(rounds, rounds.c.id == _newest(_CLOSED, now))
+        .join(
+            estimates,
+            and_(estimates.c.round_id == rounds.c.id, estimates.c.version == rounds.c.version),
+        )
+        .where(
+            estimates.c.metric.in_(("precision", "recall")),
+            estimates.c.basis == "round",
+            estimates.c.estimand == "window",
+            estimates.c.point.is_(None),
+            _named(monitor),
+        )
+        .order_by(monitors.c.name, estimates.c.metric)
+    )
+    for name, number, metric, reason in connection.execute(query):
+        yield Attention(name, number, Matter.NOT_ESTIMABLE, reason, metric)
+
+
+def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
+    labeling = round_store.find_rounds(connection, monitor, states=(RoundState.LABELING,))
+    late = [round_ for round_ in labeling if now >= _half_time(round_, now)]
+    given = (
+        select(label_events.c.round_id)
+        .distinct()
+        .where(
+            label_events.c.round_id.in_([round_.id for round_ in late]),
+            label_events.c.kind == LabelKind.GIVEN,
+        )
+    )
+    answered = set(connection.execute(given).scalars()) if late else set()
+    return [
+        Attention(round_.monitor, round_.number, Matter.UNANSWERED)
+        for round_ in late
+        if round_.id not in answered
+    ]
+
+
+def _half_time(round_: Round, now: datetime) -> datetime:
+    """When half of the time is over in which labels may come; those that mature come after that."""
+    if round_.deadline is None:
+        return now + timedelta.resolution  # not yet, whenever it is asked
+    return round_.deadline - (round_.settings.deadline - round_.settings.matures) / 2

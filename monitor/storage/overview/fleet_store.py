@@ -1,0 +1,264 @@
+"""All monitors at once, in a few queries whatever their number: what metrics are made of.
+
+A round's settings are long, so no query here walks over the rows of all rounds: totals come from
+the index over monitor and slot, and what is unusual from the index over states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, case, func, select
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.model import LabelKind
+from monitor.domain.state import RoundState
+from monitor.storage.outbox.effect_store import OPEN
+from monitor.storage.results.estimate_store import estimate_row
+from monitor.storage.tables import (
+    alerts,
+    counts,
+    effects,
+    estimates,
+    evidence,
+    label_events,
+    monitors,
+    rounds,
+    strata,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Select, Subquery
+
+    from monitor.domain.report import EstimateRow
+
+_RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Labeling:
+    """The rounds of a monitor that wait for labels, together; ``deadline`` is the first one's."""
+
+    wanted: int
+    received: int
+    deadline: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A limit as the newest closed round found it; no evidence is gathered while it alerts."""
+
+    monitor: str
+    metric: str
+    side: str
+    limit: float
+    log_evidence: float | None
+    log_threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What waits for one sink, all monitors together; ``dead`` effects are among ``waiting``."""
+
+    sink: str
+    waiting: int
+    dead: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """How all monitors of a store stand; ``estimates`` come with the monitor's name.
+
+    ``missing`` is the share of missing answers of the rounds that these are of.
+    """
+
+    rounds: Mapping[tuple[str, str], int]
+    labeling: Mapping[str, Labeling]
+    newest: Mapping[str, datetime]
+    estimates: tuple[tuple[str, EstimateRow], ...]
+    missing: Mapping[str, float]
+    watched: tuple[Watched, ...]
+    firing: Mapping[tuple[str, str, str], int]
+    queues: tuple[Queue, ...]
+
+
+def read_fleet(connection: Connection, now: datetime) -> Fleet:
+    """Read how all monitors stand, in nine queries.
+
+    A round whose slot is still to come, which a clock that was ahead opened, is not the newest.
+    """
+    newest = _newest_closed(now)
+    slots = select(newest.c.monitor, rounds.c.slot).join(rounds, rounds.c.id == newest.c.round_id)
+    return Fleet(
+        rounds=rounds_by_state(connection),
+        labeling=_labeling(connection),
+        newest={row.monitor: row.slot for row in connection.execute(slots)},
+        estimates=tuple(
+            (row.monitor, estimate_row(row)) for row in connection.execute(_estimates(newest))
+        ),
+        missing={
+            monitor: 1 - int(labeled) / int(planned)
+            for monitor, planned, labeled in connection.execute(_answers(newest))
+            if planned
+        },
+        watched=tuple(Watched(*row) for row in connection.execute(_evidence(newest))),
+        firing=_firing(connection),
+        queues=tuple(Queue(*row) for row in connection.execute(_queues())),
+    )
+
+
+def rounds_by_state(
+    connection: Connection, monitor: str | None = None
+) -> dict[tuple[str, str], int]:
+    """Count the rounds of a monitor, or of all, by name and state.
+
+    Closed ones are counted as those that are nothing else, which needs no row of them.
+    """
+    known = select(monitors.c.id, monitors.c.name)
+    per_monitor = select(rounds.c.monitor_id, func.count()).group_by(rounds.c.monitor_id)
+    rare = (
+        select(rounds.c.monitor_id, rounds.c.state, func.count())
+        .where(rounds.c.state.in_(_RARE))
+        .group_by(rounds.c.monitor_id, rounds.c.state)
+    )
+    if monitor is not None:
+        known = known.where(monitors.c.name == monitor)
+        asked = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
+        per_monitor = per_monitor.where(rounds.c.monitor_id == asked)
+        rare = rare.where(rounds.c.monitor_id == asked)
+    names = {row.id: row.name for row in connection.execute(known)}
+    rest = {each: int(count) for each, count in connection.execute(per_monitor)}
+    found: dict[tuple[str, str], int] = {}
+    for monitor_id, state, count in connection.execute(rare):
+        found[names[monitor_id], state] = count
+        rest[monitor_id] -= count
+    closed = {(names[each], str(RoundState.CLOSED)): count for each, count in rest.items()}
+    return found | closed
+
+
+def _labeling(connection: Connection) -> dict[str, Labeling]:
+    waiting = rounds.c.state == RoundState.LABELING
+    planned = (
+        select(strata.c.round_id, func.sum(strata.c.planned).label("wanted"))
+        .join(rounds, and_(rounds.c.id == strata.c.round_id, waiting))
+        .group_by(strata.c.round_id)
+        .subquery()
+    )
+    answered = (
+        select(
+            label_events.c.round_id,
+            func.count(label_events.c.item_id.distinct()).label("received"),
+        )
+        .join(rounds, and_(rounds.c.id == label_events.c.round_id, waiting))
+        .where(label_events.c.kind == LabelKind.GIVEN)
+        .group_by(label_events.c.round_id)
+        .subquery()
+    )
+    query = (
+        select(
+            monitors.c.name,
+            func.sum(planned.c.wanted),
+            func.coalesce(func.sum(answered.c.received), 0),
+            func.min(rounds.c.deadline),
+        )
+        .select_from(rounds)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .join(planned, planned.c.round_id == rounds.c.id)
+        .outerjoin(answered, answered.c.round_id == rounds.c.id)
+        .where(waiting)
+        .group_by(monitors.c.name)
+    )
+    return {
+        name: Labeling(int(wanted), int(received), deadline)
+        for name, wanted, received, deadline in connection.execute(query)
+    }
+
+
+def _newest_closed(now: datetime) -> Subquery:
+    """Each monitor with its newest closed round, found by a step or two back from its end."""
+    newest = (
+        select(rounds.c.id)
+        .where(
+            rounds.c.monitor_id == monitors.c.id,
+            rounds.c.version >= rounds.c.first_version,
+            rounds.c.slot <= now,
+        )
+        .order_by(rounds.c.slot.desc())
+        .limit(1)
+        .correlate(monitors)
+        .scalar_subquery()
+    )
+    return select(monitors.c.name.label("monitor"), newest.label("round_id")).subquery()
+
+
+def _estimates(newest: Subquery) -> Select[Any]:
+    """Precision and recall as reports show them: of the window alone, and of the rate pooled."""
+    shown = case((estimates.c.basis == "round", "window"), else_="rate")
+    return (
+        select(newest.c.monitor, estimates)
+        .join(rounds, rounds.c.id == newest.c.round_id)
+        .join(
+            estimates,
+            and_(estimates.c.round_id == rounds.c.id, estimates.c.version == rounds.c.version),
+        )
+        .where(estimates.c.metric.in_(("precision", "recall")), estimates.c.estimand == shown)
+        .order_by(newest.c.monitor, estimates.c.metric, estimates.c.basis)
+    )
+
+
+def _answers(newest: Subquery) -> Select[Any]:
+    """Items that the newest closed round handed out, and those that have a usable answer."""
+    return (
+        select(newest.c.monitor, func.sum(strata.c.planned), func.sum(counts.c.labeled))
+        .join(rounds, rounds.c.id == newest.c.round_id)
+        .join(counts, and_(counts.c.round_id == rounds.c.id, counts.c.version == rounds.c.version))
+        .join(
+            strata,
+            and_(strata.c.round_id == counts.c.round_id, strata.c.stratum == counts.c.stratum),
+        )
+        .group_by(newest.c.monitor)
+    )
+
+
+def _evidence(newest: Subquery) -> Select[Any]:
+    return (
+        select(
+            newest.c.monitor,
+            evidence.c.metric,
+            evidence.c.side,
+            evidence.c.limit,
+            evidence.c.log_evidence,
+            evidence.c.log_threshold,
+        )
+        .join(rounds, rounds.c.id == newest.c.round_id)
+        .join(
+            evidence,
+            and_(evidence.c.round_id == rounds.c.id, evidence.c.version == rounds.c.version),
+        )
+        .order_by(newest.c.monitor, evidence.c.metric, evidence.c.side)
+    )
+
+
+def _firing(connection: Connection) -> dict[tuple[str, str, str], int]:
+    query = (
+        select(monitors.c.name, alerts.c.metric, alerts.c.side, func.count())
+        .join(monitors, monitors.c.id == alerts.c.monitor_id)
+        .where(alerts.c.state == AlertState.FIRING)
+        .group_by(monitors.c.name, alerts.c.metric, alerts.c.side)
+    )
+    return {(name, metric, side): n for name, metric, side, n in connection.execute(query)}
+
+
+def _queues() -> Select[Any]:
+    dead = func.sum(case((effects.c.status == "dead", 1), else_=0))
+    return (
+        select(effects.c.sink, func.count(), dead, func.min(effects.c.created_at))
+        .where(effects.c.status.in_(OPEN))
+        .group_by(effects.c.sink)
+        .order_by(effects.c.sink)
+    )

@@ -1,0 +1,1 @@
+"""Tables of the labeling page: tasks, controls, people and sessions."""

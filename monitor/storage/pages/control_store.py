@@ -1,0 +1,250 @@
+"""Controls of the labeling page: gold items and repeats, and what people said to them.
+
+Labels are made of `page_store` alone: nothing here is ever collected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import func, insert, select, update
+
+from monitor.domain.model import Answer
+from monitor.storage.database import add_missing
+from monitor.storage.pages.page_tables import (
+    page_answers,
+    page_control_answers,
+    page_control_rates,
+    page_controls,
+    page_gold,
+    page_tasks,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.page_answer import PageAnswer
+
+_INSTANT = timedelta(microseconds=1)
+_KEY_BYTES = 8
+
+
+class Rates(NamedTuple):
+    """Shares of a round's tasks: how many are asked again, and how many gold items come on top.
+
+    With ``feedback`` people are told the truth of a gold item that they got wrong.
+    """
+
+    repeats: float
+    gold: float
+    feedback: bool
+
+
+class GoldItem(NamedTuple):
+    """An item whose truth is known."""
+
+    truth: Answer
+    shown: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """What it is known by within a round."""
+        text = json.dumps([self.truth, dict(self.shown)], sort_keys=True)
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+class Control(NamedTuple):
+    """A control that somebody was shown: a task asked again, or a gold item."""
+
+    key: str
+    round_name: str
+    annotator: str
+    task_key: str | None
+    gold_item: str | None
+
+    @property
+    def asks(self) -> str:
+        """The task or the gold item that it shows."""
+        return self.task_key or self.gold_item or ""
+
+
+class ControlStatement(NamedTuple):
+    """What somebody said to a control; an ``answer`` of None takes back what was said before.
+
+    ``after`` is the id of their last statement about a task by then.
+    """
+
+    control_key: str
+    revision: int
+    answer: PageAnswer | None
+    at: datetime
+    after: int
+    id: int
+
+
+_CONTROL = [page_controls.c[name] for name in Control._fields]
+_SAID = [page_control_answers.c[name] for name in ControlStatement._fields]
+
+
+def open_controls(
+    connection: Connection, round_name: str, rates: Rates, gold: Collection[GoldItem]
+) -> None:
+    """Note what is mixed into a round that goes out now; nothing where that is nothing."""
+    if not rates.repeats and not gold:
+        return
+    rates = rates if gold else rates._replace(gold=0.0)
+    add_missing(connection, page_control_rates, [{"round_name": round_name, **rates._asdict()}])
+    rows = {
+        item.name: {
+            "round_name": round_name,
+            "item": item.name,
+            "truth": item.truth,
+            "shown": dict(item.shown),
+        }
+        for item in gold
+    }
+    add_missing(connection, page_gold, list(rows.values()))
+
+
+def read_rates(connection: Connection, names: Collection[str]) -> dict[str, Rates]:
+    """Read the rates of those of some rounds that have controls."""
+    query = select(page_control_rates).where(page_control_rates.c.round_name.in_(names))
+    return {
+        row.round_name: Rates(row.repeats, row.gold, row.feedback)
+        for row in connection.execute(query)
+    }
+
+
+def gold_items(connection: Connection, names: Collection[str]) -> dict[str, dict[str, Answer]]:
+    """Read the truth of each gold item of some rounds."""
+    query = select(page_gold.c.round_name, page_gold.c.item, page_gold.c.truth)
+    found: dict[str, dict[str, Answer]] = {}
+    for name, item, truth in connection.execute(query.where(page_gold.c.round_name.in_(names))):
+        found.setdefault(name, {})[item] = Answer(truth)
+    return found
+
+
+def controls(
+    connection: Connection, names: Collection[str], annotator: str | None = None
+) -> list[Control]:
+    """Read the controls of some rounds that somebody was shown, or anybody."""
+    query = select(*_CONTROL).where(page_controls.c.round_name.in_(names))
+    if annotator is not None:
+        query = query.where(page_controls.c.annotator == annotator)
+    return [Control(*row) for row in connection.execute(query.order_by(page_controls.c.key))]
+
+
+def find_control(
+    connection: Connection, names: Collection[str], annotator: str, key: str
+) -> Control | None:
+    """Find a control of some rounds by its key; None where that person was not shown it."""
+    query = select(*_CONTROL).where(
+        page_controls.c.key == key,
+        page_controls.c.annotator == annotator,
+        page_controls.c.round_name.in_(names),
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Control(*row)
+
+
+def make_control(
+    connection: Connection,
+    round_name: str,
+    annotator: str,
+    *,
+    task_key: str | None = None,
+    gold_item: str | None = None,
+) -> Control:
+    """Note that somebody is shown a control from now on; its key looks like that of a task."""
+    key = f"t{secrets.token_hex(_KEY_BYTES)}"
+    control = Control(key, round_name, annotator, task_key, gold_item)
+    connection.execute(insert(page_controls).values(**control._asdict()))
+    return control
+
+
+def read_shown(connection: Connection, control: Control) -> Mapping[str, Any] | None:
+    """Read what a control shows; None where it was deleted."""
+    if control.task_key is not None:
+        query = select(page_tasks.c.shown).where(
+            page_tasks.c.round_name == control.round_name, page_tasks.c.key == control.task_key
+        )
+    else:
+        query = select(page_gold.c.shown).where(
+            page_gold.c.round_name == control.round_name, page_gold.c.item == control.gold_item
+        )
+    shown: Mapping[str, Any] | None = connection.execute(query).scalar_one_or_none()
+    return shown
+
+
+def latest_said(connection: Connection, names: Collection[str]) -> dict[str, ControlStatement]:
+    """Read the latest statement about each control of some rounds, by its key."""
+    query = (
+        select(*_SAID)
+        .join(page_controls, page_controls.c.key == page_control_answers.c.control_key)
+        .where(page_controls.c.round_name.in_(names))
+        .order_by(page_control_answers.c.revision)
+    )
+    found = (ControlStatement._make(row) for row in connection.execute(query))
+    return {said.control_key: said for said in found}
+
+
+def last_answer(
+    connection: Connection, names: Collection[str], annotator: str
+) -> ControlStatement | None:
+    """Find the answer that somebody gave last to a control of some rounds and that stands."""
+    mine = {one.key for one in controls(connection, names, annotator)}
+    said = [
+        one
+        for key, one in latest_said(connection, names).items()
+        if key in mine and one.answer is not None
+    ]
+    return max(said, key=lambda one: one.id, default=None)
+
+
+def say(
+    connection: Connection,
+    control: Control,
+    answer: PageAnswer | None,
+    *,
+    before: ControlStatement | None,
+    now: datetime,
+) -> None:
+    """Add what somebody says now to a control, after what they said ``before``."""
+    last = select(func.coalesce(func.max(page_answers.c.id), 0)).where(
+        page_answers.c.annotator == control.annotator
+    )
+    connection.execute(
+        insert(page_control_answers).values(
+            control_key=control.key,
+            revision=1 if before is None else before.revision + 1,
+            answer=answer,
+            at=now if before is None else max(now, before.at + _INSTANT),
+            after=connection.execute(last).scalar_one(),
+        )
+    )
+
+
+def answer_times(connection: Connection, annotator: str, at_most: int) -> list[datetime]:
+    """When somebody said the last things to controls; the newest first."""
+    query = (
+        select(page_control_answers.c.at)
+        .join(page_controls, page_controls.c.key == page_control_answers.c.control_key)
+        .where(page_controls.c.annotator == annotator)
+        .order_by(page_control_answers.c.at.desc())
+        .limit(at_most)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def empty_gold(connection: Connection, round_name: str) -> None:
+    """Delete what was shown of a round's gold items."""
+    connection.execute(
+        update(page_gold).where(page_gold.c.round_name == round_name).values(shown=None)
+    )

@@ -1,0 +1,350 @@
+"""The labeling page's own tables: tasks in a random order, and what people said about them.
+
+Nothing here reads a round, an item or a stratum, so the page can show none of them. Several rounds
+may share a round on the page (`monitor.storage.pages.shared_task_store`); each round's name then
+identifies its question.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import exists, func, insert, select, update
+
+from monitor.storage.database import add_missing, listed
+from monitor.storage.pages import control_store
+from monitor.storage.pages.page_tables import page_answers, page_rounds, page_shares, page_tasks
+from monitor.storage.pages.shared_task_store import digest, let_go, page_rounds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Column, ColumnElement, CompoundSelect, Connection, Select
+
+    from monitor.domain.model import Task
+    from monitor.domain.page_answer import PageAnswer
+    from monitor.domain.shown import Shown
+
+_INSTANT = timedelta(microseconds=1)
+
+_UNDER_WAY = 1000
+"""Answers that others may give while one is written."""
+
+
+class PageTask(NamedTuple):
+    """A task on the page, without what is shown; ``item`` is the same for copies of an item.
+
+    ``round_name`` is that of the round on the page, which several rounds may share.
+    """
+
+    round_name: str
+    key: str
+    item: str
+    held_by: str | None
+    held_until: datetime | None
+
+
+class PageStatement(NamedTuple):
+    """What somebody said about a task; an ``answer`` of None takes back what was said before.
+
+    Of one annotator a later statement has the higher ``id``.
+    """
+
+    task_key: str
+    annotator: str
+    revision: int
+    answer: PageAnswer | None
+    at: datetime
+    id: int
+
+
+_TASK = [page_tasks.c[name] for name in PageTask._fields]
+_SAID = [page_answers.c[name] for name in PageStatement._fields]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRound:
+    """What a round asks: for one of some classes, or for yes or no where there are none."""
+
+    name: str
+    question: str
+    guideline: str | None
+    choices: tuple[str, ...] = ()
+
+
+# Tasks: written by the labeler
+
+
+def open_round(connection: Connection, round_: PageRound, now: datetime) -> None:
+    """Note what a round asks, unless that was done before."""
+    row = {
+        "name": round_.name,
+        "question": round_.question,
+        "guideline": round_.guideline,
+        "choices": list(round_.choices) or None,
+        "sent_at": now,
+    }
+    add_missing(connection, page_rounds, [row])
+
+
+def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
+    """Put tasks on the page; those that are there stay as they are.
+
+    Their order is the random one of their places, which tells nothing of strata, so whatever part
+    of it comes first is a random part.
+    """
+    rows = [
+        {
+            "round_name": round_name,
+            "key": task.key,
+            "place": task.place or digest(task.key),
+            "item": digest(f"{round_name}|{task.item_id}"),
+            "shown": dict(task.shown),
+        }
+        for task in tasks
+    ]
+    add_missing(connection, page_tasks, rows)
+
+
+def empty_round(connection: Connection, round_name: str) -> None:
+    """Delete what was shown in a round; its tasks and what was said of them stay.
+
+    What another round shares stays as long as that one needs it.
+    """
+    lock(connection, _here(connection, [round_name]))
+    control_store.empty_gold(connection, round_name)
+    connection.execute(
+        update(page_tasks).where(page_tasks.c.round_name == round_name).values(shown=None)
+    )
+    let_go(connection, round_name)
+
+
+def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) -> bool:
+    """Delete what was shown of some tasks of a round; false if there was nothing.
+
+    What another round shares stays as long as that one needs it.
+    """
+    lock(connection, _here(connection, [round_name]))
+    held = update(page_tasks).where(
+        page_tasks.c.round_name == round_name,
+        page_tasks.c.key.in_(keys),
+        page_tasks.c.shown.is_not(None),
+    )
+    is_emptied = connection.execute(held.values(shown=None)).rowcount > 0
+    return let_go(connection, round_name, keys) or is_emptied
+
+
+# What the page asks
+
+
+def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
+    """Read some rounds on the page, and let no other write about them meanwhile.
+
+    SQLite, where one process writes at a time, needs no lock.
+    """
+    return _page_rounds(connection, _rounds(names).with_for_update())
+
+
+def read_rounds(connection: Connection, names: Collection[str]) -> list[PageRound]:
+    """Read some rounds on the page."""
+    return _page_rounds(connection, _rounds(names))
+
+
+def _page_rounds(connection: Connection, query: Select[Any]) -> list[PageRound]:
+    return [
+        PageRound(row.name, row.question, row.guideline, tuple(row.choices or ()))
+        for row in connection.execute(query)
+    ]
+
+
+def _rounds(names: Collection[str]) -> Select[Any]:
+    return select(page_rounds).where(page_rounds.c.name.in_(names)).order_by(page_rounds.c.name)
+
+
+def on_page(connection: Connection, names: Sequence[str]) -> dict[str, str]:
+    """Find which of some rounds are on the page: of many monitors only some are labeled there.
+
+    Returns, in their order, the round on the page of each: its own, or one that it shares.
+    """
+    there = page_rounds.c.name.in_(listed(connection, names))
+    own = set(connection.execute(select(page_rounds.c.name).where(there)).scalars())
+    shared = page_rounds_of(connection, names)
+    return {name: shared.get(name, name) for name in names if name in own or name in shared}
+
+
+def _here(connection: Connection, names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(on_page(connection, names).values()))
+
+
+def has_tasks(connection: Connection, names: Collection[str]) -> bool:
+    """Whether some rounds have a task on the page."""
+    query = _asked(names, page_tasks.c.key)
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def _asked(
+    names: Collection[str], *columns: Column[Any], where: Sequence[ColumnElement[bool]] = ()
+) -> CompoundSelect[Any]:
+    """Select columns of the tasks that are of one of some rounds, or shared by one."""
+    is_shared = (page_shares.c.page_round == page_tasks.c.round_name) & (
+        page_shares.c.page_key == page_tasks.c.key
+    )
+    own = select(*columns).where(page_tasks.c.round_name.in_(names), *where)
+    shared = select(*columns).join(page_shares, is_shared)
+    return own.union(shared.where(page_shares.c.round_name.in_(names), *where))
+
+
+def read_page_tasks(
+    connection: Connection, names: Sequence[str], *, item: str | None = None
+) -> list[PageTask]:
+    """Read the tasks of some rounds, the rounds in the order given, each in its random order.
+
+    With an ``item`` only the tasks that ask about it.
+    """
+    where = [] if item is None else [page_tasks.c.item == item]
+    query = _asked(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
+    tasks = [PageTask(*row) for *row, _ in connection.execute(query)]
+    first = {name: place for place, name in enumerate(names)}
+    if any(task.round_name not in first for task in tasks):
+        first = {name: place for place, name in enumerate(_here(connection, names))}
+    return sorted(tasks, key=lambda task: first[task.round_name])
+
+
+def find_task(connection: Connection, names: Collection[str], key: str) -> PageTask | None:
+    """Find a task of some rounds by its key; None where none of them asks it."""
+    query = _asked(names, *_TASK, where=[page_tasks.c.key == key])
+    row = connection.execute(query.limit(1)).one_or_none()
+    return None if row is None else PageTask(*row)
+
+
+def read_shown(connection: Connection, tasks: Collection[PageTask]) -> dict[str, Shown | None]:
+    """Read what is shown of some tasks, by key; None where it was deleted."""
+    names = {task.round_name for task in tasks}
+    query = select(page_tasks.c.key, page_tasks.c.shown).where(
+        page_tasks.c.round_name.in_(names),
+        page_tasks.c.key.in_([task.key for task in tasks]),
+    )
+    return {row.key: row.shown for row in connection.execute(query)}
+
+
+def hold(
+    connection: Connection, tasks: Collection[PageTask], annotator: str, until: datetime
+) -> None:
+    """Note that somebody has these tasks on the screen."""
+    connection.execute(
+        update(page_tasks)
+        .where(
+            page_tasks.c.round_name.in_({task.round_name for task in tasks}),
+            page_tasks.c.key.in_([task.key for task in tasks]),
+        )
+        .values(held_by=annotator, held_until=until)
+    )
+
+
+# What people said
+
+
+def standing(connection: Connection, names: Collection[str]) -> dict[str, dict[str, PageStatement]]:
+    """Read the latest statement of each annotator about each task of some rounds, by key."""
+    return _latest(_statements(connection, _keys_of(names)))
+
+
+def standing_of(
+    connection: Connection, tasks: Collection[PageTask]
+) -> dict[str, dict[str, PageStatement]]:
+    """Read the latest statement of each annotator about each of some tasks, by key."""
+    return _latest(statements(connection, [task.key for task in tasks]))
+
+
+def _latest(said: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
+    latest: dict[str, dict[str, PageStatement]] = defaultdict(dict)
+    for one in said:
+        latest[one.task_key][one.annotator] = one
+    return dict(latest)
+
+
+def statements(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
+    """Read all that was said about some tasks; of each annotator in the order it was said."""
+    return _statements(connection, listed(connection, keys)) if keys else []
+
+
+def last_answer(
+    connection: Connection, names: Collection[str], annotator: str
+) -> PageStatement | None:
+    """Find the answer that somebody gave last, by row, to a task of some rounds and that stands."""
+    later = page_answers.alias()
+    is_followed = exists().where(
+        later.c.task_key == page_answers.c.task_key,
+        later.c.annotator == annotator,
+        later.c.revision > page_answers.c.revision,
+    )
+    query = select(*_SAID).where(
+        page_answers.c.annotator == annotator,
+        page_answers.c.answer.is_not(None),
+        page_answers.c.task_key.in_(_keys_of(names)),
+        ~is_followed,
+    )
+    # By its row and not by its time, since a clock may have been set back.
+    newest = connection.execute(query.order_by(page_answers.c.id.desc()).limit(1)).one_or_none()
+    return None if newest is None else PageStatement._make(newest)
+
+
+def _keys_of(names: Collection[str]) -> CompoundSelect[tuple[str]]:
+    return _asked(names, page_tasks.c.key)
+
+
+def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
+    query = select(*_SAID).where(page_answers.c.task_key.in_(keys))
+    ordered = query.order_by(
+        page_answers.c.task_key, page_answers.c.annotator, page_answers.c.revision
+    )
+    return [PageStatement._make(row) for row in connection.execute(ordered)]
+
+
+def say(
+    connection: Connection,
+    task_key: str,
+    annotator: str,
+    answer: PageAnswer | None,
+    *,
+    before: PageStatement | None,
+    now: datetime,
+) -> None:
+    """Add what somebody says now about a task, after what they said ``before``.
+
+    Its time is later than that of the statement before, also where the clock was set back: the
+    store takes the latest.
+    """
+    at = now if before is None else max(now, before.at + _INSTANT)
+    connection.execute(
+        insert(page_answers).values(
+            task_key=task_key,
+            annotator=annotator,
+            revision=1 if before is None else before.revision + 1,
+            answer=answer,
+            at=at,
+        )
+    )
+
+
+def state(connection: Connection) -> str:
+    """Text that differs whenever somebody said something more, to any round.
+
+    With the last id a count of those before it, since of two transactions of PostgreSQL the one
+    with the lower id may end later; not that many answers later, so older ones are not counted.
+    """
+    last = connection.execute(select(func.max(page_answers.c.id))).scalar()
+    newest = page_answers.c.id > (last or 0) - _UNDER_WAY
+    query = select(func.count()).select_from(page_answers).where(newest)
+    return f"{connection.execute(query).scalar_one()} {last}"
+
+
+def answer_times(connection: Connection, annotator: str, at_most: int) -> list[datetime]:
+    """When somebody said the last things, to any round; the newest first."""
+    query = select(page_answers.c.at).where(page_answers.c.annotator == annotator)
+    newest = query.order_by(page_answers.c.at.desc()).limit(at_most)
+    return list(connection.execute(newest).scalars())

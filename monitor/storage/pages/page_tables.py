@@ -1,0 +1,177 @@
+"""The tables of the labeling page: nothing in them knows of a prediction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+from monitor.domain.page_answer import PageAnswer, read_page_answer
+from monitor.storage.columns import BigId, UtcDateTime
+from monitor.storage.tables import metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
+
+
+class Said(TypeDecorator[PageAnswer]):
+    """An answer; null where one was taken back."""
+
+    impl = String(12)
+    cache_ok = True
+
+    def process_bind_param(self, value: PageAnswer | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Write an answer."""
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> PageAnswer | None:  # noqa: ARG002
+        """Read it."""
+        return None if value is None else read_page_answer(value)
+
+
+page_rounds = Table(
+    "page_rounds",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("question", Text, nullable=False),
+    Column("guideline", Text),
+    Column("choices", JSON(none_as_null=True)),  # null: it is asked for yes or no
+    Column("sent_at", UtcDateTime, nullable=False),
+    comment="What the labeling page asks about each round, as it was when the tasks went out.",
+)
+
+page_tasks = Table(
+    "page_tasks",
+    metadata,
+    Column("round_name", ForeignKey("page_rounds.name"), primary_key=True),
+    Column("key", String(40), primary_key=True),
+    Column("place", String(64), nullable=False),  # a random order that knows nothing of strata
+    Column("item", String(64), nullable=False),  # the same for copies that need two people
+    Column("shown", JSON(none_as_null=True)),
+    Column("held_by", Text),
+    Column("held_until", UtcDateTime),
+    Index(None, "key"),
+    comment="Tasks on the labeling page, and who has which on the screen.",
+)
+
+page_shares = Table(
+    "page_shares",
+    metadata,
+    Column("round_name", String(200), primary_key=True),
+    Column("task_key", String(40), primary_key=True),
+    Column("page_round", String(200), nullable=False),
+    Column("page_key", String(40), nullable=False),
+    Column("place", Integer, nullable=False),  # of the monitor's class among the choices
+    Column("let_go", Boolean, nullable=False, default=False),
+    ForeignKeyConstraint(["page_round", "page_key"], ["page_tasks.round_name", "page_tasks.key"]),
+    Index(None, "page_round", "page_key"),
+    Index(None, "task_key"),
+    comment=(
+        "Tasks of monitors of a block that one task on the page answers; let_go once a round needs "
+        "what it shows no more."
+    ),
+)
+
+page_answers = Table(
+    "page_answers",
+    metadata,
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("task_key", String(40), nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("answer", Said),  # null: taken back
+    Column("at", UtcDateTime, nullable=False),
+    UniqueConstraint("task_key", "annotator", "revision"),
+    Index(None, "annotator", "at"),
+    comment="What annotators said or took back on the labeling page; rows are only ever added.",
+)
+
+page_sessions = Table(
+    "page_sessions",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("annotator", Text, nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False),
+    Column("login", String(8)),  # who let them in: users, mlflow, or null for a link
+    comment="Who may use the labeling page, by the hash of their cookie.",
+)
+
+page_control_rates = Table(
+    "page_control_rates",
+    metadata,
+    Column("round_name", ForeignKey("page_rounds.name"), primary_key=True),
+    Column("repeats", Float, nullable=False),
+    Column("gold", Float, nullable=False),
+    Column("feedback", Boolean, nullable=False),
+    comment="How many controls the labeling page mixes into a round, in shares of its tasks.",
+)
+
+page_gold = Table(
+    "page_gold",
+    metadata,
+    Column("round_name", ForeignKey("page_rounds.name"), primary_key=True),
+    Column("item", String(64), primary_key=True),
+    Column("truth", String(12), nullable=False),
+    Column("shown", JSON(none_as_null=True)),
+    comment="Items whose truth is known, as they were when the tasks of the round went out.",
+)
+
+page_controls = Table(
+    "page_controls",
+    metadata,
+    Column("key", String(40), primary_key=True),
+    Column("round_name", ForeignKey("page_rounds.name"), nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("task_key", String(40)),  # the task that is asked again, or
+    Column("gold_item", String(64)),  # the gold item
+    UniqueConstraint("round_name", "annotator", "task_key"),
+    UniqueConstraint("round_name", "annotator", "gold_item"),
+    comment="Repeats and gold items that the labeling page has shown, and to whom.",
+)
+
+page_control_answers = Table(
+    "page_control_answers",
+    metadata,
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("control_key", ForeignKey("page_controls.key"), nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("answer", Said),  # null: taken back
+    Column("at", UtcDateTime, nullable=False),
+    Column("after", BigInteger, nullable=False),  # the person's last row of page_answers, or 0
+    UniqueConstraint("control_key", "revision"),
+    comment="What people said to controls; rows are only ever added, and nothing counts them.",
+)
+
+page_users = Table(
+    "page_users",
+    metadata,
+    Column("name", String(100), primary_key=True),
+    Column("token_hash", Text, nullable=False),  # argon2
+    Column("role", String(8), nullable=False),
+    Column("added_at", UtcDateTime, nullable=False),
+    comment="Who may use the pages by a token of their own, and what for.",
+)
+
+page_attempts = Table(
+    "page_attempts",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("failures", Integer, nullable=False),
+    Column("last_at", UtcDateTime, nullable=False),
+    comment="Sign-ins that failed, by the hash of a name or of an address; forgotten after a day.",
+)

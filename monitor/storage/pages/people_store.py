@@ -1,0 +1,166 @@
+"""People who use the pages: sessions, users with their roles, and sign-ins that failed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import delete, insert, select, update
+
+from monitor.storage.database import add_missing
+from monitor.storage.pages.page_tables import page_attempts, page_sessions, page_users
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+FORGOTTEN_AFTER = timedelta(days=1)
+"""How long after the last one failed sign-ins are counted."""
+
+
+# Sessions
+
+
+class Session(NamedTuple):
+    """Somebody's session; ``login`` is what let them in, None a link."""
+
+    annotator: str
+    login: str | None
+
+
+def add_session(
+    connection: Connection, digest: str, session: Session, *, now: datetime, until: datetime
+) -> None:
+    """Begin a session, and delete those that have expired."""
+    connection.execute(delete(page_sessions).where(page_sessions.c.expires_at <= now))
+    connection.execute(
+        insert(page_sessions).values(digest=digest, expires_at=until, **session._asdict())
+    )
+
+
+def session_of(connection: Connection, digest: str, now: datetime) -> Session | None:
+    """Whose session it is; None where there is no such session, or none any more."""
+    query = select(page_sessions.c.annotator, page_sessions.c.login).where(
+        page_sessions.c.digest == digest, page_sessions.c.expires_at > now
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Session._make(row)
+
+
+def end_session(connection: Connection, digest: str) -> None:
+    """End a session."""
+    connection.execute(delete(page_sessions).where(page_sessions.c.digest == digest))
+
+
+def end_sessions(connection: Connection, session: Session) -> None:
+    """End all sessions that somebody has by one login."""
+    connection.execute(
+        delete(page_sessions).where(
+            page_sessions.c.annotator == session.annotator,
+            page_sessions.c.login.is_not_distinct_from(session.login),
+        )
+    )
+
+
+def end_all_sessions(connection: Connection, annotator: str) -> int:
+    """End all sessions of a name; returns how many there were."""
+    of_name = page_sessions.c.annotator == annotator
+    return connection.execute(delete(page_sessions).where(of_name)).rowcount
+
+
+# Users
+
+
+class User(NamedTuple):
+    """Who may use the pages by a token of their own."""
+
+    name: str
+    role: str
+    added_at: datetime
+
+
+def add_user(connection: Connection, user: User, token_hash: str) -> bool:
+    """Add a user; false where there is one of this name."""
+    known = select(page_users.c.name).where(page_users.c.name == user.name)
+    if connection.execute(known).one_or_none() is not None:
+        return False
+    connection.execute(insert(page_users).values(token_hash=token_hash, **user._asdict()))
+    return True
+
+
+def users(connection: Connection) -> Sequence[User]:
+    """All users, by their names."""
+    query = select(*(page_users.c[name] for name in User._fields)).order_by(page_users.c.name)
+    return [User._make(row) for row in connection.execute(query)]
+
+
+def remove_user(connection: Connection, name: str) -> bool:
+    """Remove a user; false where there is none of this name."""
+    return bool(connection.execute(delete(page_users).where(page_users.c.name == name)).rowcount)
+
+
+def give_role(connection: Connection, name: str, role: str) -> bool:
+    """Give a user another role; false where there is none of this name."""
+    change = update(page_users).where(page_users.c.name == name).values(role=role)
+    return bool(connection.execute(change).rowcount)
+
+
+def role_of(connection: Connection, name: str) -> str | None:
+    """Look up the role of a user; None where there is none of this name."""
+    query = select(page_users.c.role).where(page_users.c.name == name)
+    return connection.execute(query).scalar()
+
+
+def token_hash_of(connection: Connection, name: str) -> str | None:
+    """Look up the hash of a user's token; None where there is none of this name."""
+    query = select(page_users.c.token_hash).where(page_users.c.name == name)
+    return connection.execute(query).scalar()
+
+
+# Sign-ins that failed
+
+
+class Attempts(NamedTuple):
+    """Failed sign-ins of a name or of an address, and when the last one was."""
+
+    failures: int
+    last_at: datetime
+
+
+def locked_attempts(
+    connection: Connection, digests: Sequence[str], now: datetime
+) -> Mapping[str, Attempts]:
+    """Read what failed before, and keep others from reading it until this transaction ends."""
+    old = page_attempts.c.last_at <= now - FORGOTTEN_AFTER
+    connection.execute(delete(page_attempts).where(old))
+    ordered = sorted(digests)  # two that lock the same rows then never wait for each other
+    rows = [{"digest": digest, "failures": 0, "last_at": now} for digest in ordered]
+    add_missing(connection, page_attempts, rows)
+    query = select(page_attempts).where(page_attempts.c.digest.in_(ordered))
+    locked = query.order_by(page_attempts.c.digest).with_for_update()
+    return {row.digest: Attempts(row.failures, row.last_at) for row in connection.execute(locked)}
+
+
+def note_failure(connection: Connection, digest: str, now: datetime) -> None:
+    """Count one more."""
+    connection.execute(
+        update(page_attempts)
+        .where(page_attempts.c.digest == digest)
+        .values(failures=page_attempts.c.failures + 1, last_at=now)
+    )
+
+
+def take_back_failure(connection: Connection, digest: str) -> None:
+    """Count one less: it was none."""
+    connection.execute(
+        update(page_attempts)
+        .where(page_attempts.c.digest == digest, page_attempts.c.failures > 0)
+        .values(failures=page_attempts.c.failures - 1)
+    )
+
+
+def forget_failures(connection: Connection, digest: str) -> None:
+    """Begin to count anew."""
+    connection.execute(delete(page_attempts).where(page_attempts.c.digest == digest))

@@ -1,0 +1,142 @@
+"""Tasks of several monitors that one task on the labeling page answers.
+
+The monitors of a block of classes draw overlapping samples. Where people are asked for the class of
+an item, each item stands on the page once, and every round that drew it notes which task that is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import exists, select, tuple_, update
+
+from monitor.storage.database import add_missing, listed
+from monitor.storage.pages.page_tables import page_shares, page_tasks
+from monitor.storage.tables import store
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from monitor.domain.model import Task
+    from monitor.domain.shown import Shown
+
+
+class Share(NamedTuple):
+    """A task of a monitor, the task on the page that answers it, and the place of its class."""
+
+    task_key: str
+    page_key: str
+    place: int
+
+
+def share_tasks(
+    connection: Connection, page_round: str, round_name: str, tasks: Sequence[Task], place: int
+) -> None:
+    """Put the items of a round's tasks on the page that are not there yet, and note who asks.
+
+    Keys and order follow from the items alone, so they are the same whichever round comes first,
+    and tell nothing of a stratum. The round on the page is locked before.
+    """
+    salt = connection.execute(select(store.c.id)).scalar_one()
+    key_of = {task.key: _page_key(salt, page_round, task) for task in tasks}
+    on_page = [
+        {
+            "round_name": page_round,
+            "key": key_of[task.key],
+            "place": digest(key_of[task.key]),
+            "item": digest(f"{page_round}|{task.item_id}"),
+            "shown": dict(task.shown),
+        }
+        for task in tasks
+    ]
+    add_missing(connection, page_tasks, on_page)
+    shares = [
+        {
+            "round_name": round_name,
+            "task_key": task.key,
+            "page_round": page_round,
+            "page_key": key_of[task.key],
+            "place": place,
+            "let_go": False,
+        }
+        for task in tasks
+    ]
+    add_missing(connection, page_shares, shares)
+    _show_again(
+        connection, page_round, round_name, {key_of[task.key]: task.shown for task in tasks}
+    )
+
+
+def _show_again(
+    connection: Connection, page_round: str, round_name: str, shown: Mapping[str, Shown]
+) -> None:
+    """Show what was deleted when the last round that had it let go, before this one came."""
+    kept = select(page_shares.c.page_key).where(
+        page_shares.c.round_name == round_name, ~page_shares.c.let_go
+    )
+    emptied = select(page_tasks.c.key).where(
+        page_tasks.c.round_name == page_round,
+        page_tasks.c.shown.is_(None),
+        page_tasks.c.key.in_(kept),
+    )
+    for key in connection.execute(emptied).scalars().all():
+        if shown.get(key):
+            mine = (page_tasks.c.round_name == page_round) & (page_tasks.c.key == key)
+            connection.execute(update(page_tasks).where(mine).values(shown=shown[key]))
+
+
+def _page_key(salt: str, page_round: str, task: Task) -> str:
+    # With the id of the store, which nobody who labels knows: an id cannot be guessed by its key.
+    text = f"{salt}/{page_round}/task{task.slot}/{task.item_id}"
+    return f"t{digest(text)[:16]}"
+
+
+def digest(text: str) -> str:
+    """Hash any text."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def read_shares(connection: Connection, task_keys: Sequence[str]) -> list[Share]:
+    """Read which tasks on the page answer some tasks of monitors, of those that share one."""
+    columns = (page_shares.c[name] for name in Share._fields)
+    query = select(*columns).where(page_shares.c.task_key.in_(listed(connection, task_keys)))
+    return [Share(*row) for row in connection.execute(query.distinct())]
+
+
+def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:
+    """Find the round on the page of those of some rounds that share one, by name."""
+    asked = listed(connection, names).subquery()
+    # By one of its tasks, not by all: this is read for each answer.
+    one = select(page_shares.c.page_round).where(page_shares.c.round_name == asked.c.value).limit(1)
+    rows = connection.execute(select(asked.c.value, one.scalar_subquery()))
+    return {name: page_round for name, page_round in rows if page_round is not None}
+
+
+def let_go(connection: Connection, round_name: str, keys: Collection[str] | None = None) -> bool:
+    """Note that a round needs no more what its tasks show, or some of them.
+
+    What no other round needs is deleted; false if nothing was. The round on the page is locked
+    before: of two rounds that let go at once the second sees that it is the last.
+    """
+    mine = [page_shares.c.round_name == round_name]
+    if keys is not None:
+        mine.append(page_shares.c.task_key.in_(keys))
+    connection.execute(update(page_shares).where(*mine).values(let_go=True))
+    task = tuple_(page_tasks.c.round_name, page_tasks.c.key)
+    unused = update(page_tasks).where(
+        task.in_(select(page_shares.c.page_round, page_shares.c.page_key).where(*mine)),
+        page_tasks.c.shown.is_not(None),
+        ~_is_needed(),
+    )
+    return connection.execute(unused.values(shown=None)).rowcount > 0
+
+
+def _is_needed() -> ColumnElement[bool]:
+    return exists().where(
+        page_shares.c.page_round == page_tasks.c.round_name,
+        page_shares.c.page_key == page_tasks.c.key,
+        ~page_shares.c.let_go,
+    )

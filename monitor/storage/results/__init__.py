@@ -1,0 +1,1 @@
+"""Results of a round: estimates, evidence, alerts, reports and restatements."""

@@ -1,0 +1,167 @@
+"""Alerts in the store."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, or_, select, update
+
+from monitor.domain.alerting import AlertState
+from monitor.domain.model import Window
+from monitor.storage.tables import alerts, evidence, monitors, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Row, Select
+
+    from monitor.storage.rounds.round_store import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """A row of ``alerts`` with its monitor's name and the round that fired it."""
+
+    id: str
+    monitor: str
+    metric: str
+    side: str
+    limit: float
+    state: AlertState
+    fired_round_id: int
+    fired_in_round: int
+    fired_slot: datetime
+    fired_at: datetime
+    window: Window
+    ended_at: datetime | None
+    ended_why: str | None
+
+
+def find_alerts(
+    connection: Connection, *, monitor: str | None = None, state: AlertState | None = None
+) -> list[Alert]:
+    """Read alerts, oldest first."""
+    query = _alerts()
+    if monitor is not None:
+        query = query.where(monitors.c.name == monitor)
+    if state is not None:
+        query = query.where(alerts.c.state == state)
+    return [_alert(row) for row in connection.execute(query)]
+
+
+def current_alerts(connection: Connection, since: datetime) -> list[Alert]:
+    """Read the alerts that are open or ended after ``since``, oldest first."""
+    is_current = or_(alerts.c.state == AlertState.FIRING, alerts.c.ended_at > since)
+    return [_alert(row) for row in connection.execute(_alerts().where(is_current))]
+
+
+def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str, int]:
+    """Find, for each of some alerts, which round was the last that closed about its limit."""
+    newest = (
+        select(evidence.c.round_id)
+        .join(rounds, rounds.c.id == evidence.c.round_id)
+        .where(
+            rounds.c.monitor_id == alerts.c.monitor_id,
+            evidence.c.metric == alerts.c.metric,
+            evidence.c.side == alerts.c.side,
+            evidence.c.version == rounds.c.first_version,
+        )
+        .order_by(evidence.c.order.desc())
+        .limit(1)
+        .correlate(alerts)
+        .scalar_subquery()
+    )
+    query = select(alerts.c.id, newest.label("round_id")).where(alerts.c.id.in_(alert_ids))
+    return {row.id: row.round_id for row in connection.execute(query) if row.round_id is not None}
+
+
+def fire(
+    connection: Connection, *, round_: Round, metric: str, side: str, limit: float, now: datetime
+) -> Alert:
+    """Open an alert; its id is the same whoever opens it, another if the round is done again."""
+    again = "" if round_.first_version == 1 else f"/v{round_.first_version}"
+    name = f"{round_.monitor_id}/{round_.seed}/{metric}/{side}{again}"
+    alert_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+    connection.execute(
+        insert(alerts).values(
+            id=alert_id,
+            monitor_id=round_.monitor_id,
+            metric=metric,
+            side=side,
+            limit=limit,
+            state=AlertState.FIRING,
+            fired_round_id=round_.id,
+            fired_at=now,
+        )
+    )
+    return Alert(
+        id=alert_id,
+        monitor=round_.monitor,
+        metric=metric,
+        side=side,
+        limit=limit,
+        state=AlertState.FIRING,
+        fired_round_id=round_.id,
+        fired_in_round=round_.number,
+        fired_slot=round_.slot,
+        fired_at=now,
+        window=round_.window,
+        ended_at=None,
+        ended_why=None,
+    )
+
+
+def end(
+    connection: Connection,
+    alert_id: str,
+    state: AlertState,
+    *,
+    why: str,
+    now: datetime,
+    round_id: int | None = None,
+) -> bool:
+    """End an alert; false if it had ended before."""
+    ended = connection.execute(
+        update(alerts)
+        # Of two that end it at once one finds it open, and only that one sends a notice.
+        .where(alerts.c.id == alert_id, alerts.c.state == AlertState.FIRING)
+        .values(state=state, ended_at=now, ended_why=why, ended_round_id=round_id)
+    )
+    return ended.rowcount == 1
+
+
+def _alerts() -> Select[Any]:
+    return (
+        select(
+            alerts,
+            monitors.c.name,
+            rounds.c.number,
+            rounds.c.slot,
+            rounds.c.window_start,
+            rounds.c.window_end,
+        )
+        .join(monitors, monitors.c.id == alerts.c.monitor_id)
+        .join(rounds, rounds.c.id == alerts.c.fired_round_id)
+        .order_by(alerts.c.fired_at, rounds.c.number)
+    )
+
+
+def _alert(row: Row[Any]) -> Alert:
+    return Alert(
+        id=row.id,
+        monitor=row.name,
+        metric=row.metric,
+        side=row.side,
+        limit=row.limit,
+        state=AlertState(row.state),
+        fired_round_id=row.fired_round_id,
+        fired_in_round=row.number,
+        fired_slot=row.slot,
+        fired_at=row.fired_at,
+        window=Window(row.window_start, row.window_end),
+        ended_at=row.ended_at,
+        ended_why=row.ended_why,
+    )

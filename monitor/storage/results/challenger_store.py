@@ -1,0 +1,181 @@
+"""A challenger in the store: what it decided in each stratum, labels by decision, comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select
+
+from monitor.domain.model import Answer
+from monitor.storage.tables import challenger_counts, challenger_sizes, comparisons, rounds, strata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection, Table
+
+    from monitor.domain.challenger_rows import ComparisonRow
+    from monitor.domain.model import Frame
+    from monitor.storage.labels.round_labels import RoundLabels
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengedStratum:
+    """A stratum of a round by what the challenger decided: items, and labels as (passed, flagged).
+
+    ``challenged`` of its ``size`` items are flagged by the challenger; ``undecided`` are those on
+    which it made no decision, and so does not flag.
+    """
+
+    stratum: str
+    flagged: bool
+    size: int
+    challenged: int
+    undecided: int
+    labeled: tuple[int, int] = (0, 0)
+    positive: tuple[int, int] = (0, 0)
+
+
+def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
+    """Write what the challenger decided in each stratum; nothing where that was not read."""
+    rows = [
+        {
+            "round_id": round_id,
+            "stratum": part.stratum.name,
+            "flagged": part.challenged.flagged,
+            "undecided": part.challenged.undecided,
+        }
+        for part in frame.strata
+        if part.challenged is not None
+    ]
+    _insert(connection, challenger_sizes, rows)
+
+
+def current_strata(
+    connection: Connection, round_id: int, labels: RoundLabels
+) -> list[ChallengedStratum]:
+    """Count the labels of a round as they stand; none where no challenger was read."""
+    answers: dict[tuple[str, bool], list[Answer]] = {}
+    for item in labels.items:
+        answer = labels.current.get(item.id, Answer.CANNOT_TELL)
+        if answer is not Answer.CANNOT_TELL:
+            answers.setdefault((item.stratum, bool(item.challenged)), []).append(answer)
+    counts = {key: (len(of), of.count(Answer.POSITIVE)) for key, of in answers.items()}
+    found = _sizes(connection, [round_id]).get(round_id, [])
+    return [_counted(part, counts) for part in found]
+
+
+def write_counts(
+    connection: Connection, round_id: int, version: int, counted: Iterable[ChallengedStratum]
+) -> None:
+    """Store the labels of a version by the challenger's decision, where there are any."""
+    rows = [
+        {
+            "round_id": round_id,
+            "version": version,
+            "stratum": part.stratum,
+            "flagged": flags,
+            "labeled": part.labeled[flags],
+            "positive": part.positive[flags],
+        }
+        for part in counted
+        for flags in (False, True)
+        if part.labeled[flags]
+    ]
+    _insert(connection, challenger_counts, rows)
+
+
+def read_counts(
+    connection: Connection, round_ids: Sequence[int]
+) -> dict[int, list[ChallengedStratum]]:
+    """Read the latest version of some rounds, those that had a challenger, strata in order."""
+    query = (
+        select(challenger_counts)
+        .join(
+            rounds,
+            (rounds.c.id == challenger_counts.c.round_id)
+            & (rounds.c.version == challenger_counts.c.version),
+        )
+        .where(challenger_counts.c.round_id.in_(round_ids))
+    )
+    counts: dict[int, dict[tuple[str, bool], tuple[int, int]]] = {}
+    for row in connection.execute(query):
+        mine = counts.setdefault(row.round_id, {})
+        mine[row.stratum, row.flagged] = (row.labeled, row.positive)
+    found = _sizes(connection, round_ids)
+    return {
+        each: [_counted(part, counts.get(each, {})) for part in of] for each, of in found.items()
+    }
+
+
+def write_comparisons(
+    connection: Connection, round_id: int, version: int, rows: Iterable[ComparisonRow]
+) -> None:
+    """Store what a version says of the classifier and its challenger."""
+    _insert(
+        connection,
+        comparisons,
+        [
+            {"round_id": round_id, "version": version, "rounds": row.rounds, **each}
+            for row in rows
+            for each in map(_columns, row.metrics)
+        ],
+    )
+
+
+def _columns(row: Any) -> dict[str, Any]:
+    ends = {
+        f"{of}_{end}": value
+        for of in ("champion", "challenger", "difference")
+        for end, value in zip(
+            ("point", "low", "high"), getattr(row, of) or (None,) * 3, strict=True
+        )
+    }
+    return {"metric": row.metric, **ends, "higher": row.higher, "reason": row.reason}
+
+
+def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[ChallengedStratum]]:
+    query = (
+        select(
+            strata.c.round_id,
+            strata.c.stratum,
+            strata.c.flagged,
+            strata.c.size,
+            challenger_sizes.c.flagged.label("challenged"),
+            challenger_sizes.c.undecided,
+        )
+        .join(
+            challenger_sizes,
+            (challenger_sizes.c.round_id == strata.c.round_id)
+            & (challenger_sizes.c.stratum == strata.c.stratum),
+        )
+        .where(strata.c.round_id.in_(round_ids))
+        .order_by(strata.c.round_id, strata.c.position)
+    )
+    found: dict[int, list[ChallengedStratum]] = {}
+    for round_id, *values in connection.execute(query):
+        found.setdefault(round_id, []).append(ChallengedStratum(*values))
+    return found
+
+
+def _counted(
+    part: ChallengedStratum, counts: Mapping[tuple[str, bool], tuple[int, int]]
+) -> ChallengedStratum:
+    (passed, missed), (flagged, found) = (
+        counts.get((part.stratum, flags), (0, 0)) for flags in (False, True)
+    )
+    return ChallengedStratum(
+        part.stratum,
+        part.flagged,
+        part.size,
+        part.challenged,
+        part.undecided,
+        (passed, flagged),
+        (missed, found),
+    )
+
+
+def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(insert(table), rows)

@@ -1,0 +1,268 @@
+"""Versions of a round: counts, estimates and posteriors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sqlalchemy import and_, func, insert, select, update
+
+from monitor.domain.errors import RoundMoved
+from monitor.domain.report import EstimateRow
+from monitor.domain.state import RoundState
+from monitor.storage.samples.frame_store import StratumTally, stratum_of
+from monitor.storage.tables import (
+    counts,
+    estimates,
+    histories,
+    monitors,
+    posteriors,
+    rounds,
+    strata,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Row
+
+    from monitor.stats.core.draws import JointPosterior
+
+
+_ESTIMATE = set(EstimateRow.model_fields)
+"""What the table has of an estimate; the caution of a report is only in the report."""
+
+VersionId: TypeAlias = tuple[int, int]
+"""Id of a round, and one of its versions."""
+
+
+def claim_history(connection: Connection, history_id: int, revision: int) -> None:
+    """Make sure nobody published into the history since ``revision`` was read.
+
+    Raises
+    ------
+    RoundMoved
+        If somebody did; the caller reads again and computes again.
+    """
+    # The row stays locked until the commit: whoever publishes next waits here, and finds the
+    # revision changed.
+    taken = connection.execute(
+        update(histories)
+        .where(histories.c.id == history_id, histories.c.revision == revision)
+        .values(revision=revision + 1)
+    )
+    if taken.rowcount == 0:
+        message = f"history {history_id} got new estimates meanwhile; they are included on retry"
+        raise RoundMoved(message)
+
+
+def write_counts(
+    connection: Connection, tallies: Mapping[VersionId, Iterable[StratumTally]]
+) -> None:
+    """Store the labeled confusion matrices of some versions."""
+    connection.execute(
+        insert(counts),
+        [
+            {
+                "round_id": round_id,
+                "version": version,
+                "stratum": tally.stratum.name,
+                "labeled": tally.labeled,
+                "positive": tally.positive,
+                "declined": tally.declined,
+            }
+            for (round_id, version), strata_of in tallies.items()
+            for tally in strata_of
+        ],
+    )
+
+
+def read_counts(
+    connection: Connection, round_ids: Sequence[int], *, version: int | None = None
+) -> dict[int, tuple[StratumTally, ...]]:
+    """Read counts of some rounds, the latest version unless one is named, strata in order."""
+    wanted = rounds.c.version if version is None else version
+    query = (
+        select(
+            strata,
+            counts.c.labeled,
+            counts.c.positive,
+            counts.c.declined,
+        )
+        .join(
+            strata,
+            (strata.c.round_id == counts.c.round_id) & (strata.c.stratum == counts.c.stratum),
+        )
+        .join(rounds, (rounds.c.id == counts.c.round_id) & (counts.c.version == wanted))
+        .where(counts.c.round_id.in_(round_ids))
+        .order_by(counts.c.round_id, strata.c.position)
+    )
+    tallies: dict[int, list[StratumTally]] = {}
+    for row in connection.execute(query):
+        tally = StratumTally(
+            stratum_of(row),
+            row.size,
+            row.planned,
+            row.labeled,
+            row.positive,
+            row.declined,
+            row.first_wave,
+        )
+        tallies.setdefault(row.round_id, []).append(tally)
+    return {round_id: tuple(rows) for round_id, rows in tallies.items()}
+
+
+def write_estimates(
+    connection: Connection, rows: Mapping[VersionId, Iterable[EstimateRow]]
+) -> None:
+    """Store the estimates of some versions."""
+    connection.execute(
+        insert(estimates),
+        [
+            {"round_id": round_id, "version": version, **row.model_dump(include=_ESTIMATE)}
+            for (round_id, version), mine in rows.items()
+            for row in mine
+        ],
+    )
+
+
+def read_estimates(connection: Connection, round_id: int, version: int) -> list[EstimateRow]:
+    """Read the estimates of a version."""
+    query = select(estimates).where(
+        estimates.c.round_id == round_id, estimates.c.version == version
+    )
+    return [estimate_row(row) for row in connection.execute(query)]
+
+
+def read_points(
+    connection: Connection, round_ids: Sequence[int], metrics: Sequence[str]
+) -> dict[int, list[EstimateRow]]:
+    """Read the latest estimates of some metrics for many rounds, for a timeline."""
+    query = (
+        select(estimates)
+        .join(
+            rounds,
+            (rounds.c.id == estimates.c.round_id) & (rounds.c.version == estimates.c.version),
+        )
+        .where(estimates.c.round_id.in_(round_ids), estimates.c.metric.in_(metrics))
+    )
+    rows: dict[int, list[EstimateRow]] = {}
+    for row in connection.execute(query):
+        rows.setdefault(row.round_id, []).append(estimate_row(row))
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class PastRound:
+    """A closed round as a timeline shows it."""
+
+    id: int
+    number: int
+    slot: datetime
+    rows: list[EstimateRow]
+
+
+def read_timeline(
+    connection: Connection,
+    monitor_id: int,
+    slots: tuple[datetime, datetime],
+    at_most: int,
+    metrics: Sequence[str],
+) -> list[PastRound]:
+    """Read the closed rounds of a monitor between two slots, and so many up to the first of them.
+
+    Returns them in slot order, with their latest estimates of some metrics.
+    """
+    first, last = slots
+    closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
+    before = (
+        select(rounds.c.slot)
+        .where(*closed, rounds.c.slot <= first)
+        .order_by(rounds.c.slot.desc())
+        .limit(at_most)
+        .subquery()
+    )
+    oldest = select(func.min(before.c.slot)).scalar_subquery()
+    latest = and_(
+        estimates.c.round_id == rounds.c.id,
+        estimates.c.version == rounds.c.version,
+        estimates.c.metric.in_(metrics),
+    )
+    query = (
+        select(rounds.c.id.label("round"), rounds.c.number, rounds.c.slot, estimates)
+        .outerjoin(estimates, latest)
+        .where(*closed, rounds.c.slot.between(oldest, last))
+        .order_by(rounds.c.slot)
+    )
+    past_rounds: dict[int, PastRound] = {}
+    for row in connection.execute(query):
+        past = past_rounds.setdefault(row.round, PastRound(row.round, row.number, row.slot, []))
+        if row.metric is not None:
+            past.rows.append(estimate_row(row))
+    return list(past_rounds.values())
+
+
+def latest_estimates(connection: Connection, monitor: str) -> list[dict[str, Any]]:
+    """Read the latest estimates of all rounds of a monitor as rows, in slot order."""
+    query = (
+        select(
+            rounds.c.number.label("round"),
+            rounds.c.slot,
+            *(column for column in estimates.c if column.name != "round_id"),
+        )
+        .join_from(
+            estimates,
+            rounds,
+            (rounds.c.id == estimates.c.round_id) & (rounds.c.version == estimates.c.version),
+        )
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(monitors.c.name == monitor)
+        .order_by(rounds.c.slot, estimates.c.metric, estimates.c.basis, estimates.c.estimand)
+    )
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def write_posteriors(connection: Connection, pooled: Mapping[VersionId, JointPosterior]) -> None:
+    """Store the pooled posteriors of some versions, for people; the program never reads them."""
+    connection.execute(
+        insert(posteriors),
+        [
+            {
+                "round_id": round_id,
+                "version": version,
+                "predicted": name,
+                # Further digits are noise of floating point, and would double the JSON.
+                "weight": mixture.weight.round(12).tolist(),
+                "alpha": mixture.alpha.round(9).tolist(),
+                "beta": mixture.beta.round(9).tolist(),
+            }
+            for (round_id, version), joint in pooled.items()
+            for name, mixture in (("flagged", joint.flagged), ("passed", joint.passed))
+        ],
+    )
+
+
+def set_version(
+    connection: Connection,
+    round_id: int,
+    version: int,
+    *,
+    estimated_revision: int,
+    partial: bool | None = None,
+) -> None:
+    """Make a version the latest one of its round, unless a later one was published meanwhile.
+
+    ``partial`` is whether the round is so by now; as it was if not given.
+    """
+    state = {} if partial is None else {"partial": partial}
+    connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_id, rounds.c.version <= version)
+        .values(version=version, estimated_revision=estimated_revision, **state)
+    )
+
+
+def estimate_row(row: Row[Any]) -> EstimateRow:
+    """Take the estimate out of a row with the columns of ``estimates``."""
+    return EstimateRow.model_validate({n: row._mapping[n] for n in _ESTIMATE})

@@ -1,0 +1,141 @@
+"""The counts of earlier rounds, which every round of a history reads: each in one row.
+
+The tables `counts` and `strata` have them too, a row for each stratum: thousands to read after a
+few years. A version is never changed, so its row here never gets old; it holds while it is that of
+the latest version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from sqlalchemy import select
+
+from monitor.domain.state import RoundState
+from monitor.stats.core.counts import CountArrays
+from monitor.storage.database import put_all
+from monitor.storage.results.estimate_store import read_counts
+from monitor.storage.tables import packed_counts, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from monitor.stats.core.counts import StratumArrays
+    from monitor.storage.samples.frame_store import StratumTally
+
+    Packed: TypeAlias = NDArray[np.int64]
+    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``."""
+
+_STORED = np.dtype("<i8")
+_LAYOUT = -5
+"""Stands before the counts of a row. Older rows, without it and without the missing, are made anew;
+they begin with a size, which is never negative."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastRound:
+    """A closed round as its latest version counted it.
+
+    ``missing`` are its items without a usable answer. ``is_changed`` is whether it has labels that
+    no version has counted, and ``is_packed`` whether its counts are in one row already.
+    """
+
+    id: int
+    version: int
+    counts: StratumArrays
+    missing: NDArray[np.int64]
+    is_changed: bool
+    is_packed: bool
+
+
+def read_past(connection: Connection, history_id: int, before: datetime) -> list[PastRound]:
+    """Read the closed rounds of a history that are earlier than a slot, in slot order."""
+    packed = (packed_counts.c.round_id == rounds.c.id) & (
+        packed_counts.c.version == rounds.c.version
+    )
+    query = (
+        select(
+            rounds.c.id,
+            rounds.c.version,
+            rounds.c.label_revision,
+            rounds.c.estimated_revision,
+            packed_counts.c.counts,
+        )
+        .join_from(rounds, packed_counts, packed, isouter=True)
+        .where(
+            rounds.c.history_id == history_id,
+            rounds.c.state == RoundState.CLOSED,
+            rounds.c.slot < before,
+        )
+        .order_by(rounds.c.slot)
+    )
+    found = connection.execute(query).all()
+    known = {row.id: _unpacked(row.counts) for row in found if _is_readable(row.counts)}
+    unpacked = [row.id for row in found if row.id not in known]
+    stored = read_counts(connection, unpacked) if unpacked else {}
+    packed_rounds = [known[row.id] if row.id in known else _pack(stored[row.id]) for row in found]
+    counts = _arrays(packed_rounds)
+    return [
+        PastRound(
+            id=row.id,
+            version=row.version,
+            counts=mine,
+            missing=rows[4],
+            is_changed=row.label_revision != row.estimated_revision,
+            is_packed=row.id in known,
+        )
+        for row, mine, rows in zip(found, counts, packed_rounds, strict=True)
+    ]
+
+
+def write_packed(
+    connection: Connection,
+    past: Iterable[PastRound],
+    tallies: Mapping[tuple[int, int], Sequence[StratumTally]],
+) -> None:
+    """Keep in one row each the counts of new versions, and of past rounds that have no row yet."""
+    packed = {key: _pack(strata) for key, strata in tallies.items()}
+    for round_ in past:
+        if not round_.is_packed:
+            c = round_.counts
+            packed[round_.id, round_.version] = np.array(
+                [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
+            )
+    rows = [
+        {"round_id": round_id, "version": version, "counts": _stored(found)}
+        for (round_id, version), found in packed.items()
+    ]
+    put_all(connection, packed_counts, rows, changed=("version", "counts"))
+
+
+def _pack(strata: Sequence[StratumTally]) -> Packed:
+    columns = (
+        (s.size, s.labeled, s.positive, s.stratum.flagged, s.planned - s.labeled) for s in strata
+    )
+    return np.array(list(columns), dtype=np.int64).T
+
+
+def _stored(packed: Packed) -> bytes:
+    return np.append(_LAYOUT, packed).astype(_STORED).tobytes()
+
+
+def _is_readable(stored: bytes | None) -> bool:
+    return stored is not None and np.frombuffer(stored, dtype=_STORED, count=1)[0] == _LAYOUT
+
+
+def _unpacked(stored: bytes) -> Packed:
+    return np.frombuffer(stored, dtype=_STORED)[1:].reshape(-_LAYOUT, -1)
+
+
+def _arrays(packed: Sequence[Packed]) -> list[CountArrays]:
+    """Take counts apart; the rounds of a history have the same strata, so they share one array."""
+    if not packed:
+        return []
+    is_flagged = packed[0][3].astype(np.bool_)
+    return [CountArrays(rows[0], rows[1], rows[2], is_flagged) for rows in packed]

@@ -1,0 +1,96 @@
+"""An abandoned round is done again: what it had is withdrawn, its versions go on from there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, select, update
+
+from monitor.domain.state import RoundState, check_move
+from monitor.storage.results.concern_store import forget_concerns
+from monitor.storage.rounds.round_transitions import note_move
+from monitor.storage.samples.margin_store import forget_plan
+from monitor.storage.tables import (
+    challenger_sizes,
+    items,
+    label_events,
+    payloads,
+    reserve,
+    round_issues,
+    rounds,
+    segment_sizes,
+    strata,
+    tasks,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.settings import RoundSettings
+    from monitor.storage.rounds.round_store import Round
+
+_OF_THE_DRAW = (
+    round_issues,
+    tasks,
+    payloads,
+    items,
+    reserve,
+    segment_sizes,
+    challenger_sizes,
+    strata,
+)
+"""Tables that hold what was drawn; each before those that it refers to."""
+
+
+def labels_taken(connection: Connection, round_id: int) -> int:
+    """Count the items of a round that ever got an answer."""
+    query = select(func.count(label_events.c.item_id.distinct()))
+    return int(connection.execute(query.where(label_events.c.round_id == round_id)).scalar_one())
+
+
+def reopen_abandoned(
+    connection: Connection, round_: Round, *, settings: RoundSettings, now: datetime, reason: str
+) -> bool:
+    """Open an abandoned round again; false if it has labels, or another worker was faster.
+
+    Its next version lies above all that MLflow may have seen of it. The seed stays.
+    """
+    check_move(RoundState.ABANDONED, RoundState.OPEN)
+    if labels_taken(connection, round_.id):
+        return False
+    opened = connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == round_.id,
+            rounds.c.state == RoundState.ABANDONED,
+            rounds.c.first_version == round_.first_version,
+        )
+        .values(
+            state=RoundState.OPEN,
+            reason=None,
+            settings=settings.model_dump(mode="json"),
+            opened_at=now,
+            first_look_at=None,
+            second_wave_at=None,
+            snapshot=None,
+            deadline=None,
+            closed_at=None,
+            labels_until=None,
+            history_id=None,
+            rows=None,
+            estimated_revision=None,
+            version=round_.first_version,
+            first_version=round_.first_version + 1,
+        )
+    )
+    if opened.rowcount == 0:
+        return False
+    # No label refers to an item, as was asked above, so the sample can go.
+    for table in _OF_THE_DRAW:
+        connection.execute(delete(table).where(table.c.round_id == round_.id))
+    forget_concerns(connection, round_.id)
+    forget_plan(connection, round_.id)
+    note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
+    return True

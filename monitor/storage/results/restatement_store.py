@@ -1,0 +1,121 @@
+"""Restatements in the store: what a person asked for, and which versions came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import insert, select, update
+
+from monitor.storage.database import CHUNK
+from monitor.storage.tables import restated_versions, restatements, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+class RestatedVersion(NamedTuple):
+    """A version that a restatement made, and the one that it took the place of.
+
+    ``own`` is whether its round was restated itself; else it only pools one that was.
+    """
+
+    round_id: int
+    number: int
+    version: int
+    before: int
+    own: bool
+    restatement: int
+    at: datetime
+    by: str
+    reason: str
+
+
+def read_restated(
+    connection: Connection, *, monitor_id: int | None = None, round_ids: Sequence[int] | None = None
+) -> tuple[RestatedVersion, ...]:
+    """Read what was restated of a monitor, of some rounds or of all: the oldest first.
+
+    Of some rounds these are all versions of the restatements that they were part of.
+    """
+    query = (
+        select(
+            restated_versions.c.round_id,
+            rounds.c.number,
+            restated_versions.c.version,
+            restated_versions.c.before,
+            restated_versions.c.own,
+            restatements.c.id,
+            restatements.c.at,
+            restatements.c.by,
+            restatements.c.reason,
+        )
+        .join_from(restated_versions, restatements)
+        .join(rounds, rounds.c.id == restated_versions.c.round_id)
+        .order_by(restatements.c.id, rounds.c.slot)
+    )
+    if monitor_id is not None:
+        query = query.where(restatements.c.monitor_id == monitor_id)
+    if round_ids is not None:
+        part = select(restated_versions.c.restatement_id).where(
+            restated_versions.c.round_id.in_(round_ids)
+        )
+        query = query.where(restatements.c.id.in_(part))
+    return tuple(RestatedVersion(*row) for row in connection.execute(query))
+
+
+def restated_themselves(connection: Connection, round_ids: Sequence[int]) -> set[int]:
+    """Find which of some rounds were restated themselves, and do not only pool one that was."""
+    found: set[int] = set()
+    for start in range(0, len(round_ids), CHUNK):
+        query = select(restated_versions.c.round_id).where(
+            restated_versions.c.round_id.in_(round_ids[start : start + CHUNK]),
+            restated_versions.c.own,
+        )
+        found.update(connection.execute(query).scalars())
+    return found
+
+
+def add_restatement(
+    connection: Connection,
+    monitor_id: int,
+    *,
+    at: datetime,
+    by: str,
+    reason: str,
+    versions: Iterable[tuple[int, int, int, bool]],
+) -> None:
+    """Record a restatement with its versions: round, version, the one before, own or not."""
+    restatement = connection.execute(
+        insert(restatements)
+        .values(monitor_id=monitor_id, at=at, by=by, reason=reason)
+        .returning(restatements.c.id)
+    ).scalar_one()
+    names = ("round_id", "version", "before", "own")
+    rows = [
+        {"restatement_id": restatement, **dict(zip(names, version, strict=True))}
+        for version in versions
+    ]
+    connection.execute(insert(restated_versions), rows)
+
+
+def set_versions(
+    connection: Connection,
+    versions: Sequence[tuple[int, int, bool]],
+    estimated: Collection[tuple[int, int]],
+) -> None:
+    """Make versions the latest of their rounds, by round id; each says whether it is partial.
+
+    ``estimated`` has the label revision that the restated rounds were counted at; a round that
+    only pools one keeps its own, so that its late labels are still to come.
+    """
+    for round_id, version, partial in versions:
+        connection.execute(
+            update(rounds).where(rounds.c.id == round_id).values(version=version, partial=partial)
+        )
+    for round_id, revision in estimated:
+        connection.execute(
+            update(rounds).where(rounds.c.id == round_id).values(estimated_revision=revision)
+        )

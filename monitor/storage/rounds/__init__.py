@@ -1,0 +1,1 @@
+"""Rounds: their rows, claims, transitions and windows."""

@@ -1,0 +1,101 @@
+"""Which rounds a list shows: the newest, or those before a slot, without reading the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from monitor.domain.state import RoundState
+from monitor.storage.rounds.round_ids import id_of
+from monitor.storage.tables import rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Connection, Select
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which rounds to list.
+
+    Of one monitor or of all, slots ``before`` a time; the ``last`` of each monitor, or the
+    ``newest`` of all together, or every one. Skipped ones only if they are asked for.
+    """
+
+    monitor: str | None = None
+    before: datetime | None = None
+    last: int | None = None
+    newest: int | None = None
+    skipped: bool = False
+
+
+def find_listed(connection: Connection, asked: Asked) -> tuple[list[int], bool]:
+    """Find the ids of the rounds to list, and whether there are older ones."""
+    if asked.last is not None and asked.monitor is None:
+        return _last_of_each(connection, asked, asked.last)
+    query = _wanted(asked, rounds.c.id).order_by(rounds.c.slot.desc(), rounds.c.monitor_id)
+    at_most = asked.newest if asked.last is None else asked.last
+    if at_most is None:
+        return list(connection.execute(query).scalars()), False
+    found = list(connection.execute(query.limit(at_most + 1)).scalars())
+    return found[:at_most], len(found) > at_most
+
+
+def _last_of_each(connection: Connection, asked: Asked, last: int) -> tuple[list[int], bool]:
+    place = func.row_number().over(partition_by=rounds.c.monitor_id, order_by=rounds.c.slot.desc())
+    placed = _wanted(asked, rounds.c.id, place.label("place")).subquery()
+    query = select(placed.c.id, placed.c.place).where(placed.c.place <= last + 1)
+    found = connection.execute(query).all()
+    return [row.id for row in found if row.place <= last], any(row.place > last for row in found)
+
+
+def _wanted(asked: Asked, *columns: ColumnElement[Any]) -> Select[Any]:
+    query = select(*columns).select_from(rounds)
+    if asked.monitor is not None:
+        query = query.where(rounds.c.monitor_id == id_of(asked.monitor))
+    if asked.before is not None:
+        query = query.where(rounds.c.slot < asked.before)
+    if not asked.skipped:
+        query = query.where(rounds.c.state != RoundState.SKIPPED)
+    return query
+
+
+def count_skipped(connection: Connection, monitor: str | None) -> int:
+    """Count the skipped rounds of a monitor, or of all."""
+    query = select(func.count()).where(rounds.c.state == RoundState.SKIPPED)
+    if monitor is not None:
+        query = query.where(rounds.c.monitor_id == id_of(monitor))
+    return connection.execute(query).scalar_one()
+
+
+def has_rounds(connection: Connection, monitor: str | None) -> bool:
+    """Whether a monitor, or any, has a round of whatever state."""
+    query = select(rounds.c.id).limit(1)
+    if monitor is not None:
+        query = query.where(rounds.c.monitor_id == id_of(monitor))
+    return connection.execute(query).first() is not None
+
+
+def rounds_before(
+    connection: Connection, round_ids: Collection[int], *, skipped: bool
+) -> list[int]:
+    """Find of each of these rounds the one before it in the list, and the last that was drawn."""
+    earlier, this_round = rounds.alias(), rounds
+    query = (
+        select(earlier.c.id)
+        .where(earlier.c.monitor_id == this_round.c.monitor_id, earlier.c.slot < this_round.c.slot)
+        .order_by(earlier.c.slot.desc())
+        .limit(1)
+        .correlate(this_round)
+    )
+    listed = query if skipped else query.where(earlier.c.state != RoundState.SKIPPED)
+    drawn = query.where(earlier.c.history_id.is_not(None))
+    pairs = select(listed.scalar_subquery(), drawn.scalar_subquery()).where(
+        this_round.c.id.in_(round_ids)
+    )
+    found = {each for pair in connection.execute(pairs) for each in pair}
+    return [each for each in found if each is not None]

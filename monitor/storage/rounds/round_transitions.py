@@ -1,0 +1,209 @@
+"""Opening and moving rounds: once per slot, by one worker, with an event that says why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from monitor.domain.errors import RoundMoved
+from monitor.domain.seeds import seed_of
+from monitor.domain.state import RoundState, check_move
+from monitor.storage.database import insert_new
+from monitor.storage.rounds.round_claims import hold, wait_for_monitor
+from monitor.storage.schema import store_id
+from monitor.storage.tables import round_events, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.domain.model import Window
+    from monitor.domain.settings import Limits, RoundSettings
+    from monitor.storage.rounds.round_claims import Claim
+    from monitor.storage.rounds.round_store import Round
+
+
+def add_round(
+    connection: Connection,
+    *,
+    monitor_id: int,
+    number: int,
+    slot: datetime,
+    window: Window,
+    state: RoundState,
+    settings: RoundSettings,
+    now: datetime,
+    reason: str,
+    deadline: datetime | None = None,
+) -> int | None:
+    """Insert the round of a slot; None if the slot has one already."""
+    round_id = insert_new(
+        connection,
+        rounds,
+        monitor_id=monitor_id,
+        number=number,
+        slot=slot,
+        window_start=window.start,
+        window_end=window.end,
+        state=state,
+        reason=reason if state is RoundState.SKIPPED else None,
+        settings=settings.model_dump(mode="json"),
+        seed=seed_of(store_id(connection), monitor_id, slot, settings.block),
+        opened_at=now,
+        deadline=deadline,
+    )
+    if round_id is not None:
+        _event(connection, round_id, None, state, reason, now)
+    return round_id
+
+
+def reopen_skipped(
+    connection: Connection,
+    round_id: int,
+    *,
+    settings: RoundSettings,
+    now: datetime,
+    reason: str,
+) -> bool:
+    """Open a recorded skip; false if another worker did."""
+    check_move(RoundState.SKIPPED, RoundState.OPEN)
+    moved = connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_id, rounds.c.state == RoundState.SKIPPED)
+        .values(
+            state=RoundState.OPEN,
+            reason=None,
+            settings=settings.model_dump(mode="json"),
+            opened_at=now,
+        )
+    )
+    if moved.rowcount == 1:
+        _event(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
+    return moved.rowcount == 1
+
+
+def move(
+    connection: Connection,
+    claim: Claim,
+    before: RoundState,
+    after: RoundState,
+    *,
+    reason: str,
+    now: datetime,
+    **values: Any,
+) -> None:
+    """Move the claimed round and record why; of several racing workers exactly one succeeds.
+
+    Raises
+    ------
+    RoundMoved
+        If the round is not in ``before``, or the claim is no longer ours.
+    """
+    check_move(before, after)
+    # The monitor before the round, as all writers do: two of them cannot wait for each other.
+    wait_for_monitor(connection, claim)
+    shown = reason if after in {RoundState.ABANDONED, RoundState.SKIPPED} else None
+    moved = connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == claim.round_id,
+            rounds.c.state == before,
+            rounds.c.attempt == claim.attempt,  # a stale worker loses here
+        )
+        .values(state=after, reason=shown, **values)
+    )
+    if moved.rowcount == 0:
+        message = f"round {claim.round_id} was moved by another worker; nothing was written"
+        raise RoundMoved(message)
+    _event(connection, claim.round_id, before, after, reason, now)
+
+
+def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
+    """Read every move of a round and why, oldest first."""
+    columns = [round_events.c[name] for name in ("at", "before", "after", "reason")]
+    query = select(*columns).where(round_events.c.round_id == round_id).order_by(round_events.c.id)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, str]:
+    """Read why each of some rounds made its last move; what else was noted of it is not for all."""
+    query = (
+        select(round_events.c.round_id, round_events.c.reason)
+        .where(
+            round_events.c.round_id.in_(round_ids),
+            round_events.c.before.is_distinct_from(round_events.c.after),
+        )
+        .order_by(round_events.c.id)
+    )
+    return {row.round_id: str(row.reason) for row in connection.execute(query)}
+
+
+def set_limits(
+    connection: Connection, claim: Claim, round_: Round, limits: Limits, reason: str, now: datetime
+) -> None:
+    """Replace the limits that watch a claimed round."""
+    hold(connection, claim)
+    settings = round_.settings.model_copy(update={"limits": limits})
+    connection.execute(
+        update(rounds)
+        .where(rounds.c.id == round_.id)
+        .values(settings=settings.model_dump(mode="json"))
+    )
+    note_event(connection, round_, reason, now)
+
+
+def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
+    """Record something about a round that does not move it."""
+    _event(connection, round_.id, round_.state, round_.state, reason, now)
+
+
+def note_move(
+    connection: Connection,
+    round_id: int,
+    before: RoundState,
+    after: RoundState,
+    reason: str,
+    now: datetime,
+) -> None:
+    """Record a move that was made without a claim."""
+    _event(connection, round_id, before, after, reason, now)
+
+
+def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
+    """Record why a claimed round cannot go on now.
+
+    A reason that stands already is not written again, so that a round that is tried at every pass
+    does not get an event each time.
+    """
+    noted = connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == claim.round_id,
+            rounds.c.attempt == claim.attempt,
+            rounds.c.state.not_in((RoundState.SKIPPED, RoundState.ABANDONED)),
+            rounds.c.reason.is_distinct_from(obstacle),
+        )
+        .values(reason=obstacle)
+        .returning(rounds.c.state)
+    ).scalar()
+    if noted is not None:
+        state = RoundState(noted)
+        _event(connection, claim.round_id, state, state, obstacle, now)
+
+
+def _event(
+    connection: Connection,
+    round_id: int,
+    before: RoundState | None,
+    after: RoundState,
+    reason: str,
+    now: datetime,
+) -> None:
+    connection.execute(
+        insert(round_events).values(
+            round_id=round_id, at=now, before=before, after=after, reason=reason
+        )
+    )

@@ -1,0 +1,82 @@
+"""What labelers were shown, or were to be: found again to be deleted, by item and by monitor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, exists, or_, select
+
+from monitor.storage.rounds.round_store import read_round
+from monitor.storage.tables import items, monitors, payloads, reserve, rounds, tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from monitor.storage.rounds.round_store import Round
+
+
+def rounds_with_item(
+    connection: Connection, item_id: str, monitor: str | None = None
+) -> list[Round]:
+    """Read the rounds into which an item was drawn, or may yet be, in slot order."""
+    holding = [
+        exists().where(table.c.round_id == rounds.c.id, table.c.id == item_id)
+        for table in (items, reserve)
+    ]
+    query = (
+        select(rounds.c.id)
+        .join(monitors, monitors.c.id == rounds.c.monitor_id)
+        .where(or_(*holding))
+        .order_by(rounds.c.slot, monitors.c.name)
+    )
+    if monitor is not None:
+        query = query.where(monitors.c.name == monitor)
+    return [read_round(connection, scalar) for scalar in connection.execute(query).scalars()]
+
+
+def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
+    """Keys under which people were asked about an item of a round."""
+    query = select(tasks.c.key).where(tasks.c.round_id == round_id, tasks.c.item_id == item_id)
+    return list(connection.execute(query.order_by(tasks.c.slot)).scalars())
+
+
+def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
+    """Delete what labelers saw of one item, or were to see; false if there was nothing."""
+    held = [
+        delete(payloads).where(payloads.c.round_id == round_id, payloads.c.item_id == item_id),
+        delete(reserve).where(reserve.c.round_id == round_id, reserve.c.id == item_id),
+    ]
+    return sum(connection.execute(statement).rowcount for statement in held) > 0
+
+
+def removed_monitors(connection: Connection, names: Collection[str], now: datetime) -> list[Round]:
+    """Read the rounds of monitors not among ``names`` whose labels nobody waits for any more.
+
+    Another config may have those monitors and use the same store, so a round counts only after
+    the time in which that one would have retired it.
+    """
+    known = set(names)
+    gone = [
+        row.id
+        for row in connection.execute(select(monitors.c.id, monitors.c.name))
+        if row.name not in known
+    ]
+    if not gone:
+        return []
+    query = (
+        select(rounds.c.id)
+        .where(rounds.c.monitor_id.in_(gone), exists().where(payloads.c.round_id == rounds.c.id))
+        .order_by(rounds.c.slot)
+    )
+    # When the last label comes is in the settings of each round, which no query can compare.
+    found = [read_round(connection, scalar) for scalar in connection.execute(query).scalars()]
+    return [round_ for round_ in found if _last_label(round_) < now]
+
+
+def _last_label(round_: Round) -> datetime:
+    if round_.labels_until is not None:
+        return round_.labels_until
+    return (round_.closed_at or round_.deadline or round_.opened_at) + round_.settings.late_labels
