@@ -77,12 +77,11 @@ types: $(VENV)/.ready-dev
 layers: $(VENV)/.ready-dev
 	$(BIN)/lint-imports --no-logo
 
-# monitor.stats has to work, and its tests to pass, where neither pandas nor MLflow is installed.
+# monitor.stats has to work where neither pandas nor MLflow is installed; `make test` runs its tests.
 stats-alone: $(STATS_VENV)/.ready
 	@for name in pandas mlflow sqlalchemy; do \
 		! $(STATS_VENV)/bin/python -c "import $$name" 2>/dev/null || exit 1; done
-	$(STATS_VENV)/bin/python -m pytest -q -m "not simulation" --confcutdir=tests/stats \
-		tests/stats monitor/stats
+	PYTHONPATH=. $(STATS_VENV)/bin/python .ci/import_stats.py
 
 migrations-check: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -q tests/storage/test_schema.py
@@ -97,7 +96,7 @@ docs-check: $(VENV)/.ready-dev
 	diff $(VENV)/stats.md docs/stats.md
 
 lock-check: $(VENV)/.ready-dev
-	@! grep -nE '://|--(extra-)?index|--find-links|--trusted-host' requirements*.lock tests/environments/*.lock
+	@! grep -nE '://|--(extra-)?index|--find-links|--trusted-host' requirements/*.lock tests/environments/*.lock
 	$(BIN)/python -m pip --disable-pip-version-check check
 
 # One wheel and no older ones: deploy/Dockerfile takes whatever is there.
@@ -112,13 +111,13 @@ wheel-check: $(VENV)/.ready-dev
 sbom: $(AUDIT_VENV)/.ready
 	@mkdir -p dist
 	$(AUDIT_VENV)/bin/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application \
-		--spec-version 1.6 --output-reproducible --of JSON -o dist/sbom.cdx.json requirements.lock
-	$(AUDIT_VENV)/bin/python .ci/check_sbom.py dist/sbom.cdx.json requirements.lock
+		--spec-version 1.6 --output-reproducible --of JSON -o dist/sbom.cdx.json requirements/runtime.lock
+	$(AUDIT_VENV)/bin/python .ci/check_sbom.py dist/sbom.cdx.json requirements/runtime.lock
 
 # Not part of `check`: whether it passes depends on what was found out since, and on the network.
 # A package that could not be looked up fails it, as does a service that cannot be reached.
 audit: $(AUDIT_VENV)/.ready
-	$(AUDIT_VENV)/bin/pip-audit --strict --require-hashes --disable-pip -r requirements.lock
+	$(AUDIT_VENV)/bin/pip-audit --strict --require-hashes --disable-pip -r requirements/runtime.lock
 
 $(BIN)/python:
 	@for python in $(PYTHONS); do \
@@ -132,20 +131,22 @@ $(BIN)/python:
 	echo "Install it (Debian: apt install python3 python3-venv) and run make again." >&2; \
 	exit 1
 
-$(VENV)/.ready: requirements.lock pyproject.toml | $(BIN)/python
+$(VENV)/.ready: requirements/runtime.lock pyproject.toml | $(BIN)/python
 	@echo "installing into $(VENV); this takes a few minutes the first time"
-	@$(BIN)/$(PIP) --require-hashes -r requirements.lock
+	@$(BIN)/$(PIP) --require-hashes -r requirements/runtime.lock
 	@$(BIN)/$(PIP) --no-deps --editable .
 	@touch $@
 
-$(VENV)/.ready-dev: requirements-dev.lock $(VENV)/.ready
-	@echo "installing what tests and checks need into $(VENV)"
-	@$(BIN)/$(PIP) --require-hashes -r requirements-dev.lock
-	@touch $@
+# The lock for development holds all of the other as well, so one installation serves both.
+$(VENV)/.ready-dev: requirements/dev.lock requirements/runtime.lock pyproject.toml | $(BIN)/python
+	@echo "installing the package and what tests and checks need into $(VENV); this takes minutes"
+	@$(BIN)/$(PIP) --require-hashes -r requirements/dev.lock
+	@$(BIN)/$(PIP) --no-deps --editable .
+	@touch $(VENV)/.ready $@
 
-$(STATS_VENV)/.ready: requirements-stats.lock | $(BIN)/python
+$(STATS_VENV)/.ready: requirements/stats.lock | $(BIN)/python
 	@$(BIN)/python -m venv $(STATS_VENV)
-	@$(STATS_VENV)/bin/$(PIP) --require-hashes -r requirements-stats.lock
+	@$(STATS_VENV)/bin/$(PIP) --require-hashes -r requirements/stats.lock
 	@touch $@
 
 $(ENVIRONMENTS:%=.%/.ready): .%/.ready: tests/environments/%.lock | $(BIN)/python
@@ -154,9 +155,9 @@ $(ENVIRONMENTS:%=.%/.ready): .%/.ready: tests/environments/%.lock | $(BIN)/pytho
 	@.$*/bin/$(PIP) --require-hashes -r $<
 	@touch $@
 
-$(AUDIT_VENV)/.ready: requirements-audit.lock | $(BIN)/python
+$(AUDIT_VENV)/.ready: requirements/audit.lock | $(BIN)/python
 	@$(BIN)/python -m venv $(AUDIT_VENV)
-	@$(AUDIT_VENV)/bin/$(PIP) --require-hashes -r requirements-audit.lock
+	@$(AUDIT_VENV)/bin/$(PIP) --require-hashes -r requirements/audit.lock
 	@touch $@
 
 # uv's own defaults, whatever index this machine is set up to use, and no index in the output.
@@ -168,16 +169,16 @@ LOCK := env -u UV_INDEX -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_UR
 IMAGE_EXTRAS := apprise delta iceberg mysql postgres xlsx
 
 lock: | $(BIN)/python
-	$(LOCK) pyproject.toml --output-file requirements.lock
-	$(LOCK) pyproject.toml --group dev --constraint requirements.lock \
-		--output-file requirements-dev.lock
-	$(LOCK) --group stats --constraint requirements-dev.lock --output-file requirements-stats.lock
-	$(LOCK) --group audit --output-file requirements-audit.lock
-	$(LOCK) pyproject.toml $(IMAGE_EXTRAS:%=--extra %) --constraint requirements-dev.lock \
-		--output-file requirements-image.lock
+	$(LOCK) pyproject.toml --output-file requirements/runtime.lock
+	$(LOCK) pyproject.toml --group dev --constraint requirements/runtime.lock \
+		--output-file requirements/dev.lock
+	$(LOCK) --group stats --constraint requirements/dev.lock --output-file requirements/stats.lock
+	$(LOCK) --group audit --output-file requirements/audit.lock
+	$(LOCK) pyproject.toml $(IMAGE_EXTRAS:%=--extra %) --constraint requirements/dev.lock \
+		--output-file requirements/image.lock
 	@for name in $(ENVIRONMENTS); do $(LOCK) tests/environments/$$name.in \
 		--output-file tests/environments/$$name.lock || exit 1; done
-	$(BIN)/python .ci/lock_bases.py requirements*.lock tests/environments/*.lock
+	$(BIN)/python .ci/lock_bases.py requirements/*.lock tests/environments/*.lock
 
 mutants: $(VENV)/.ready-dev
 	@$(BIN)/$(PIP) "mutmut>=3.8"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 from monitor.config.adapters import LABELERS, SOURCES
 from monitor.config.model import ReferenceFile
 from monitor.domain.adapters import MlflowPlace
+from monitor.domain.clock import utc_now
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.model import EffectKind
 from monitor.domain.ports import Checkable
@@ -50,11 +50,6 @@ if TYPE_CHECKING:
 
 _ALIKE = ("kind", "answer")
 """Settings of a labeler without which the answers of people are others."""
-
-
-def utc_now() -> datetime:
-    """Read the clock of this machine."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ its unit and its reason.
 from __future__ import annotations
 
 import difflib
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,6 +24,7 @@ from pydantic import (
 
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
+from monitor.domain.clock import utc_now
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 
@@ -64,7 +65,7 @@ def _why_no_cron(line: str) -> str:
     fields = len(line.split())
     why = "" if fields == 5 else f"it has {fields} fields"  # noqa: PLR2004
     try:
-        next(CronSim(line, datetime.now(UTC)))
+        next(CronSim(line, utc_now()))
     except CronSimError as error:
         why = why or str(error).lower()
     except StopIteration:

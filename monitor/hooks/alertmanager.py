@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
+from monitor.domain.clock import utc_now
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration, Settings
 from monitor.hooks.links import no_link, read_notice
@@ -111,10 +112,6 @@ class AlertmanagerSettings(Settings):
         return AlertmanagerHandler(self, context.name, context.clock, context.link)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class AlertmanagerHandler:
     """Post alerts; safe to repeat, since equal labels are one alert."""
 
@@ -122,7 +119,7 @@ class AlertmanagerHandler:
         self,
         settings: AlertmanagerSettings,
         name: str = "alertmanager",
-        clock: Clock = _now,
+        clock: Clock = utc_now,
         link: Link = no_link,
     ) -> None:
         self._settings = settings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 import httpcore
 import httpx
 
+from monitor.domain.clock import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.hooks.answers import denial_in, is_page
 from monitor.hooks.guard import AddressRefused, GuardedBackend
@@ -20,6 +20,7 @@ from monitor.hooks.texts import clean
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
+    from datetime import timedelta
 
     from monitor.domain.errors import DeliveryFailed
     from monitor.hooks.receiver import Receiver
@@ -107,7 +108,7 @@ def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _Answe
         status = int(response.status)
         return _Answer(
             status=status,
-            retry_after=retry_after(said, datetime.now(UTC)),
+            retry_after=retry_after(said, utc_now()),
             text=_beginning(response, is_success=status in _SUCCESS),
         )
 

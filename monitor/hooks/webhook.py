@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 
+from monitor.domain.clock import utc_now
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings
 from monitor.hooks.links import no_link, read_notice
@@ -85,10 +86,6 @@ def signing_key(secret: str) -> bytes:
     return key
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class WebhookHandler:
     """Post notices to one receiver; a 2xx answer is the receipt."""
 
@@ -96,7 +93,7 @@ class WebhookHandler:
         self,
         settings: WebhookSettings,
         name: str = "webhook",
-        clock: Clock = _now,
+        clock: Clock = utc_now,
         link: Link = no_link,
     ) -> None:
         self._settings = settings

@@ -6,12 +6,13 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
+from monitor.domain.clock import utc_now
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
 from monitor.domain.ports import HasTruths
@@ -155,10 +156,6 @@ class ValueCounts:
     missing: Mapping[str, int] = field(default_factory=dict)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class ColumnLabeler:
     """A `Labeler` that reads the truth for the items asked for, in one scan.
 
@@ -192,7 +189,7 @@ class ColumnLabeler:
         settings: ColumnSettings,
         base_folder: Path | str = ".",
         *,
-        clock: Clock = _now,
+        clock: Clock = utc_now,
         source: Source | None = None,
     ) -> None:
         self.settings = settings

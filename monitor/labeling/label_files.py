@@ -13,11 +13,11 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
+from monitor.domain.clock import utc_now
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.labels import AHEAD
 from monitor.domain.model import Collected, LabelEvent, Refusal
@@ -42,6 +42,7 @@ from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from monitor.domain.model import Answer, Task
     from monitor.labeling.reading import Line
@@ -227,7 +228,7 @@ def read_file(
     now: datetime | None = None,
 ) -> FileReading:
     """Read a filled file as `read_labels` does, and return the answer of a cut last row."""
-    rows = _Rows(printable(path.name), tasks, known, now or datetime.now(UTC))
+    rows = _Rows(printable(path.name), tasks, known, now or utc_now())
     for line in read_lines(path, follow=follow):
         rows.add(line)
     return rows.reading()

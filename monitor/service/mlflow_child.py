@@ -17,11 +17,12 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import structlog
 
+from monitor.domain.clock import utc_now
 from monitor.domain.errors import MonitorError
 from monitor.domain.sinks import MLFLOW
 from monitor.rounds.delivery.deliver import deliver
@@ -74,7 +75,7 @@ def _deliver(task: dict[str, str], service: Service) -> None:
         return over.is_set()
 
     database = Database(task["store"])
-    deliver(database, {MLFLOW: handler}, lambda: datetime.now(UTC), stopping=stopping)
+    deliver(database, {MLFLOW: handler}, utc_now, stopping=stopping)
     database.close()
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from monitor.domain.clock import utc_now
 from monitor.domain.retry_after import retry_after
 
 if TYPE_CHECKING:
@@ -65,4 +65,4 @@ def ask_health(uri: str) -> Health:
         raise_on_status=False,
     )
     said = {name.lower(): value for name, value in answer.headers.items()}
-    return Health(int(answer.status_code), retry_after(said, datetime.now(UTC)))
+    return Health(int(answer.status_code), retry_after(said, utc_now()))

@@ -81,7 +81,7 @@ def test_every_row_of_a_malformed_file_is_taken_or_refused_with_its_place(
             assert path.name in unread[-1]
             assert "\n" not in unread[-1]
             return
-        added = collect.store_labels(scene.context, collected)
+        added = collect.store_together([(scene.context, collected)])
 
         assert stored(scene) - before == added <= len(collected.events)
         assert all(
@@ -90,7 +90,7 @@ def test_every_row_of_a_malformed_file_is_taken_or_refused_with_its_place(
         assert len(collected.events) + sum(refusal.rows for refusal in collected.refused) == len(
             answered(path)
         )
-        assert collect.store_labels(scene.context, collected) == 0
+        assert collect.store_together([(scene.context, collected)]) == 0
         taken.extend(collected.events)
         refused.extend(collected.refused)
 

@@ -147,7 +147,7 @@ def change_answers(scene, every):
     for number in (1, 2):
         collected = collect.collect(scene.context, [scene.round(number).id])
         assert collected is not None
-        collect.store_labels(scene.context, collected)
+        collect.store_together([(scene.context, collected)])
 
 
 class WhileSent(MemoryLabeler):

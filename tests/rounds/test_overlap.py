@@ -157,7 +157,7 @@ def test_the_adjudicators_answer_decides_and_is_no_part_of_the_agreement(databas
     disputed = collect.disputed(scene.context)
 
     decided = tuple(LabelEvent(t.key, "eve", scene.truth[t.item_id]) for t in disputed)
-    collect.store_labels(scene.context, Collected(events=decided))
+    collect.store_together([(scene.context, Collected(events=decided))])
     scene.run()
 
     [row] = scene.rows(
@@ -176,7 +176,7 @@ def test_an_adjudicator_who_cannot_tell_decides_nothing(database):
     answer_second(scene, wrong=1)
     [task, *_] = tasks_of(scene, 2)
     undecided = LabelEvent(task.key, "eve", Answer.CANNOT_TELL)
-    collect.store_labels(scene.context, Collected(events=(undecided,)))
+    collect.store_together([(scene.context, Collected(events=(undecided,)))])
     scene.run()
 
     [row] = scene.rows("select sum(declined) as n from counts where round_id = :id", id=found.id)

@@ -50,7 +50,7 @@ def test_what_is_missing_changed_or_without_a_hash_is_told(check):
     ]
 
 
-LOCKS = sorted([*ROOT.glob("requirements*.lock"), *ROOT.glob("tests/environments/*.lock")])
+LOCKS = sorted([*ROOT.glob("requirements/*.lock"), *ROOT.glob("tests/environments/*.lock")])
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
@@ -59,7 +59,7 @@ def test_each_package_of_each_lock_has_hashes(check, path):
 
     found = check.packages_of(lock)
 
-    assert len(found) > 5
+    assert len(found) > 1
     assert lock.count("==") >= len(found)
     for package in lock.split("\n\n"):
         for entry in check.PACKAGE.split(package)[3::3]:

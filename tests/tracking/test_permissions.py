@@ -72,7 +72,7 @@ class Accounts:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     if find_spec("flask_wtf") is None:
-        cannot_start("mlflow[auth] is not installed (requirements-dev.lock)")
+        cannot_start("mlflow[auth] is not installed (requirements/dev.lock)")
     folder = tmp_path_factory.mktemp("mlflow-permissions")
     password = secrets.token_urlsafe(16)
     more = ("--app-name", "basic-auth")

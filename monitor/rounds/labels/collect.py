@@ -37,7 +37,6 @@ __all__ = [
     "labelers_in_use",
     "retire",
     "send",
-    "store_labels",
     "store_together",
     "unanswered",
     "without_same_person",
@@ -172,11 +171,6 @@ def labelers_in_use(context: MonitorContext) -> list[Labeler]:
 def _asking_people(connection: Connection, context: MonitorContext) -> list[Round]:
     rounds = round_store.unfinished_rounds(connection, context.settings.name, context.clock())
     return [round_ for round_ in rounds if context.asks_people(round_.settings)]
-
-
-def store_labels(context: MonitorContext, collected: Collected) -> int:
-    """Store label events; returns how many are new."""
-    return store_together([(context, collected)])
 
 
 def store_together(

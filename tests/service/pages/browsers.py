@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if os.environ.get("CI") != "true":
-    pytest.importorskip("selenium", reason="selenium is not installed (requirements-dev.lock)")
+    pytest.importorskip("selenium", reason="selenium is not installed (requirements/dev.lock)")
 
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException, WebDriverException

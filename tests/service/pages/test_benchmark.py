@@ -7,7 +7,7 @@ import os
 import pytest
 
 if os.environ.get("CI") != "true":
-    pytest.importorskip("selenium", reason="selenium is not installed (requirements-dev.lock)")
+    pytest.importorskip("selenium", reason="selenium is not installed (requirements/dev.lock)")
 
 from benchmarks.labeling_page import our_page, row
 from tests.service.pages.browsers import program

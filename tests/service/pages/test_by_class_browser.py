@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 if os.environ.get("CI") != "true":
-    pytest.importorskip("selenium", reason="selenium is not installed (requirements-dev.lock)")
+    pytest.importorskip("selenium", reason="selenium is not installed (requirements/dev.lock)")
 
 from selenium.webdriver.common.keys import Keys
 

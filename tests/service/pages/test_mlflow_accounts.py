@@ -46,7 +46,7 @@ def site_of(database, accounts):
 def mlflow_with_accounts(tmp_path_factory):
     """A real MLflow server with accounts: root, ada, vic and one with a name that has no use."""
     if find_spec("flask_wtf") is None:
-        cannot_start("mlflow[auth] is not installed (requirements-dev.lock)")
+        cannot_start("mlflow[auth] is not installed (requirements/dev.lock)")
     folder = tmp_path_factory.mktemp("mlflow-accounts")
     password = secrets.token_urlsafe(16)
     (folder / "accounts.ini").write_text(

@@ -7,7 +7,7 @@ import os
 import pytest
 
 if os.environ.get("CI") != "true":
-    pytest.importorskip("selenium", reason="selenium is not installed (requirements-dev.lock)")
+    pytest.importorskip("selenium", reason="selenium is not installed (requirements/dev.lock)")
 
 from selenium.webdriver.common.keys import Keys
 
