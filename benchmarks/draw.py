@@ -36,9 +36,9 @@ import duckdb
 
 from benchmarks import draw_postgres, draw_spark
 from monitor.domain.model import BandEdges, Window
+from monitor.plugins.lake.settings import LakeSettings
+from monitor.plugins.lake.source import LakeSource
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
-from monitor.sources.lake.settings import LakeSettings
-from monitor.sources.lake.source import LakeSource
 from tests.servers import postgres
 
 if TYPE_CHECKING:

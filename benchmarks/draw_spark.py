@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.model import BandEdges
-from monitor.sources.spark.session import session_for
-from monitor.sources.spark.settings import SparkSettings
-from monitor.sources.spark.source import SparkSource
+from monitor.plugins.spark.session import session_for
+from monitor.plugins.spark.settings import SparkSettings
+from monitor.plugins.spark.source import SparkSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -108,7 +108,7 @@ def show_beside_mlflow() -> None:
         _model_evaluation_registry as registry,
     )
 
-    from monitor.evaluation.plugin import PrMonitorEvaluator  # noqa: PLC0415
+    from monitor.plugins.evaluator.plugin import PrMonitorEvaluator  # noqa: PLC0415
 
     plugins: Any = registry
     plugins.register("pr_monitor", PrMonitorEvaluator)  # also where it is not installed

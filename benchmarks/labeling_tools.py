@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.model import Task
 from tests.label_studio import LabelStudio, labeler_on
-from tests.labeling.review_people import V3, View, review_labeler
+from tests.plugins.mlflow_review.review_people import V3, View, review_labeler
 
 if TYPE_CHECKING:
     from monitor.storage.database import Database

@@ -26,11 +26,11 @@ import pyarrow.parquet as pq
 from sqlalchemy import create_engine, text
 
 from monitor.domain.model import BandEdges, Window
+from monitor.plugins.lake.settings import LakeSettings
+from monitor.plugins.lake.source import LakeSource
+from monitor.plugins.spark.settings import SparkSettings
+from monitor.plugins.spark.source import SparkSource
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
-from monitor.sources.lake.settings import LakeSettings
-from monitor.sources.lake.source import LakeSource
-from monitor.sources.spark.settings import SparkSettings
-from monitor.sources.spark.source import SparkSource
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
 

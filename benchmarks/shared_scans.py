@@ -28,10 +28,10 @@ from sqlalchemy import create_engine, event, text
 from benchmarks import draw_postgres, draw_spark
 from monitor.domain.model import BandEdges, Window
 from monitor.domain.ports import PlannedScan
+from monitor.plugins.spark.reading import Statements
+from monitor.plugins.spark.settings import SparkSettings
+from monitor.plugins.spark.source import SparkSource
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
-from monitor.sources.spark.reading import Statements
-from monitor.sources.spark.settings import SparkSettings
-from monitor.sources.spark.source import SparkSource
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
 from tests.servers import postgres

@@ -42,13 +42,13 @@ from monitor.domain.settings import (
 )
 from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesSettings
-from monitor.labeling.label_studio.settings import LabelStudioSettings
-from monitor.labeling.mlflow_settings import ReviewSettings
+from monitor.plugins.label_studio.settings import LabelStudioSettings
+from monitor.plugins.mlflow_review.settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings
-from monitor.sources.lake.settings import LakeSettings
+from monitor.plugins.lake.settings import LakeSettings
 from monitor.sources.shown_columns import ShownColumn
-from monitor.sources.spark.settings import SparkSettings
+from monitor.plugins.spark.settings import SparkSettings
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.table_settings import Columns
 from monitor.tracking.mlflow import MlflowSettings

@@ -62,7 +62,7 @@ every: 52 => every: true
 models:/mail-travel/7 => 7
     5, monitors[mail-travel].model: it should be a valid string, found a number; put it in quotes
 duckdb => duckbd
-    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb? (installed are duckdb, lake, spark, sql)
+    7, monitors[mail-travel].source.kind: 'duckbd' is not known; did you mean duckdb? (installed are duckdb, sql, lake, spark)
 id: mail_id,  => <nothing>
     9, monitors[mail-travel].source.columns.id: this setting is missing; add a line `id: ...`
 [subject, body] => subject
@@ -92,15 +92,15 @@ max_labels: 2000 => max_labels: 2.5
 max_labels: 2000 => max_labels: <nothing>
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer, found nothing; write a value or leave the line out
 kind: files => kind: file
-    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page, mlflow, label_studio)
+    15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are files, column, page, label_studio, mlflow)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
     15, monitors[mail-travel].labeling.gold: there is no such setting here; kind: page has it; leave it out, or change the kind
 threshold: 0.5 => time_unit: seconds
-    12, monitors[mail-travel].source.time_unit: there is no such setting here; kind: spark and sql have it; leave it out, or change the kind
+    12, monitors[mail-travel].source.time_unit: there is no such setting here; kind: sql and spark have it; leave it out, or change the kind
 late_labels: 90d => repeats: 0.1
     15, monitors[mail-travel].labeling.repeats: there is no such setting here; kind: page has it; leave it out, or change the kind
 kind: files,  => <nothing>
-    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column, page, mlflow, label_studio
+    15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of files, column, page, label_studio, mlflow
 tp: 138 => tp: 0.3
     16, monitors[mail-travel].reference.tp: it should be a valid integer, found 0.3; this is a count, not a share
 tp: 138 => tp: -1

@@ -22,7 +22,7 @@ import warnings
 warnings.simplefilter("ignore")
 from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry
 
-from monitor.evaluation.plugin import PrMonitorEvaluator
+from monitor.plugins.evaluator.plugin import PrMonitorEvaluator
 
 _model_evaluation_registry.register("pr_monitor", PrMonitorEvaluator)
 """  # as an installation does
@@ -68,7 +68,7 @@ def test_the_reference_that_the_page_shows_is_what_a_monitor_plans_by(tmp_path, 
 
 
 def test_every_setting_of_the_evaluator_stands_on_the_page():
-    source = (ROOT / "monitor/evaluation/mlflow_run.py").read_text()
+    source = (ROOT / "monitor/plugins/evaluator/mlflow_run.py").read_text()
     [lists] = re.findall(r"_DRAWN = .*\n_SETTINGS = .*", source)
     names = re.findall(r'"(\w+)"', lists)
 

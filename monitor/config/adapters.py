@@ -1,8 +1,8 @@
-"""Kinds of sources and labelers: those of this package and those of packages beside it.
+"""Kinds of sources and labelers: those built in, and those that entry points add.
 
-A package beside this one adds a kind by an entry point (`monitor.domain.adapters`). Only the names
-of the entry points are read; the one that a config uses is imported, and what is wrong with it is
-a problem of that config alone.
+`monitor.plugins` and other packages add a kind by an entry point (`monitor.domain.adapters`). Only
+the names of entry points are read. The kind that a config uses is imported, and a fault in it is a
+problem of that config alone.
 """
 
 from __future__ import annotations
@@ -22,12 +22,8 @@ from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.labeling.label_studio.settings import LabelStudioSettings
-from monitor.labeling.mlflow_settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
-from monitor.sources.lake.settings import LakeSettings
-from monitor.sources.spark.settings import SparkSettings
 from monitor.sources.sql_settings import SqlSettings
 
 if TYPE_CHECKING:
@@ -96,14 +92,17 @@ class Kinds(Generic[AdapterT, SettingsT]):
             raise self._broken(str(kind), why) from error
 
     def names(self) -> list[str]:
-        """Every kind that is installed, the built-in ones first."""
-        return list(dict.fromkeys([*self.built_in, *(one.name for one in _installed(self.group))]))
+        """Return every installed kind: the built-in ones, our plugins, then those of others."""
+        added: list[EntryPoint] = sorted(
+            _installed(self.group), key=lambda one: (not _is_ours(one), one.name)
+        )
+        return list(dict.fromkeys([*self.built_in, *(one.name for one in added)]))
 
     def with_setting(self, name: str) -> list[str]:
-        """Return the built-in kinds that have a setting of this name."""
-        return [
-            kind for kind, adapter in self.built_in.items() if name in adapter.settings.model_fields
-        ]
+        """Return the kinds of this package that have a setting of this name."""
+        plugins: list[str] = [one.name for one in _installed(self.group) if _is_ours(one)]
+        kinds = [*self.built_in, *sorted(plugins)]
+        return [kind for kind in kinds if name in self.adapter(kind).settings.model_fields]
 
     def adapter(self, kind: str) -> AdapterT:
         """Return what makes this kind, imported if it is not built in.
@@ -113,7 +112,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
         SettingRefused
             If there is no such kind, or more than one, or the package that brings it is broken.
         """
-        brought = [one for one in _installed(self.group) if one.name == kind]
+        brought = self._entries(kind)
         # Refused and not overridden: which of two wins would depend on the order of installation.
         if len(brought) > (kind not in self.built_in):
             others = " and ".join(map(_described, brought))
@@ -141,10 +140,13 @@ class Kinds(Generic[AdapterT, SettingsT]):
         except MonitorError:
             raise
         except Exception as error:
-            if kind in self.built_in:
+            if kind in self.built_in or any(map(_is_ours, self._entries(kind))):
                 raise  # a fault of this program
             why = f"nothing could be made of its settings ({type(error).__name__})"
             raise self._broken(kind, why) from error
+
+    def _entries(self, kind: str) -> list[EntryPoint]:
+        return [one for one in _installed(self.group) if one.name == kind]
 
     def _unknown(self, kind: str) -> str:
         shown = ascii(kind if len(kind) <= _LONGEST else f"{kind[:_LONGEST]}...")
@@ -165,7 +167,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
         raise self._broken(entry.name, why)
 
     def _broken(self, kind: str, why: str) -> SettingRefused:
-        named = " and ".join(_described(one) for one in _installed(self.group) if one.name == kind)
+        named = " and ".join(map(_described, self._entries(kind)))
         message = f"{named or kind}: {why}; update or uninstall it"
         return SettingRefused(setting=_KIND, why=message)
 
@@ -185,6 +187,10 @@ class Kinds(Generic[AdapterT, SettingsT]):
 @cache  # what is installed does not change while a process runs, and reading it takes 10 ms
 def _installed(group: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=group))
+
+
+def _is_ours(entry: EntryPoint) -> bool:
+    return entry.value.startswith("monitor.plugins.")
 
 
 @cache
@@ -209,43 +215,12 @@ def _page_labeler(*made_of: Any) -> Labeler:
     return PageLabeler(*made_of)
 
 
-def _review_labeler(*made_of: Any) -> Labeler:
-    from monitor.labeling.mlflow_review import MlflowReviewLabeler  # noqa: PLC0415  as above
-
-    return MlflowReviewLabeler(*made_of)
-
-
-def _label_studio_labeler(settings: Any, _folder: Any, _clock: Any, database: Any) -> Labeler:
-    from monitor.labeling.label_studio.labeler import LabelStudioLabeler  # noqa: PLC0415  httpx too
-    from monitor.storage.schema import store_id  # noqa: PLC0415  as does SQLAlchemy
-
-    def store() -> str:
-        with database.read() as connection:
-            return store_id(connection)
-
-    return LabelStudioLabeler(settings, store)
-
-
-def _lake_source(*made_of: Any) -> Source:
-    from monitor.sources.lake.source import LakeSource  # noqa: PLC0415  few configs have one
-
-    return LakeSource(*made_of)
-
-
-def _spark_source(*made_of: Any) -> Source:
-    from monitor.sources.spark.source import SparkSource  # noqa: PLC0415  as above
-
-    return SparkSource(*made_of)
-
-
 SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     group="pr_monitor.sources",
     wanted=SourceAdapter,
     base=SourceSettings,
     built_in={
         "duckdb": SourceAdapter(DuckdbSettings, DuckdbSource),
-        "lake": SourceAdapter(LakeSettings, _lake_source),
-        "spark": SourceAdapter(SparkSettings, _spark_source),
         "sql": SourceAdapter(SqlSettings, _sql_source),
     },
     default="duckdb",
@@ -266,11 +241,5 @@ LABELERS: Kinds[LabelerAdapter, Labeling] = Kinds(
             wants_source=True,
         ),
         "page": LabelerAdapter(PageSettings, _page_labeler, wants_store=True, wants_block=True),
-        "mlflow": LabelerAdapter(
-            ReviewSettings, _review_labeler, wants_store=True, wants_mlflow=True
-        ),
-        "label_studio": LabelerAdapter(
-            LabelStudioSettings, _label_studio_labeler, wants_store=True
-        ),
     },
 )

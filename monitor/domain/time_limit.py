@@ -7,6 +7,7 @@ to stop and then left behind: it does no harm, and ends with the process.
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
@@ -22,6 +23,7 @@ LIMIT = timedelta(minutes=10)
 """Of one reading, unless the config gives another; 10 million rows take seconds."""
 
 _TO_STOP = 5.0  # seconds that a query has to stop once it is asked to
+_BETWEEN_STOPS = 0.5  # seconds
 _left_behind: dict[str, _Reading[object]] = {}
 
 
@@ -82,9 +84,12 @@ def within(limit: timedelta, place: str, read: Callable[[], T], advice: str = OF
 
 
 def _leave(reading: _Reading[T], place: str) -> None:
-    for stop in list(reading.stops):
-        stop()
-    reading.join(_TO_STOP)
+    until = time.monotonic() + _TO_STOP
+    while reading.is_alive() and time.monotonic() < until:
+        # An engine that has not begun the query yet has nothing to end, so ask it again.
+        for stop in list(reading.stops):
+            stop()
+        reading.join(_BETWEEN_STOPS)
     if reading.is_alive():
         _left_behind[place] = cast("_Reading[object]", reading)
 

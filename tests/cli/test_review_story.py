@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.domain.model import Answer
-from tests.labeling.review_people import View
+from tests.plugins.mlflow_review.review_people import View
 
 pytestmark = pytest.mark.server
 QUESTION = "Is it about travel?"

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from tests.cli.workplace import COLUMN
-from tests.sources.spark.places import CONFIG, MASTER
+from tests.plugins.spark.places import CONFIG, MASTER
 from tests.spark import need_spark
 
 BESIDE = COLUMN.replace("path: predictions.parquet, ", "")

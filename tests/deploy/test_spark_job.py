@@ -17,7 +17,7 @@ import yaml
 
 from monitor.config.load import load_config
 from monitor.domain.errors import EXIT_INPUT
-from monitor.sources.spark.settings import SparkSettings
+from monitor.plugins.spark.settings import SparkSettings
 from tests.deploy.manifests import parsed
 from tests.deploy.program import DEPLOY, ROOT, installed
 from tests.servers import cannot_start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.labeling.review_people import View
+from tests.plugins.mlflow_review.review_people import View
 from tests.workers import lives_until_one_is_whole
 
 # Each line is a life in which a round is drawn, labeled in MLflow, closed and retired; it kills
@@ -24,7 +24,7 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.storage.database import Database
-from tests.labeling.review_people import View, review_labeler
+from tests.plugins.mlflow_review.review_people import View, review_labeler
 from tests.rounds.scene import Scene, settings
 
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))

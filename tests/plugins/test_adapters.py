@@ -155,12 +155,12 @@ def test_an_unknown_kind_is_refused_with_all_that_are_installed(installed, confi
 
     assert refused.returncode == 78
     assert (
-        "source.kind: 'parquet' is not known; installed are duckdb, lake, spark, sql, jsonl"
+        "source.kind: 'parquet' is not known; installed are duckdb, sql, lake, spark, jsonl"
         in refused.stderr
     )
     assert (
         "labeling.kind: 'file' is not known; did you mean files? "
-        "(installed are files, column, page, mlflow, label_studio)" in (refused.stderr)
+        "(installed are files, column, page, label_studio, mlflow)" in (refused.stderr)
     )
 
 

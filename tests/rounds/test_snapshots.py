@@ -7,8 +7,8 @@ from deltalake import DeltaTable
 
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
+from tests.plugins.lake.lake_tables import Delta
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
-from tests.sources.lake_tables import Delta
 
 TWO_WAVES = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
 

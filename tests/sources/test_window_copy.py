@@ -20,7 +20,7 @@ from monitor.domain.ports import PlannedScan, SharesScans
 from monitor.files import engine
 from monitor.sources import window_copy
 from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
-from tests.sources.lake_tables import Delta, mails
+from tests.plugins.lake.lake_tables import Delta, mails
 from tests.sources.prediction_files import TWO, WEEK, copy_to
 
 BANDS = BandEdges(flagged=(0.7,), passed=(0.1, 0.3)).strata()

@@ -15,7 +15,7 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.labels.collect import retire
 from monitor.rounds.retention import forget_item
 from monitor.storage.outbox import effect_store
-from tests.labeling.review_people import View, review_labeler
+from tests.plugins.mlflow_review.review_people import View, review_labeler
 from tests.rounds.scene import Log, Scene, settings
 
 pytestmark = pytest.mark.server

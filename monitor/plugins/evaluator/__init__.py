@@ -1,0 +1,1 @@
+"""The evaluator that MLflow finds by its entry point."""

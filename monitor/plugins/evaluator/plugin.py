@@ -1,0 +1,58 @@
+"""The evaluator `pr_monitor` of `mlflow.models.evaluate`, as MLflow finds it.
+
+MLflow imports this module whenever it lists its evaluators, so it loads nothing more until it is
+asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlflow.models.evaluation.base import ModelEvaluator
+
+if TYPE_CHECKING:
+    from mlflow.models.evaluation import EvaluationResult
+
+ASKING = ("random", "flagged_rate", "weight", "sizes", "prevalence")
+"""Settings that say how the labels were drawn: who gives one asks for this evaluator.
+
+MLflow tries every evaluator where none is named, and does not say whether one was."""
+
+
+class PrMonitorEvaluator(ModelEvaluator):
+    """Precision, recall and more of a labeled set of any balance, adjusted to its population."""
+
+    @classmethod
+    def can_evaluate(
+        cls, *, model_type: str | None, evaluator_config: dict[str, Any] | None, **_: Any
+    ) -> bool:
+        """Say yes where the config says how the labels were drawn, for models of every type.
+
+        A type that is not a classifier's is refused with the reason by ``evaluate``.
+        """
+        del model_type
+        given = ((evaluator_config or {}).get(name) for name in ASKING)
+        return any(value is not None and value is not False for value in given)
+
+    def evaluate(
+        self,
+        *,
+        model_type: str | None,
+        dataset: Any,
+        run_id: str,
+        evaluator_config: dict[str, Any],
+        model: Any = None,
+        predictions: str | None = None,
+        **_: Any,
+    ) -> EvaluationResult:
+        """Evaluate, log to the run, and return what was logged."""
+        from monitor.plugins.evaluator.mlflow_run import evaluate_dataset  # noqa: PLC0415
+
+        return evaluate_dataset(
+            model_type=model_type,
+            dataset=dataset,
+            run_id=run_id,
+            config=evaluator_config,
+            model=model,
+            predictions=predictions,
+        )

@@ -1,0 +1,273 @@
+"""A `Labeler` over Label Studio: a project for each round, tasks out, annotations in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import LabelsRefused, LabelsUnavailable
+from monitor.domain.model import Collected
+from monitor.domain.visible import visible
+from monitor.plugins.label_studio.answers import read_answers
+from monitor.plugins.label_studio.cursor import StudioCursor, events_between, in_order
+from monitor.plugins.label_studio.projects import Projects
+from monitor.plugins.label_studio.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from monitor.domain.model import LabelEvent, Refusal, Task
+    from monitor.plugins.label_studio.cursor import Answers
+    from monitor.plugins.label_studio.projects import Project, StudioTask
+    from monitor.plugins.label_studio.settings import LabelStudioSettings
+
+
+class LabelStudioLabeler:
+    """A `Labeler` that people answer in Label Studio.
+
+    Parameters
+    ----------
+    settings
+        What the config says.
+    store
+        Gives the id of the store, so that two stores whose rounds have equal names do not meet.
+    """
+
+    name = "label_studio"
+    asks_people = True
+
+    def __init__(self, settings: LabelStudioSettings, store: Callable[[], str]) -> None:
+        self.settings = settings
+        self._server = Server(settings.url, settings.token.get_secret_value())
+        self._store = store
+
+    @property
+    def projects(self) -> Projects:
+        """The projects of this store."""
+        return Projects(self._server, self._store())
+
+    def usable(self) -> str:
+        """Ask who the token is of, and whether it may see projects.
+
+        Raises
+        ------
+        LabelsUnavailable, LabelsRefused
+            If the server does not answer, or does not accept the token.
+        """
+        who = self._server.ask("GET", "/api/current-user/whoami")
+        version = self._server.ask("GET", "/api/version")
+        self._server.ask("GET", "/api/projects/", {"page_size": 1, "include": "id"})
+        email = who.get("email") if isinstance(who, dict) else None
+        release = version.get("release") if isinstance(version, dict) else None
+        if not isinstance(email, str) or not isinstance(release, str):
+            message = (
+                f"{self.settings.url} answers, but not as Label Studio does; is labeling.url the "
+                "address of a Label Studio?"
+            )
+            raise LabelsRefused(message)
+        about = visible(f"Label Studio {release} at {self.settings.url} as {email}")[:300]
+        return f"{about}: {visible(self.settings.question)}"
+
+    def send(self, round_name: str, tasks: Sequence[Task]) -> None:
+        """Import the tasks that are in no project of the round yet.
+
+        An import that is repeated makes everything twice, also one whose answer got lost. So it
+        is looked which tasks are there, before and after it, and what is there twice is deleted.
+        """
+        for second in (False, True):
+            mine = [task for task in tasks if (task.slot > 1) is second]
+            if mine:
+                self._send(round_name, mine, second=second)
+
+    def _send(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> None:
+        projects = self.projects
+        if not projects.of_round(round_name, second=second):
+            projects.make(round_name, self.settings.question, second=second)
+        mine = projects.of_round(round_name, second=second)
+        if not mine:
+            message = (
+                f"Label Studio at {self.settings.url} made a project for {round_name} and does not "
+                "list it; does the account of labeling.token see all projects?"
+            )
+            raise LabelsRefused(message)
+        out = {task.key for _, task in _all_tasks(projects, mine)}
+        missing = [task for task in tasks if task.key not in out]
+        if missing:
+            projects.add(mine[0], missing)
+        there = _all_tasks(projects, mine)
+        _remove_surplus(projects, mine, there)
+        lost = {task.key for task in tasks} - {task.key for _, task in there}
+        if lost:
+            message = (
+                f"Label Studio at {self.settings.url} took {len(tasks)} tasks for {round_name}, "
+                f"and {len(lost)} of them are not there; they are sent again in the next pass"
+            )
+            raise LabelsUnavailable(message)
+
+    def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
+        """Bring all that is said about these tasks, if anything changed.
+
+        Read whole each time there is news, since a deletion is known by what is missing.
+
+        Raises
+        ------
+        LabelsRefused
+            If the project of some of them is gone: that must not look as if all labels had been
+            withdrawn.
+        """
+        if not tasks:
+            return Collected(cursor=cursor, anew=False)
+        before = StudioCursor.read(cursor, self.settings.url)
+        projects = self.projects
+        listed = projects.all()
+        known = _known(projects, listed, before, tasks)
+        asked = [one for one in listed if one.id in known and known[one.id][0] in tasks]
+        self._refuse_gone(listed, asked, before, tasks)
+        looks = {project.id: projects.look(project) for project in asked}
+        digest = _digest(tasks)
+        if (looks, digest) == (before.looks, before.asked):
+            return Collected(cursor=cursor, anew=False)
+        events, refused, answers = self._read(projects, asked, before, tasks)
+        kept = {
+            one.id: before.answers[one.id]
+            for one in listed
+            if one.id in before.answers and not one.mark.closed
+        }
+        after = StudioCursor(
+            url=before.url, asked=digest, looks=looks, known=known, answers=kept | answers
+        )
+        return Collected(tuple(events), tuple(refused), after.model_dump_json())
+
+    def _read(
+        self,
+        projects: Projects,
+        asked: Sequence[Project],
+        before: StudioCursor,
+        tasks: Mapping[str, Task],
+    ) -> tuple[list[LabelEvent], list[Refusal], dict[int, Answers]]:
+        people = projects.people()
+        events: list[LabelEvent] = []
+        refused: list[Refusal] = []
+        answers: dict[int, Answers] = {}
+        for project in asked:
+            reading = read_answers(project, projects.tasks(project), tasks, people)
+            known = before.answers.get(project.id, {})
+            answers[project.id] = in_order(known, reading.answers)
+            here = {key: of_task for key, of_task in known.items() if key in tasks}
+            events += events_between(here, answers[project.id])
+            refused += reading.refused
+        return events, refused, answers
+
+    def _refuse_gone(
+        self,
+        listed: Sequence[Project],
+        asked: Sequence[Project],
+        before: StudioCursor,
+        tasks: Mapping[str, Task],
+    ) -> None:
+        there, marks = {one.id for one in listed}, {one.mark.text() for one in listed}
+        lost = {
+            number: mark
+            for number, (key, mark) in before.known.items()
+            if key in tasks and number not in there
+        }
+        gone = sorted(number for number, mark in lost.items() if mark not in marks)
+        if gone:
+            raise LabelsRefused(self._gone(f"project {gone[0]}") + _instead(lost[gone[0]]))
+        if not asked and not lost:
+            raise LabelsRefused(self._gone(f"the project of {len(tasks)} tasks"))
+
+    def _gone(self, which: str) -> str:
+        return (
+            f"{which} is not there any more at {self.settings.url}, so its labels cannot be read: "
+            "restore it, or its description if that was changed, or set labeling.url back if it "
+            "names another server now"
+        )
+
+    def close(self, round_name: str) -> None:
+        """Delete the tasks of the round that nobody answered, and the texts of the others.
+
+        A project in which nobody answered is deleted as a whole.
+        """
+        projects = self.projects
+        for second in (False, True):
+            for project in projects.of_round(round_name, second=second):
+                self._close(projects, project)
+
+    def _close(self, projects: Projects, project: Project) -> None:
+        tasks = projects.tasks(project)
+        answered = [task for task in tasks if task.annotations]
+        if not answered:
+            projects.delete(project)
+            return
+        projects.mark_closed(project)
+        projects.remove(project, [task for task in tasks if not task.annotations])
+        for task in answered:
+            projects.blank(task)
+
+    def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
+        """Delete what was shown of these tasks; answers and tasks stay."""
+        projects = self.projects
+        places = []
+        for second in (False, True):
+            for project in projects.of_round(round_name, second=second):
+                mine = [task for task in projects.tasks(project) if task.key in keys]
+                if [task for task in mine if projects.blank(task)]:
+                    places.append(f"{self.settings.url}/projects/{project.id}")
+        return tuple(places)
+
+
+def _instead(mark: str) -> str:
+    return (
+        "; if the labels taken so far are all that there will be, make an empty project with the "
+        f"description {mark}"
+    )
+
+
+def _known(
+    projects: Projects,
+    listed: Sequence[Project],
+    before: StudioCursor,
+    tasks: Mapping[str, Task],
+) -> dict[int, tuple[str, str]]:
+    """Find a key of each project that has any, so that only those asked for are read."""
+    known: dict[int, tuple[str, str]] = {}
+    for project in listed:
+        if project.id in before.known:
+            known[project.id] = before.known[project.id]
+            continue
+        there = [task.key for task in projects.tasks(project) if task.key is not None]
+        if there:
+            key = next((key for key in there if key in tasks), there[0])
+            known[project.id] = (key, project.mark.text())
+    return known
+
+
+def _all_tasks(projects: Projects, several: Sequence[Project]) -> list[tuple[Project, StudioTask]]:
+    return [(project, task) for project in several for task in projects.tasks(project)]
+
+
+def _remove_surplus(
+    projects: Projects, several: Sequence[Project], there: Sequence[tuple[Project, StudioTask]]
+) -> None:
+    """Keep the oldest task of each key, and what was answered; delete projects left empty."""
+    seen: set[str] = set()
+    surplus: dict[int, list[StudioTask]] = {project.id: [] for project in several}
+    left = dict.fromkeys(surplus, 0)
+    for project, task in there:
+        if task.key in seen and not task.annotations:
+            surplus[project.id].append(task)
+        else:
+            left[project.id] += 1
+        if task.key is not None:
+            seen.add(task.key)
+    for project in several:
+        projects.remove(project, surplus[project.id])
+    for project in several[1:]:
+        if not left[project.id]:
+            projects.delete(project)
+
+
+def _digest(tasks: Collection[str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(tasks)).encode()).hexdigest()

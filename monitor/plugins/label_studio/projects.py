@@ -1,0 +1,297 @@
+"""Projects and tasks of a Label Studio, as far as they are ours.
+
+A round has a project, and another one for second copies, which a second person labels. Titles are
+not unique, so a project is known by a mark in its description: of the store and of the round.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import AwareDatetime, BaseModel, TypeAdapter, ValidationError
+
+from monitor.domain.errors import LabelsRefused, LabelsUnavailable
+from monitor.domain.shown import plain_texts
+from monitor.domain.visible import visible
+from monitor.plugins.label_studio.shown import GONE, labeling_config, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from monitor.domain.model import Task
+    from monitor.plugins.label_studio.server import Server
+
+T = TypeVar("T")
+Params = dict[str, str | int]
+
+_PAGE = 200  # tasks or projects of one answer
+_BATCH = 100  # tasks of one import
+_BATCH_TEXT = 2_000_000  # characters of one import, unless one text alone is longer
+_LONGEST_TITLE = 50
+_LONGEST_NAME = 200
+_MARK = re.compile(r"pr-monitor-([0-9a-f]{12})-([0-9a-f]{16})(-second)?(-closed)?(?![\w-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a project is known by; ``owner`` is the store, since two may have equal rounds."""
+
+    owner: str
+    round_name: str
+    second: bool = False
+    closed: bool = False
+
+    @classmethod
+    def of(cls, store: str, round_name: str, *, second: bool) -> Mark:
+        """Make the mark of a round's project."""
+        return cls(owner_of(store), _digest(round_name, 16), second)
+
+    @classmethod
+    def found_in(cls, description: str) -> Mark | None:
+        """Find the mark in a description, which people may have written around."""
+        found = _MARK.search(description)
+        if found is None:
+            return None
+        return cls(found[1], found[2], second=bool(found[3]), closed=bool(found[4]))
+
+    def text(self) -> str:
+        """Write it as descriptions have it."""
+        second, closed = "-second" if self.second else "", "-closed" if self.closed else ""
+        return f"pr-monitor-{self.owner}-{self.round_name}{second}{closed}"
+
+    def is_of(self, other: Mark) -> bool:
+        """Whether both are of one round and one copy, closed or not."""
+        mine = (self.owner, self.round_name, self.second)
+        return mine == (other.owner, other.round_name, other.second)
+
+
+def owner_of(store: str) -> str:
+    """Write the part of a mark that all projects of one store have in common."""
+    return _digest(store, 12)
+
+
+def _digest(text: str, length: int) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:length]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project of ours."""
+
+    id: int
+    mark: Mark
+    description: str
+
+
+class StudioAnnotation(BaseModel):
+    """What a person said about a task, unchecked."""
+
+    id: int
+    completed_by: int | None = None
+    was_cancelled: bool = False
+    result: Any = None
+    updated_at: AwareDatetime
+
+
+class StudioTask(BaseModel):
+    """A task of a project, ours or one that somebody added."""
+
+    id: int
+    data: dict[str, Any]
+    annotations: list[StudioAnnotation] = []
+
+    @property
+    def key(self) -> str | None:
+        """Key of the task that it was made of."""
+        key = self.data.get("task")
+        return key if isinstance(key, str) else None
+
+
+class _Listed(BaseModel):
+    id: int
+    description: str | None = None
+
+
+class _Projects(BaseModel):
+    next: str | None = None
+    results: list[_Listed]
+
+
+class _Page(BaseModel):
+    total: int
+    total_annotations: int
+    tasks: list[StudioTask]
+
+
+class _Newest(BaseModel):
+    id: int
+    updated_at: AwareDatetime
+
+
+class _Look(BaseModel):
+    total: int
+    total_annotations: int
+    tasks: list[_Newest]
+
+
+class _User(BaseModel):
+    id: int
+    email: str = ""
+
+
+class Projects:
+    """The projects of one store on a server."""
+
+    def __init__(self, server: Server, store: str) -> None:
+        self._server = server
+        self.store = store
+
+    def all(self) -> list[Project]:
+        """Find all projects of this store, the oldest first."""
+        owner, found, page = owner_of(self.store), dict[int, Project](), 1
+        more = True
+        while more:
+            params: Params = {"include": "id,description", "ordering": "id"}
+            params |= {"page_size": _PAGE, "page": page}
+            answer = self._read(_Projects, "/api/projects/", params)
+            for one in answer.results:
+                mark = Mark.found_in(one.description or "")
+                if mark is not None and mark.owner == owner:
+                    found[one.id] = Project(one.id, mark, one.description or "")
+            more, page = answer.next is not None, page + 1
+        return [found[number] for number in sorted(found)]
+
+    def of_round(self, round_name: str, *, second: bool) -> list[Project]:
+        """Find the projects of a round, the oldest first: after a crash there may be two."""
+        mark = Mark.of(self.store, round_name, second=second)
+        return [project for project in self.all() if project.mark.is_of(mark)]
+
+    def make(self, round_name: str, question: str, *, second: bool) -> None:
+        """Make the project of a round."""
+        mark = Mark.of(self.store, round_name, second=second)
+        copies = " (second person)" if second else ""
+        name = visible(round_name)
+        about = (
+            f"Round {name}{copies} of pr-monitor. Please keep this line, by which it finds the "
+            f"project again: {mark.text()}"
+        )
+        project = {
+            "title": f"{name[: _LONGEST_TITLE - len(copies)]}{copies}".ljust(3, "."),
+            "description": about,
+            "label_config": labeling_config(question),
+            "show_collab_predictions": False,
+            "sampling": "Uniform sampling",
+            "maximum_annotations": 1,
+            "show_skip_button": True,
+            "enable_empty_annotation": False,
+        }
+        self._server.ask("POST", "/api/projects/", None, project)
+
+    def delete(self, project: Project) -> None:
+        """Delete a project with all that is in it."""
+        self._server.ask("DELETE", f"/api/projects/{project.id}/")
+
+    def mark_closed(self, project: Project) -> None:
+        """Note in the description that the round of a project takes no more labels."""
+        if not project.mark.closed:
+            about = project.description.replace(
+                project.mark.text(), f"{project.mark.text()}-closed"
+            )
+            path = f"/api/projects/{project.id}/"
+            self._server.ask("PATCH", path, None, {"description": about})
+
+    def add(self, project: Project, tasks: Sequence[Task]) -> None:
+        """Import tasks, in an order that only their keys decide; not safe to repeat."""
+        ordered = sorted(tasks, key=lambda task: _digest(task.key, 64))
+        items = [
+            {"data": {"text": text_of(plain_texts(task.shown)), "task": task.key}}
+            for task in ordered
+        ]
+        for batch in _batches(items):
+            path = f"/api/projects/{project.id}/import"
+            self._server.ask("POST", path, {"return_task_ids": "true"}, batch)
+
+    def remove(self, project: Project, tasks: Collection[StudioTask]) -> None:
+        """Delete tasks."""
+        if tasks:
+            chosen = {"all": False, "included": sorted(task.id for task in tasks)}
+            params: Params = {"id": "delete_tasks", "project": project.id}
+            self._server.ask("POST", "/api/dm/actions", params, {"selectedItems": chosen})
+
+    def blank(self, task: StudioTask) -> bool:
+        """Delete what a task shows, all but its key; false if nothing was left."""
+        blank = {"text": GONE, "task": task.key}
+        if task.data == blank:
+            return False
+        self._server.ask("PATCH", f"/api/tasks/{task.id}/", None, {"data": blank})
+        return True
+
+    def look(self, project: Project) -> str:
+        """Text that differs whenever a task or an annotation came, changed or went."""
+        query = json.dumps({"ordering": ["-tasks:updated_at"]})
+        params: Params = {"project": project.id, "query": query, "page_size": 1}
+        params["include"] = "id,updated_at"
+        answer = self._read(_Look, "/api/tasks/", params)
+        newest = [f"{task.id} {task.updated_at.isoformat()}" for task in answer.tasks]
+        return " ".join(map(str, [answer.total, answer.total_annotations, *newest]))
+
+    def tasks(self, project: Project) -> list[StudioTask]:
+        """Read all tasks of a project with what people said about them.
+
+        Raises
+        ------
+        LabelsUnavailable
+            If tasks came or went while it was read, so that some may be missing here.
+        """
+        found: dict[int, StudioTask] = {}
+        page, total = 1, 1
+        while (page - 1) * _PAGE < total:
+            params: Params = {"project": project.id, "fields": "all"}
+            params |= {"page_size": _PAGE, "page": page}
+            answer = self._read(_Page, "/api/tasks/", params)
+            found |= {task.id: task for task in answer.tasks}
+            page, total = page + 1, answer.total
+        if len(found) != total:
+            message = (
+                f"Label Studio at {self._server.url}: tasks of project {project.id} came or went "
+                "while it was read; it is read again in the next pass"
+            )
+            raise LabelsUnavailable(message)
+        return [found[number] for number in sorted(found)]
+
+    def people(self) -> dict[int, str]:
+        """Read the names of annotators, by the number that their annotations have."""
+        users = self._read(list[_User], "/api/users/")
+        return {user.id: visible(user.email)[:_LONGEST_NAME] for user in users}
+
+    def _read(self, kind: type[T], path: str, params: Params | None = None) -> T:
+        answer = self._server.ask("GET", path, params)
+        try:
+            return TypeAdapter(kind).validate_python(answer)
+        except ValidationError as error:
+            # Not its text, which may hold what people are shown.
+            place = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "the whole"
+            message = (
+                f"Label Studio at {self._server.url} was asked GET {path}: its answer is not what "
+                f"Label Studio 1.23 gives (at {visible(place)[:80]}); is labeling.url the address "
+                "of a Label Studio?"
+            )
+            raise LabelsRefused(message) from error
+
+
+def _batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    length = 0
+    for item in items:
+        mine = len(item["data"]["text"])
+        if batch and (len(batch) == _BATCH or length + mine > _BATCH_TEXT):
+            yield batch
+            batch, length = [], 0
+        batch.append(item)
+        length += mine
+    if batch:
+        yield batch

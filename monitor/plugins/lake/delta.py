@@ -1,0 +1,88 @@
+"""Snapshots of a Delta table, by deltalake.
+
+A snapshot's id is the table's version and the beginning of the table's own id, such as
+``12.5e8a01bc``: versions of a table that is written anew at the same place begin anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import SnapshotGone
+from monitor.domain.masking import masked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deltalake import DeltaTable
+
+    from monitor.plugins.lake.tables import Near
+
+_ID = 8  # characters of a table's id that tell it from those at the same place before
+_PATIENCE = {"max_retries": "3", "retry_timeout": "30s"}
+"""Unless the config says otherwise: a round is tried again anyhow."""
+
+
+class DeltaLake:
+    """A Delta table.
+
+    Parameters
+    ----------
+    address
+        Its folder, or its address in a store of objects.
+    storage
+        What deltalake is to know of that store.
+    """
+
+    def __init__(self, address: str, storage: Mapping[str, str]) -> None:
+        self._address = address
+        self._storage = _PATIENCE | dict(storage)
+
+    def newest(self) -> str:
+        """Return the id of the newest snapshot."""
+        table = self._table(None)
+        return f"{table.version()}.{_id_of(table)}"
+
+    def at(self, snapshot: str) -> DeltaSnapshot:
+        """Read the list of a snapshot's files; of an id that is a version alone, that version.
+
+        Raises
+        ------
+        SnapshotGone
+            If the table's log begins later by now, or another table took its place.
+        """
+        from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415
+
+        version, _, known = snapshot.partition(".")
+        try:
+            table = self._table(int(version))
+            if known in ("", _id_of(table)):
+                return DeltaSnapshot(table)
+        except TableNotFoundError:
+            pass
+        newest = self.newest()  # where there is no table at all, this raises the same
+        message = (
+            f"{masked(self._address)} has no snapshot {snapshot} any more; its newest is {newest}"
+        )
+        raise SnapshotGone(message)
+
+    def _table(self, version: int | None) -> DeltaTable:
+        from deltalake import DeltaTable  # noqa: PLC0415
+
+        return DeltaTable(self._address, version=version, storage_options=self._storage)
+
+
+def _id_of(table: DeltaTable) -> str:
+    return str(table.metadata().id)[:_ID]
+
+
+class DeltaSnapshot:
+    """One version of a table."""
+
+    def __init__(self, table: DeltaTable) -> None:
+        self._table = table
+
+    def stream(self, columns: Sequence[str], near: Near | None) -> Any:
+        """Read rows; files whose statistics show no row near are skipped."""
+        predicate = None if near is None else near.predicate
+        return self._table.scan(columns=list(columns) or None, predicate=predicate)

@@ -1,0 +1,97 @@
+"""Snapshots of an Iceberg table, by pyiceberg."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import SnapshotGone, SourceRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+    from monitor.plugins.lake.tables import Near
+
+
+_OF_SETTINGS = (ValueError, TypeError, AttributeError, LookupError)
+
+
+class CatalogRefused(Exception):
+    """What pyiceberg says where no catalog can be made of its settings."""
+
+
+class IcebergLake:
+    """A table of an Iceberg catalog.
+
+    Parameters
+    ----------
+    name
+        Its namespace and name.
+    catalog
+        What pyiceberg is to know of the catalog; a catalog in a database knows its tables by its
+        ``name``.
+    """
+
+    def __init__(self, name: str, catalog: Mapping[str, str]) -> None:
+        self._name = name
+        self._catalog = dict(catalog)
+
+    def newest(self) -> str:
+        """Return the id of the newest snapshot."""
+        current = self._table().current_snapshot()
+        if current is None:
+            message = (
+                f"nothing was ever written to the Iceberg table {self._name}; wait until the first "
+                "predictions are, or correct source.iceberg"
+            )
+            raise SourceRefused(message, is_public=True)
+        return str(current.snapshot_id)
+
+    def at(self, snapshot: str) -> IcebergSnapshot:
+        """Find a snapshot.
+
+        Raises
+        ------
+        SnapshotGone
+            If the table has it no longer.
+        """
+        table = self._table()
+        if table.snapshot_by_id(int(snapshot)) is None:
+            message = f"{self._name} has no snapshot {snapshot} any more"
+            raise SnapshotGone(message)
+        return IcebergSnapshot(table, int(snapshot))
+
+    def _table(self) -> Table:
+        return self._opened_catalog().load_table(self._name)
+
+    def _opened_catalog(self) -> Catalog:
+        from pyiceberg.catalog import load_catalog  # noqa: PLC0415
+        from pyiceberg.exceptions import NotInstalledError  # noqa: PLC0415
+        from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+
+        try:
+            return load_catalog(**self._catalog)
+        except json.JSONDecodeError:  # an answer, of what stands before a catalog that is down
+            raise
+        except (*_OF_SETTINGS, ArgumentError, NotInstalledError) as error:
+            raise CatalogRefused(str(error)) from error
+
+
+class IcebergSnapshot:
+    """One snapshot of a table."""
+
+    def __init__(self, table: Table, snapshot: int) -> None:
+        self._table = table
+        self._snapshot = snapshot
+
+    def stream(self, columns: Sequence[str], near: Near | None) -> Any:
+        """Read rows; files whose statistics show no row near are skipped."""
+        scan = self._table.scan(
+            selected_fields=tuple(columns) or ("*",), snapshot_id=self._snapshot
+        )
+        if near is not None:
+            scan = scan.filter(near.predicate)
+        return scan.to_arrow_batch_reader()

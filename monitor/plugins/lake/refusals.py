@@ -1,0 +1,103 @@
+"""What the libraries of table formats, and DuckDB over their streams, raise, in our words."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from monitor.domain.errors import MonitorError, SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.masking import masked, secrets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.plugins.lake.settings import LakeSettings
+
+_NO_TABLE = frozenset({"TableNotFoundError", "NoSuchTableError", "NoSuchNamespaceError"})
+_NO_BUCKET = re.compile(r"NoSuchBucket|NO_SUCH_BUCKET|ContainerNotFound")
+_UNUSABLE = re.compile(
+    r"CatalogRefused|Generic Config error|Invalid Access Key|service account file"
+)
+_NOT_ALLOWED = re.compile(
+    r"UnauthorizedError|ForbiddenError|OAuthError|AccessDenied|ACCESS_DENIED|InvalidAccessKeyId"
+    r"|SignatureDoesNotMatch|AuthenticationFailed|AuthorizationFailure"
+)
+_GONE = re.compile(
+    r"LogSegment end version|Object at location \S+ not found|NoSuchKey"
+    r"|(?:Path does not exist|Failed to open local file) '[^']*(?<!\.metadata\.json)'"
+)
+"""Of files of a snapshot, and of lists of them; a table's own metadata is none of these."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m|↳")
+_LONGEST = 300  # characters of another program's message
+
+
+@contextmanager
+def as_ours(place: str, settings: LakeSettings, setting: str | None = None) -> Iterator[None]:
+    """Raise errors of the block as ours.
+
+    Parameters
+    ----------
+    setting
+        What the config names the table by, where that is none of the source's own settings.
+
+    Raises
+    ------
+    SourceRefused
+        If there is no such table or bucket, if settings or credentials do not lead to it, or if
+        what reads it is not installed.
+    SnapshotGone
+        If files of a snapshot are not there.
+    SourceUnavailable
+        If anything else went wrong, most of which passes.
+    """
+    try:
+        yield
+    except MonitorError:
+        raise
+    except ImportError as error:
+        extra = "delta" if settings.iceberg is None else "iceberg"
+        message = (
+            f"{place} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' ({error})"
+        )
+        raise SourceRefused(message, is_public=True) from error
+    except Exception as error:  # noqa: BLE001  stores, catalogs, formats, DuckDB: no common base
+        raise _ours(
+            place, settings, setting, error
+        ) from None  # its text may hold keys of the config
+
+
+def _ours(
+    place: str, settings: LakeSettings, setting: str | None, error: Exception
+) -> MonitorError:
+    table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
+    line = _cleaned(str(error), settings)
+    said = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+    whole = f"{type(error).__name__} {line}"
+    if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(whole):
+        message = (
+            f"{place} is not there ({said}); correct {setting or f'source.{table}'}, or make it"
+        )
+        return SourceRefused(message, is_public=True)
+    if _UNUSABLE.search(whole):
+        return SourceRefused(f"{place} cannot be reached by source.{access}: {said}; correct it")
+    if _NOT_ALLOWED.search(whole):
+        return SourceRefused(
+            f"{place}: these credentials may not read it: {said}. Correct source.{access}, or what "
+            "they may do; it is tried again"
+        )
+    if _GONE.search(whole):
+        message = (
+            f"files of a snapshot of {place} are not there any more ({said}); the newest one is "
+            "taken at the next try"
+        )
+        return SnapshotGone(message)
+    message = f"{place} cannot be read now: {said}; it is tried again"
+    return SourceUnavailable(message)
+
+
+def _cleaned(text: str, settings: LakeSettings) -> str:
+    """Put a message on one line, without secrets of the config and of signed addresses."""
+    line = " ".join(_COLOUR.sub("", text).split())
+    return masked(line, secrets_of(settings.storage | settings.catalog))

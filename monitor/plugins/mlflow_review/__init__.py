@@ -1,0 +1,1 @@
+"""Label in the review view of MLflow."""

@@ -1,0 +1,224 @@
+"""What people said in MLflow's review view, read from the assessments of traces.
+
+MLflow checks none of them, and anyone who may edit an experiment may write any. So each is looked
+at, and what is no answer to our question is refused with the reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from monitor.domain.model import Answer, LabelEvent, LabelKind, Refusal
+from monitor.domain.visible import visible
+from monitor.labeling.cells import annotator_of, time_of
+from monitor.plugins.mlflow_review.settings import CANNOT_TELL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MOST_KNOWN = 10_000
+"""Tasks of other rounds that a cursor remembers; of more it forgets some."""
+
+_INSTANT = timedelta(microseconds=1)
+_PEOPLE = "HUMAN"
+_YES_OR_NO = {True: Answer.POSITIVE, False: Answer.NEGATIVE}
+
+
+class Standing(NamedTuple):
+    """What an annotator says of a task by now, None once it was taken back, and since when."""
+
+    answer: Answer | None
+    at: datetime
+
+
+class _Said(NamedTuple):
+    """One assessment of a person."""
+
+    annotator: str
+    name: str
+    value: bool
+    at: datetime
+    id: str
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was said of each task that was found, by annotator, and what was refused."""
+
+    said: dict[str, dict[str, Standing]] = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+    _mark: Any = field(default_factory=hashlib.sha256)
+
+    def take(self, key: str, question: str, assessments: object) -> None:
+        """Take the assessments of a task's trace."""
+        self._mark.update(json.dumps([key, question, assessments], sort_keys=True).encode())
+        by_name: dict[str, dict[str, _Said]] = {}
+        for one in assessments if isinstance(assessments, list) else []:
+            said = self._said(key, question, one)
+            if said is None:
+                continue
+            mine = by_name.setdefault(said.annotator, {})
+            before = mine.get(said.name)
+            if before is None or (before.at, before.id) < (said.at, said.id):
+                mine[said.name] = said
+        self.said[key] = {}
+        for annotator, names in by_name.items():
+            standing = self._standing(key, names.get(question), names.get(CANNOT_TELL))
+            if standing is not None:
+                self.said[key][annotator] = standing
+
+    def take_kept(self, key: str, kept: str) -> None:
+        """Take what was kept of a task whose trace is gone (`kept_text`)."""
+        self._mark.update(f"{key} {kept}".encode())
+        try:
+            rows = [(str(name), Answer(answer), time_of(at)) for name, answer, at in _rows(kept)]
+        except (TypeError, ValueError):
+            reason = "what was kept of it cannot be read"
+            self.refused.append(Refusal(f"task {key}", reason, kept[:40]))
+            rows = []
+        self.said[key] = {name: Standing(answer, at) for name, answer, at in rows if at is not None}
+
+    def mark(self, missing: Iterable[str]) -> str:
+        """Text that differs between states of what was read."""
+        self._mark.update("\n".join(missing).encode())
+        return str(self._mark.hexdigest())
+
+    def _said(self, key: str, question: str, one: object) -> _Said | None:
+        """Read an assessment; None of those that count for nothing, refused or not."""
+        if not isinstance(one, dict) or one.get("valid") is False:
+            return None  # it was replaced by another
+        source = one.get("source")
+        if not isinstance(source, dict) or source.get("source_type") != _PEOPLE:
+            return None  # programs and language models may say what they like: they are no people
+        version = f"{one.get('assessment_id')} {one.get('last_update_time')}"
+        try:
+            return _read(one, source, question)
+        except ValueError as error:
+            name = visible(str(source.get("source_id")))[:40]
+            self.refused.append(Refusal(f"task {key}, {name}", str(error), version))
+            return None
+
+    def _standing(self, key: str, said: _Said | None, unclear: _Said | None) -> Standing | None:
+        """Combine what one person answered to the two questions: "cannot tell" wins."""
+        if unclear is not None and unclear.value:
+            at = unclear.at if said is None else max(said.at, unclear.at)
+            return Standing(Answer.CANNOT_TELL, at)
+        if said is not None:
+            at = said.at if unclear is None else max(said.at, unclear.at)
+            return Standing(_YES_OR_NO[said.value], at)
+        if unclear is not None:
+            reason = "says that it can be told and not what it is; answer the question itself too"
+            where = f"task {key}, {unclear.annotator}"
+            self.refused.append(Refusal(where, reason, f"{unclear.id} {unclear.at}"))
+        return None
+
+
+def _read(one: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _Said:
+    """Read what a person said; a ValueError has the reason why it is no answer."""
+    name = one.get("assessment_name")
+    if name not in {question, CANNOT_TELL}:
+        message = (
+            f"answers {visible(str(name))[:80]!r}, which was not asked: counted is only "
+            f"{question!r}, and {CANNOT_TELL!r}"
+        )
+        raise ValueError(message)
+    feedback = one.get("feedback")
+    value = feedback.get("value") if isinstance(feedback, dict) else None
+    if not isinstance(value, bool):
+        message = f"says {visible(json.dumps(value))[:80]}, and only yes (true) or no (false) count"
+        raise ValueError(message)  # noqa: TRY004  as of every answer that is none
+    annotator = annotator_of(source.get("source_id"))
+    at = time_of(one.get("last_update_time"))
+    if not annotator or at is None:
+        message = "has no name of who answered, or no time"
+        raise ValueError(message)
+    return _Said(annotator, str(name), value, at, str(one.get("assessment_id")))
+
+
+def kept_text(said: Mapping[str, Standing]) -> str:
+    """Write what was said of a task, to be kept when its trace goes."""
+    return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in said.items()])
+
+
+def _rows(kept: str) -> list[list[Any]]:
+    rows = json.loads(kept)
+    if not isinstance(rows, list):
+        raise TypeError
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """What was known after the last reading; by it an answer that vanished is noticed."""
+
+    mark: str = ""
+    known: Mapping[str, Mapping[str, Standing]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str | None) -> Cursor:
+        """Read a cursor; one that cannot be read knows nothing."""
+        try:
+            kept = json.loads(text or "{}")
+            known = {
+                key: {
+                    name: Standing(Answer(answer) if answer else None, datetime.fromisoformat(at))
+                    for name, (answer, at) in said.items()
+                }
+                for key, said in kept["known"].items()
+            }
+            return cls(str(kept["mark"]), known)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls()
+
+    def text(self) -> str:
+        """Write it down."""
+        known = {
+            key: {name: [answer, at.isoformat()] for name, (answer, at) in said.items()}
+            for key, said in self.known.items()
+        }
+        return json.dumps({"mark": self.mark, "known": known})
+
+    def after(self, mark: str, said: Mapping[str, Mapping[str, Standing]]) -> Cursor:
+        """Return the cursor after a reading; what was not read stays known."""
+        read = {key: self._moved(key, standing) for key, standing in said.items()}
+        others = {key: before for key, before in self.known.items() if key not in read}
+        kept = dict(list(others.items())[-MOST_KNOWN:])
+        return Cursor(mark, kept | {key: standing for key, standing in read.items() if standing})
+
+    def _moved(self, key: str, said: Mapping[str, Standing]) -> dict[str, Standing]:
+        """Return what is said now, each change later than what it changes.
+
+        MLflow dates an answer and not its deletion; and of two questions one may be taken back,
+        so that the other's older time would count.
+        """
+        before = self.known.get(key, {})
+        gone = {name: _taken_back(before[name]) for name in before if name not in said}
+        return gone | {name: _later(before.get(name), now) for name, now in said.items()}
+
+    def events(self, keys: Iterable[str]) -> list[LabelEvent]:
+        """Say what stands of these tasks, and what was taken back."""
+        return [
+            LabelEvent(
+                key,
+                name,
+                answer,
+                at=at,
+                kind=LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN,
+            )
+            for key in keys
+            for name, (answer, at) in self.known.get(key, {}).items()
+        ]
+
+
+def _later(before: Standing | None, now: Standing) -> Standing:
+    if before is None or now.at > before.at:
+        return now
+    return before if now.answer == before.answer else Standing(now.answer, before.at + _INSTANT)
+
+
+def _taken_back(before: Standing) -> Standing:
+    return before if before.answer is None else Standing(None, before.at + _INSTANT)

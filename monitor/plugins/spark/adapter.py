@@ -1,0 +1,20 @@
+"""Entry point of the Spark source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.adapters import SourceAdapter
+from monitor.plugins.spark.settings import SparkSettings
+
+if TYPE_CHECKING:
+    from monitor.domain.ports import Source
+
+
+def _make(*parts: Any) -> Source:
+    from monitor.plugins.spark.source import SparkSource  # noqa: PLC0415  few configs have one
+
+    return SparkSource(*parts)
+
+
+ADAPTER = SourceAdapter(SparkSettings, _make)

@@ -1,0 +1,147 @@
+"""Counting and drawing by Spark in one read of the rows, after a cheap look at how many there are.
+
+Spark does not promise that two statements see one state of a table, so what is drawn is counted by
+the statement that draws it. Where that brings too few, or an id stands twice, it is done as in a
+database (`monitor.sources.sql_draw`), which counts before and after.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from monitor.plugins.spark.query import SharedSparkQuery
+from monitor.sources import frames, shared_draw, sql_draw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from monitor.domain.model import Stratum, Window
+    from monitor.plugins.spark.query import SparkQuery
+    from monitor.sources.shared_query import Scan
+    from monitor.sources.sql_query import Query
+    from monitor.sources.sql_reading import Reading
+
+MOST_AT_ONCE = 100_000
+"""Candidates of a stratum; of more than that, groups would take Spark more room than they save."""
+
+
+class _Read(NamedTuple):
+    """What one statement found: the groups, and the rows below each bucket's bound."""
+
+    counted: list[frames.Group]
+    drawn: Mapping[int, list[tuple[Any, ...]]]
+    has_twins: bool
+
+
+def groups_of(
+    reading: Reading,
+    query: SparkQuery,
+    window: Window,
+    strata: Sequence[Stratum],
+    at_most: int,
+    seed: str,
+) -> list[frames.Group]:
+    """Count the buckets of a window and take the first candidates of each stratum by md5.
+
+    Raises
+    ------
+    SourceUnavailable
+        If rows keep changing while they are read.
+    """
+    found = None
+    if at_most <= MOST_AT_ONCE:
+        found = _at_once(reading, query, window, strata, at_most, seed)
+    if found is None:
+        return sql_draw.groups_of(reading, query, window, strata, at_most, seed)
+    return [*found, *sql_draw.untimed(reading, query)]
+
+
+def _at_once(
+    reading: Reading,
+    query: SparkQuery,
+    window: Window,
+    strata: Sequence[Stratum],
+    at_most: int,
+    seed: str,
+) -> list[frames.Group] | None:
+    """Count and draw by one statement; None where it does not bring what is wanted."""
+    guess = sql_draw.Draw(sql_draw.tallied(reading, query.without_ids(), window, strata), at_most)
+    statement = query.count_and_draw(window, strata, seed, guess.bounds, guess.version)
+    read = _parted(reading.connection.execute(statement), query)
+    values = {}
+    if query.segments and guess.is_of_any:
+        values = sql_draw.values_of(reading, query, window, strata, guess.version)
+    return _complete(read, query, guess, values, seed)
+
+
+def shared_groups_of(
+    reading: Reading, scans: Sequence[Scan], window: Window, seed: str
+) -> list[list[frames.Group] | None]:
+    """Count and draw for several monitors by one statement; None where that is not enough."""
+    shared = SharedSparkQuery(scans)
+    guesses = [
+        sql_draw.Draw(groups, scan.at_most)
+        for groups, scan in zip(
+            shared_draw.tallied(reading, shared.without_ids(), window), scans, strict=True
+        )
+    ]
+    bounds = {place: guess.bounds for place, guess in enumerate(guesses)}
+    version = next((guess.version for guess in guesses if guess.is_of_any), None)
+    of_each: list[list[Any]] = [[] for _ in scans]
+    for k, *row in reading.connection.execute(shared.count_and_draw(window, seed, bounds, version)):
+        of_each[k].append(row)
+    values = shared_draw.values_of(reading, shared, window, version)
+    without_time = sql_draw.untimed(reading, shared.common)
+    found: list[list[frames.Group] | None] = []
+    for place, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
+        read = _parted(of_each[place], shared.common)
+        groups = _complete(read, scan.query, guess, values.get(place, {}), seed)
+        found.append(None if groups is None else [*groups, *without_time])
+    return found
+
+
+def _complete(
+    read: _Read,
+    query: Query,
+    guess: sql_draw.Draw,
+    values: Mapping[int, tuple[Mapping[str, int], ...]],
+    seed: str,
+) -> list[frames.Group] | None:
+    """Give the groups that were read their candidates; None where that is not what is wanted."""
+    current = sql_draw.current(read.counted)
+    if read.has_twins or any(group.version != guess.version for group in current):
+        return None
+    found: dict[int, frames.Group] = {}
+    for group in current:
+        first = sorted(read.drawn[group.bucket], key=sql_draw.in_order)[: guess.wanted]
+        segments = values.get(group.bucket, ())
+        is_other_state = any(sum(counts.values()) != group.rows for counts in segments)
+        if is_other_state or len(first) < min(guess.wanted, group.rows):
+            return None
+        sql_draw.check_md5(first, seed, query)
+        candidates = tuple(sql_draw.candidates_of(first))
+        found[group.bucket] = replace(group, candidates=candidates, segments=segments)
+    return [found[group.bucket] if group in current else group for group in read.counted]
+
+
+def _parted(rows: Iterable[Any], query: Query) -> _Read:
+    """Part what came back: rows with an md5 are candidates, and all are counted."""
+    counts: defaultdict[tuple[int, str | None], int] = defaultdict(int)
+    newest: dict[tuple[int, str | None], Any] = {}
+    drawn: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    has_twins = False
+    for bucket, version, count, at, md5, item_id, score, *segments in rows:
+        group = bucket, version
+        counts[group] += count
+        newest[group] = max(newest.get(group, at), at)
+        if md5 is not None:
+            has_twins |= count > 1
+            drawn[bucket].append((bucket, md5, item_id, score, *segments))
+    instant = query.times.instant
+    counted = [
+        frames.Group(bucket, version, counts[bucket, version], instant(newest[bucket, version]))
+        for bucket, version in sorted(counts, key=lambda group: (group[0], group[1] or ""))
+    ]
+    return _Read(counted, drawn, has_twins)

@@ -1,0 +1,221 @@
+"""What Spark is asked, where it differs from what databases are: times, and the first by md5."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, cast
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import case, func, literal, literal_column, null, select, types
+
+from monitor.plugins.spark.dialect import Written, instant_text
+from monitor.sources import frames
+from monitor.sources.shared_query import SharedQuery
+from monitor.sources.sql_query import Query, code_of
+from monitor.sources.sql_table import Found
+from monitor.sources.sql_times import Times, first_local, local_times
+from monitor.sources.sql_words import written
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Select, Subquery
+
+    from monitor.domain.model import Stratum, Window
+    from monitor.sources.queried_settings import QueriedSettings
+
+_MOST_FIRST = 100_000  # that min_by takes
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFound(Found):
+    """A table as Spark finds it."""
+
+    def times(self, settings: QueriedSettings, setting: str = "columns.time") -> Times | None:
+        """Choose how times are read, by nothing that the session's time zone decides."""
+        # Named, since a dataclass with slots is made anew and zero-argument super() knows the old.
+        times = Found.times(self, settings, setting)
+        kind = self.types[settings.columns.time]
+        if times is None or not isinstance(kind, types.DateTime | types.Date):
+            return times
+        if isinstance(kind, types.TIMESTAMP):
+            return _INSTANTS
+        if isinstance(kind, types.Date):
+            return _dates(settings.time_zone or "UTC")
+        return _local(settings.time_zone or "UTC")
+
+
+def _instant(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat()
+
+
+def _micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return written("unix_micros({0})", value, types.BigInteger())
+
+
+_INSTANTS = Times(Written("timestamp"), _instant, int, read=_micros)
+
+
+def _local(zone: str) -> Times:
+    known = local_times(zone)
+    return Times(Written("timestamp_ntz"), lambda at: known.bound(at).isoformat(), known.instant)
+
+
+def _dates(zone: str) -> Times:
+    """Read dates, each its midnight: a bound is the first of them that is not before it."""
+    return Times(
+        Written("date"),
+        lambda at: _first_date(at, zone).isoformat(),
+        local_times(zone).instant,
+    )
+
+
+def _first_date(at: datetime, zone: str) -> date:
+    local = first_local(at, ZoneInfo(zone))
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    return (midnight if midnight == local else midnight + timedelta(days=1)).date()
+
+
+@dataclass(frozen=True, slots=True)
+class SparkQuery(Query):
+    """Builds each statement for one table of Spark."""
+
+    def draw(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        seed: str,
+        bounds: Mapping[int, str],
+        version: str | None,
+        wanted: int,
+    ) -> Select[Any]:
+        """Take the first rows of some strata by md5: no more come back than are wanted of each.
+
+        The bound keeps nearly all rows from the part of Spark that puts them in order.
+        """
+        below = Query.draw(self, window, strata, seed, bounds, version, wanted)
+        if wanted > _MOST_FIRST:
+            return below
+        few = below.subquery()
+        segments = [few.c[name] for name in self.segments]
+        row = func.struct(few.c.h, few.c.id, few.c.score, *segments)
+        order = func.struct(few.c.h, few.c.id, few.c.score.is_(None), few.c.score, *segments)
+        first = func.explode(func.min_by(row, order, literal_column(str(wanted)))).label("item")
+        rows = select(few.c.bucket, first).group_by(few.c.bucket).subquery()
+        parts = ("h", "id", "score", *self.segments)
+        return select(rows.c.bucket, *(literal_column(f"item.{name}") for name in parts))
+
+    def count_and_draw(
+        self,
+        window: Window,
+        strata: Sequence[Stratum],
+        seed: str,
+        bounds: Mapping[int, str],
+        version: str | None,
+    ) -> Select[Any]:
+        """Count each bucket and model version, those rows apart whose md5 is below their bound.
+
+        One group by for both: numbers are kept for each group, of which a row below its bound is
+        one of its own, so that Spark puts nothing in order. An id that stands twice is counted.
+        """
+        rows = self._rows(window)
+        bucket = self.placed(rows.c, strata, code_of).label("bucket")
+        classed = select(*rows.c, bucket, self.hashed(seed, rows.c.id).label("h")).subquery()
+        c = classed.c
+        listed = (bounds.get(place, "") for place in range(max(bounds, default=0) + 1))
+        is_drawn = c.h < func.get(_texts(listed), c.bucket)
+        if version is not None:
+            is_drawn = is_drawn & (c.version == version)
+        own = _own(c, is_drawn, self.segments)
+        score = null() if self.settings.columns.score is None else func.min(c.score)
+        newest = self.newest(c.t)
+        return select(
+            c.bucket, c.version, func.count(), newest, own[0], own[1], score.label("s"), *own[2:]
+        ).group_by(c.bucket, c.version, *own)
+
+    def without_ids(self) -> SparkQuery:
+        """Build statements that take every row for one with an id, and so need not read them."""
+        return _WithoutIds(self.table, self.settings, self.times, self.shown)
+
+    def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        """Compare with all ids in one bound value, as to bind each of them is slow here."""
+        listed = literal(json.dumps([str(each) for each in ids]), types.String())
+        texts = func.from_json(listed, literal_column("'array<string>'"))
+        return self._id.in_(select(func.explode(texts)))
+
+    def _text(self, name: str) -> ColumnElement[Any]:
+        if isinstance(self.table.types[name], types.TIMESTAMP):
+            return instant_text(self.table.column(name))
+        return Query._text(self, name)
+
+
+class _WithoutIds(SparkQuery):
+    """Of a number that need not be right, as a bound is only made of it: ids cost most to read."""
+
+    def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
+        reasons = SparkQuery._reasons(self, c)
+        return [reason for reason in reasons if reason[1] != frames.ID_MISSING]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSparkQuery(SharedQuery):
+    """Builds statements of Spark for several monitors."""
+
+    def for_each(self, rows: Subquery) -> Subquery:
+        """Let each row stand there once for every monitor, whose place it has as ``k``."""
+        places = func.sequence(code_of(0), code_of(len(self.scans) - 1))
+        return select(*rows.c, func.explode(places).label("k")).subquery()
+
+    def count_and_draw(
+        self,
+        window: Window,
+        seed: str,
+        bounds: Mapping[int, Mapping[int, str]],
+        version: str | None,
+    ) -> Select[Any]:
+        """Count for each monitor, rows below its bounds apart, as `SparkQuery` does for one."""
+        rows = self.rows(window)
+        hashed = select(*rows.c, self.common.hashed(seed, rows.c.id).label("h")).subquery()
+        each = self.for_each(hashed)
+        bucket = self.chosen(each, [self.placed(each, place, code_of) for place in self.places])
+        score = self.chosen(each, [each.c[f"score_{place}"] for place in self.places])
+        segments = [each.c[name] for name in self.common.segments]
+        c = (
+            select(
+                *(each.c.k, each.c.h, each.c.id, each.c.t, each.c.version, *segments),
+                *(score.label("score"), bucket.label("bucket")),
+            )
+            .subquery()
+            .c
+        )
+        most = max(len(scan.strata) for scan in self.scans)
+        listed = [bounds.get(place, {}).get(n, "") for place in self.places for n in range(most)]
+        bound = func.get(_texts(listed), c.k * code_of(most) + c.bucket)
+        is_drawn = (c.bucket >= code_of(0)) & (c.h < bound)
+        if version is not None:
+            is_drawn = is_drawn & (c.version == version)
+        own = _own(c, is_drawn, self.common.segments)
+        groups = (c.k, c.bucket, c.version)
+        return select(
+            *groups, func.count(), self.common.newest(c.t), *own[:2], func.min(c.score), *own[2:]
+        ).group_by(*groups, *own)
+
+    def without_ids(self) -> SharedSparkQuery:
+        """Build statements that take every row for one with an id, and so need not read them."""
+        ours = (cast("SparkQuery", scan.query) for scan in self.scans)  # as `query_of` made them
+        without = (query.without_ids() for query in ours)
+        return SharedSparkQuery(
+            [scan._replace(query=query) for scan, query in zip(self.scans, without, strict=True)]
+        )
+
+
+def _own(c: Any, is_drawn: ColumnElement[bool], segments: Sequence[str]) -> list[Any]:
+    """Write what makes a row that is drawn a group of its own."""
+    return [case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *segments)]
+
+
+def _texts(listed: Iterable[str]) -> ColumnElement[Any]:
+    """Write bounds into the statement, to be found by their places: hex digits of ours."""
+    return literal_column(f"array({', '.join(repr(bound) for bound in listed)})")

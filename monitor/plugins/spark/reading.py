@@ -1,0 +1,133 @@
+"""Reading by Spark: the rows under a name of their own, statements, and what ends them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import column
+from sqlalchemy import table as table_of
+
+from monitor.domain.time_limit import stopped_by
+from monitor.plugins.spark.dialect import SPARK, compiled, type_of
+from monitor.plugins.spark.files import check_files
+from monitor.plugins.spark.query import SparkFound
+from monitor.plugins.spark.session import is_remote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+    from sqlalchemy.sql import Executable
+
+    from monitor.plugins.spark.settings import SparkSettings
+
+
+class Statements:
+    """Executes statements over some rows, which have a name in the session while it does.
+
+    Parameters
+    ----------
+    session
+        What executes them.
+    rows
+        What they read: the same files with every statement.
+    """
+
+    def __init__(self, session: SparkSession, rows: DataFrame) -> None:
+        self._session = session
+        self.rows = rows
+        self.name = f"pr_monitor_{uuid.uuid4().hex}"
+
+    def execute(
+        self,
+        statement: Executable,
+        *,
+        execution_options: Mapping[str, Any] | None = None,  # noqa: ARG002  as SQLAlchemy's
+    ) -> list[Any]:
+        """Return all rows of a statement: counts, or no more than were wanted of each stratum."""
+        text, values = compiled(statement)
+        return self._session.sql(text, args=values or None).collect()
+
+    def scalar(self, statement: Executable) -> Any:
+        """Return the first value of a statement."""
+        return next((row[0] for row in self.execute(statement)), None)
+
+
+@contextmanager
+def opened(session: SparkSession, settings: SparkSettings, folder: Path) -> Iterator[Statements]:
+    """Give the rows a name for as long as the block lasts; it can be ended from outside."""
+    tag = f"pr-monitor-{uuid.uuid4().hex}"
+    add, remove, stop = _tagging(session)
+    add(tag)
+    try:
+        with stopped_by(_quiet(stop, tag)):
+            statements = Statements(session, _rows(session, settings, folder))
+            statements.rows.createTempView(statements.name)
+            try:
+                yield statements
+            finally:
+                with suppress(Exception):  # the driver may have ended, and the view with it
+                    session.catalog.dropTempView(statements.name)
+    finally:
+        with suppress(Exception):  # as above
+            remove(tag)
+
+
+def found(place: str, statements: Statements) -> SparkFound:
+    """Describe the rows by the types that Spark gives their columns."""
+    kinds = {field.name: type_of(field.dataType.simpleString()) for field in fields(statements)}
+    nullable = frozenset(field.name for field in fields(statements) if field.nullable)
+    clause = table_of(statements.name, *(column(name, kind) for name, kind in kinds.items()))
+    return SparkFound(place, clause, kinds, nullable, SPARK, sees_one_state=False)
+
+
+def fields(statements: Statements) -> list[Any]:
+    """List the columns as Spark has them."""
+    return list(statements.rows.schema.fields)
+
+
+def _rows(session: SparkSession, settings: SparkSettings, folder: Path) -> DataFrame:
+    if settings.table is not None:
+        # A session keeps the list of a table's files; others may have written since.
+        session.catalog.refreshTable(settings.table)
+        return session.table(settings.table)
+    paths = [_located(path, folder) for path in settings.paths]
+    reader = session.read.format(settings.format)
+    # Delta takes one path only.
+    rows = reader.load(paths[0]) if len(paths) == 1 else reader.load(paths)
+    check_files(session, settings.format, paths, rows)
+    return rows
+
+
+def _located(path: str, folder: Path) -> str:
+    """Name a relative path by the folder of the config, on the disk of this machine."""
+    if "://" in path or path.startswith(("/", "file:")):
+        return path
+    return f"file://{folder.resolve() / path}"
+
+
+Tagging = tuple[Callable[[str], Any], Callable[[str], Any], Callable[[str], Any]]
+
+
+def _tagging(session: SparkSession) -> Tagging:
+    """Name what tags the work of this thread, ends that, and ends the work from any thread.
+
+    A session's own tags serve with Connect alone: elsewhere no other thread than the one that set
+    them finds the work by them.
+    """
+    if is_remote(session):
+        return session.addTag, session.removeTag, session.interruptTag
+    context = session.sparkContext
+    return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
+
+
+def _quiet(stop: Callable[[str], Any], tag: str) -> Callable[[], object]:
+    def stopped() -> None:
+        with suppress(Exception):  # it may have ended in between
+            stop(tag)
+
+    return stopped

@@ -1,0 +1,273 @@
+"""What answers in place of a Label Studio, and answers that a real one rarely gives."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from monitor.domain.errors import LabelsRefused, LabelsUnavailable
+from monitor.domain.model import Answer, Task
+from monitor.plugins.label_studio import projects as projects_of_server
+from monitor.plugins.label_studio import server as over_http
+from monitor.plugins.label_studio.answers import answer_of, read_answers
+from monitor.plugins.label_studio.projects import (
+    Mark,
+    Project,
+    StudioAnnotation,
+    StudioTask,
+    owner_of,
+)
+from tests.label_studio import TOKEN, labeler_on, result, settings
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+STORE = "one store"
+TASKS = {"aa": Task("aa", "item-a", {"text": "canary text"})}
+PROJECT = Project(3, Mark.of(STORE, "r", second=False), "")
+
+
+@contextmanager
+def answering(*answers):
+    """Serve these answers in turn, the last one for ever; yields the address and what was asked."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            status, content, *headers = answers[min(len(asked), len(answers)) - 1]
+            body = content if isinstance(content, bytes) else json.dumps(content).encode()
+            self.send_response(status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET  # noqa: N815  the name is the base class's
+
+        def log_message(self, *_):
+            """Write nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.block_on_close = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def refusal_of(kind, *answers):
+    with answering(*answers) as (url, _), pytest.raises(kind) as refused:
+        labeler_on(url).collect(TASKS, None)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((200, b"<html>"), "its answer is not JSON; is labeling.url the address"),
+        ((200, {"projects": []}), "its answer is not what Label Studio 1.23 gives (at results)"),
+        ((200, b"[" * 100_000), "its answer is not JSON"),
+        ((302, b"", ("location", "http://127.0.0.1:1/")), "answered 302; that is a redirect"),
+        ((403, {"detail": "You may not."}), "answered 403 (You may not.); the account"),
+        ((404, b"<html>"), "answered 404; nothing is there"),
+        ((400, {"validation_errors": {"a": ["\x1b[31m"]}}), "({'a': ['\\x1b[31m']}); the log"),
+    ],
+)
+def test_what_answers_otherwise_is_refused_with_what_came(answer, said):
+    message = refusal_of(LabelsRefused, answer)
+
+    assert said in message
+    assert "was asked GET /api/projects/" in message
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_a_server_that_cannot_now_is_asked_again_later(status):
+    assert f"answered {status}" in refusal_of(LabelsUnavailable, (status, b""))
+
+
+def test_a_server_that_repeats_the_token_does_not_get_it_into_an_error():
+    echo = (401, {"detail": f"no such token: {TOKEN}"})
+
+    message = refusal_of(LabelsRefused, echo)
+
+    assert "no such token: <token>" in message
+
+
+def test_an_error_about_an_answer_repeats_no_text_of_a_task():
+    listed = {"results": [{"id": 3, "description": f"pr-monitor-{owner_of(STORE)}-{'0' * 16}"}]}
+    odd = {"total": 1, "total_annotations": 0, "tasks": [{"id": "canary text", "data": {}}]}
+
+    with answering((200, listed), (200, odd)) as (url, asked), pytest.raises(LabelsRefused) as no:
+        labeler_on(url, store=STORE).collect(TASKS, None)
+
+    assert len(asked) == 2
+    assert "(at tasks.0.id)" in str(no.value)
+    assert "canary" not in str(no.value)
+
+
+@pytest.mark.parametrize("token", [TOKEN, "canary.of.token"], ids=["legacy", "personal"])
+def test_nothing_that_a_library_logs_holds_a_token_or_a_text(caplog, token):
+    caplog.set_level(1)
+    mark = Mark.of(STORE, "r", second=False).text()
+    listed = {"results": [{"id": 3, "description": mark}]}
+    empty = {"total": 0, "total_annotations": 0, "tasks": []}
+    exchanged = [] if token == TOKEN else [{"access": "canary-access"}]
+    answers: list[object] = [*exchanged, listed, listed, empty, {}]
+
+    with answering(*((200, answer) for answer in answers)) as (url, asked):
+        labeler = labeler_on(url, token, store=STORE)
+        with pytest.raises(LabelsRefused, match="not what Label Studio"):
+            labeler.send("r", list(TASKS.values()))
+
+    assert any("/import" in path for path in asked)
+    assert "HTTP Request" in caplog.text
+    for secret in (token, "canary-access", "canary text"):
+        assert secret not in caplog.text
+
+
+def test_an_answer_without_an_access_token_is_refused():
+    with answering((200, {"access": None})) as (url, _), pytest.raises(LabelsRefused) as no:
+        labeler_on(url, "a.b.c").collect(TASKS, None)
+
+    assert "its answer holds no access token" in str(no.value)
+
+
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch):
+    monkeypatch.setattr(over_http, "MOST_BYTES", 1000)
+
+    assert "longer than" in refusal_of(LabelsRefused, (200, b" " * 2000))
+
+
+def test_an_answer_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr(over_http, "WHOLE", 0.0)
+
+    assert "took longer than 0 s" in refusal_of(LabelsUnavailable, (200, b" " * 200_000))
+
+
+def test_a_server_that_says_nothing_is_given_up(monkeypatch):
+    monkeypatch.setattr(over_http, "SECONDS", 0.05)
+    silent = threading.Event()
+
+    class Silent(BaseHTTPRequestHandler):
+        def do_GET(self):
+            silent.wait(10)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Silent) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            with pytest.raises(LabelsUnavailable, match=r"did not answer within 0\.05 s"):
+                labeler_on(f"http://127.0.0.1:{server.server_port}").usable()
+        finally:
+            silent.set()
+            server.shutdown()
+            thread.join()
+
+
+def test_what_answers_but_as_something_else_is_refused_by_check():
+    said = "but not as Label Studio does"
+    with answering((200, {"name": "x"})) as (url, _), pytest.raises(LabelsRefused, match=said):
+        labeler_on(url).usable()
+
+
+def test_tasks_that_come_or_go_while_they_are_read_withdraw_nothing(monkeypatch):
+    """A task that moved to another page would else be missing, and its answer withdrawn."""
+    monkeypatch.setattr(projects_of_server, "_PAGE", 1)
+    pages = [
+        {"total": 2, "total_annotations": 0, "tasks": [{"id": 1, "data": {}}]},
+        {"total": 2, "total_annotations": 0, "tasks": [{"id": 1, "data": {}}]},
+    ]
+    with answering(*((200, page) for page in pages)) as (url, asked):
+        projects = labeler_on(url, store=STORE).projects
+
+        with pytest.raises(LabelsUnavailable, match="tasks of project 3 came or went"):
+            projects.tasks(PROJECT)
+
+    assert len(asked) == 2
+
+
+def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
+    def listed(number, description, following):
+        one = {"id": number, "description": description}
+        return 200, {"next": following, "results": [one]}
+
+    mine = Mark.of(STORE, "r", second=True)
+    about = f"Please keep this: {mine.text()}-closed."
+    pages = [
+        listed(9, "pr-monitor-of-mine", "more"),
+        listed(8, None, "more"),
+        listed(7, about, "more"),
+        listed(6, Mark.of("another", "r", second=True).text(), None),
+    ]
+    with answering(*pages) as (url, _):
+        found = labeler_on(url, store=STORE).projects.all()
+
+    [project] = found
+    assert (project.id, project.mark.closed) == (7, True)
+    assert project.mark.is_of(mine)
+
+
+def annotation(**more):
+    return StudioAnnotation(**{"id": 5, "completed_by": 1, "updated_at": NOW, **more})
+
+
+@pytest.mark.parametrize("given", [None, "yes", ["yes"], [{"from_name": "answer", "value": "yes"}]])
+def test_what_has_another_shape_is_no_answer(given):
+    with pytest.raises(ValueError, match=r"no answer|does not ask for"):
+        answer_of(annotation(result=given))
+
+
+def test_an_annotation_of_nobody_is_refused_and_one_of_somebody_who_left_counts():
+    of_nobody = annotation(id=1, completed_by=None, result=result("yes"))
+    of_gone = annotation(id=2, completed_by=17, result=result("no"))
+    task = StudioTask(id=4, data={"task": "aa"}, annotations=[of_nobody, of_gone])
+
+    reading = read_answers(PROJECT, [task], {"aa"}, {1: "ada@example.com"})
+
+    assert [refusal.where[-13:] for refusal in reading.refused] == [" annotation 1"]
+    assert reading.answers == {"aa": {"user 17": (Answer.NEGATIVE, NOW)}}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "labels.example.org",
+        "ftp://labels.example.org",
+        "https://",
+        "https://ada:secret@labels.example.org",
+        "https://labels.example.org/?token=1",
+        "https://labels.example.org:99999",
+        "https://labels.example org",
+    ],
+)
+def test_an_address_must_be_one_of_a_web_server_and_hold_no_secret(url):
+    with pytest.raises(ValueError, match="url") as refused:
+        settings(url)
+
+    assert "secret" not in str(refused.value)
+
+
+def test_the_slash_at_the_end_of_an_address_makes_no_difference():
+    assert settings("https://labels.example.org/").url == "https://labels.example.org"
+
+
+@pytest.mark.parametrize("token", ["", "two words", "n\u00f6", "a\nb"])
+def test_a_token_must_fit_in_a_header(token):
+    with pytest.raises(ValueError, match="no token of Label Studio"):
+        settings("https://labels.example.org", token)
+
+
+def test_no_setting_that_a_round_keeps_holds_the_token():
+    kept = settings("https://labels.example.org")
+
+    assert TOKEN not in json.dumps(kept.own()) + repr(kept) + kept.model_dump_json()
+    assert kept.own()["url"] == "https://labels.example.org"

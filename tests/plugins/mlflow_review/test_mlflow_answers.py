@@ -1,0 +1,192 @@
+"""What counts of what people, programs and strangers write at a trace in MLflow."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from monitor.domain.model import Answer, LabelKind
+from monitor.plugins.mlflow_review.answers import MOST_KNOWN, Cursor, Reading, Standing, kept_text
+from monitor.plugins.mlflow_review.settings import CANNOT_TELL
+
+QUESTION = "Is it really about travel?"
+NINE = datetime(2026, 3, 2, 9, tzinfo=UTC)
+MINUTE, INSTANT = timedelta(minutes=1), timedelta(microseconds=1)
+
+
+def said(value, *, name=QUESTION, who="ada", minute=0, kind="HUMAN", **changes):
+    at = (NINE + minute * MINUTE).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return {
+        "assessment_id": f"a-{name}-{who}-{minute}",
+        "assessment_name": name,
+        "source": {"source_type": kind, "source_id": who},
+        "create_time": at,
+        "last_update_time": at,
+        "feedback": {"value": value},
+        "valid": True,
+        **changes,
+    }
+
+
+def unclear(value, **more):
+    return said(value, name=CANNOT_TELL, **more)
+
+
+def read(*assessments):
+    reading = Reading()
+    reading.take("key", QUESTION, list(assessments))
+    return reading
+
+
+@pytest.mark.parametrize(
+    ("assessments", "answer"),
+    [
+        ([said(True)], Answer.POSITIVE),
+        ([said(False)], Answer.NEGATIVE),
+        ([unclear(True)], Answer.CANNOT_TELL),
+        ([said(True), unclear(True, minute=1)], Answer.CANNOT_TELL),
+        ([said(True, minute=1), unclear(True)], Answer.CANNOT_TELL),
+        ([said(False), unclear(False)], Answer.NEGATIVE),
+        ([said(True), said(False, minute=1)], Answer.NEGATIVE),
+        ([said(False, minute=1), said(True)], Answer.NEGATIVE),
+    ],
+)
+def test_two_questions_make_one_answer_and_cannot_tell_wins(assessments, answer):
+    reading = read(*assessments)
+
+    assert reading.said["key"]["ada"].answer is answer
+    assert reading.refused == []
+
+
+def test_each_person_has_an_answer_of_their_own():
+    reading = read(said(True), said(False, who="bob"), unclear(True, who="cy"))
+
+    answers = {name: standing.answer for name, standing in reading.said["key"].items()}
+    assert answers == {"ada": Answer.POSITIVE, "bob": Answer.NEGATIVE, "cy": Answer.CANNOT_TELL}
+
+
+@pytest.mark.parametrize(
+    "ignored",
+    [
+        said(True, kind="LLM_JUDGE"),
+        said(True, kind="CODE"),
+        said(True, valid=False),
+        {"assessment_name": QUESTION, "feedback": {"value": True}},
+        "no assessment",
+    ],
+)
+def test_what_no_person_says_is_no_label_and_nobody_is_told(ignored):
+    reading = read(ignored)
+
+    assert (reading.said, reading.refused) == ({"key": {}}, [])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (said("yes"), 'says "yes", and only yes (true) or no (false) count'),
+        (said(1), "says 1, and only yes (true)"),
+        (said(None), "says null, and only yes (true)"),
+        (said([True]), "says [true], and only"),
+        (said(True, feedback=None, expectation={"value": True}), "says null, and only"),
+        (said(True, name="Is it spam?"), "answers 'Is it spam?', which was not asked"),
+        (said(True, who=""), "has no name of who answered"),
+        (said(True, who="a" * 201), "is no name: wanted up to 200 characters"),
+        (said(True, who="ad\x00a"), "is no name"),
+        (said(True, last_update_time="soon"), "wanted ISO 8601"),
+        (said(True, last_update_time=None), "has no name of who answered, or no time"),
+        (unclear(False), "says that it can be told and not what it is"),
+    ],
+)
+def test_what_is_no_answer_is_refused_with_the_reason(wrong, why):
+    reading = read(wrong)
+
+    [refusal] = reading.refused
+    assert reading.said == {"key": {}}
+    assert why in refusal.reason
+    assert refusal.where.startswith("task key")
+
+
+def test_a_refused_answer_does_not_hide_an_earlier_good_one_of_somebody_else():
+    reading = read(said("perhaps"), said(True, who="bob"))
+
+    assert list(reading.said["key"]) == ["bob"]
+    assert len(reading.refused) == 1
+
+
+def after(before, *assessments):
+    reading = read(*assessments)
+    return Cursor.of(before.text()).after(reading.mark([]), reading.said)
+
+
+def test_an_answer_that_vanished_is_taken_back_and_stays_so():
+    first = after(Cursor(), said(True))
+    second = after(first)
+    third = after(second)
+
+    [event] = second.events(["key"])
+    assert (event.kind, event.answer) == (LabelKind.WITHDRAWN, None)
+    assert event.at == NINE + INSTANT
+    assert third.events(["key"]) == [event]
+
+
+def test_an_answer_of_which_a_part_was_taken_back_counts_from_now_though_it_is_older():
+    first = after(Cursor(), said(True), unclear(True, minute=5))
+
+    second = after(first, said(True))
+
+    [event] = second.events(["key"])
+    assert event.answer is Answer.POSITIVE
+    assert event.at == NINE + 5 * MINUTE + INSTANT
+
+
+def test_an_answer_after_a_clock_was_set_back_is_still_later():
+    first = after(Cursor(), said(True, minute=30))
+
+    second = after(first, said(False, minute=2))
+
+    [event] = second.events(["key"])
+    assert (event.answer, event.at) == (Answer.NEGATIVE, NINE + 30 * MINUTE + INSTANT)
+
+
+def test_reading_the_same_again_moves_no_time():
+    first = after(Cursor(), said(True), said(False, who="bob"))
+
+    assert after(first, said(True), said(False, who="bob")).known == first.known
+
+
+def test_tasks_that_were_not_asked_about_stay_known_up_to_a_number():
+    known = {f"other{n}": {"ada": Standing(Answer.POSITIVE, NINE)} for n in range(MOST_KNOWN + 7)}
+
+    cursor = after(Cursor("m", known), said(True))
+
+    assert len(cursor.known) == MOST_KNOWN + 1
+    assert "key" in cursor.known
+    assert f"other{MOST_KNOWN + 6}" in cursor.known
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"mark": 1}', '{"mark": "", "known": 3}'])
+def test_a_cursor_that_cannot_be_read_knows_nothing(text):
+    assert Cursor.of(text).known == {}
+
+
+def test_what_is_kept_reads_as_what_was_said():
+    reading = read(said(True), unclear(True, who="bob"))
+    kept = Reading()
+
+    kept.take_kept("key", kept_text(reading.said["key"]))
+
+    assert kept.said == reading.said
+
+
+@pytest.mark.parametrize(
+    "kept", ["", "{}", '[["ada", "perhaps", "2026-03-02T09:00:00Z"]]', "[[1]]"]
+)
+def test_what_somebody_else_wrote_where_answers_are_kept_is_refused(kept):
+    reading = Reading()
+
+    reading.take_kept("key", kept)
+
+    assert reading.said == {"key": {}}
+    assert "cannot be read" in reading.refused[0].reason

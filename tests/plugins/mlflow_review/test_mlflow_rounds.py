@@ -1,0 +1,136 @@
+"""A round labeled in MLflow's review view, from its draw to its estimate."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+
+import pytest
+from sqlalchemy import update
+
+from monitor.domain.errors import LabelsUnavailable
+from monitor.domain.model import Answer
+from monitor.domain.state import RoundState
+from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.storage.database import Database
+from monitor.storage.tables import store
+from tests.plugins.mlflow_review.review_people import View, review_labeler
+from tests.rounds.scene import Scene, settings
+
+pytestmark = pytest.mark.server
+LABELS = {Answer.POSITIVE: "1", Answer.NEGATIVE: "0", Answer.CANNOT_TELL: "cannot tell"}
+
+
+@pytest.fixture
+def store_of(tmp_path, store_tables):
+    """Make stores with one id, so that each draws the same."""
+    opened = []
+
+    def make(name):
+        path = tmp_path / f"{name}.db"
+        shutil.copy(store_tables, path)
+        opened.append(Database(f"sqlite:///{path}"))
+        with opened[-1].write() as connection:
+            connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
+        return opened[-1]
+
+    yield make
+    for database in opened:
+        database.close()
+
+
+def drawn(scene, labeler):
+    scene.labeler = labeler
+    scene.week(1)
+    scene.run(1)
+    return scene
+
+
+def answers_of(scene):
+    """What people are to say: the truth, and of every seventh item that nobody can tell."""
+    rows = scene.rows("select key, item_id from tasks order by key")
+    return {
+        row["key"]: Answer.CANNOT_TELL if place % 7 == 0 else scene.truth[row["item_id"]]
+        for place, row in enumerate(rows)
+    }
+
+
+def results_of(scene):
+    assert scene.round(1).state is RoundState.CLOSED
+    return (
+        scene.rows("select * from estimates order by metric, estimand, basis"),
+        scene.rows("select * from counts order by stratum"),
+    )
+
+
+def test_a_round_labeled_in_mlflow_has_the_estimate_of_the_same_round_labeled_in_files(
+    mlflow_url, store_of, tmp_path
+):
+    asked = settings(sample=settings().sample.model_copy(update={"max_labels": 60}))
+    in_files, in_view = (Scene(store_of(name), asked) for name in ("files", "view"))
+    view = View.of_a_new_experiment(mlflow_url)
+
+    drawn(in_files, FilesLabeler(FilesSettings(), tmp_path))
+    while in_files.round(1).state is RoundState.LABELING:
+        fill(tmp_path / "labels", answers_of(in_files))
+        in_files.run()
+    drawn(in_view, review_labeler(view.url, view.name, in_view.database, lambda: in_view.now))
+    while in_view.round(1).state is RoundState.LABELING:
+        answers, open_ = answers_of(in_view), view.traces()
+        for key in sorted(answers):
+            if not open_[key].get("assessments"):
+                view.answer(key, answers[key])
+        in_view.run()
+
+    assert answers_of(in_view) == answers_of(in_files)
+    assert results_of(in_view) == results_of(in_files)
+
+
+def fill(folder, answers):
+    for path in folder.glob("*.csv"):
+        with path.open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        with (folder / "filled" / path.name).open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, rows[0])
+            writer.writeheader()
+            said = ({"label": LABELS[answers[row["task"]]], "annotator": "ada"} for row in rows)
+            writer.writerows({**row, **more} for row, more in zip(rows, said, strict=True))
+
+
+def test_a_round_waits_for_a_server_that_is_away_and_says_so(mlflow_url, database):
+    scene = Scene(database, settings())
+    view = View.of_a_new_experiment(mlflow_url)
+    away = review_labeler("http://127.0.0.1:9", view.name, database, lambda: scene.now)
+
+    with pytest.raises(LabelsUnavailable, match="labeling there waits"):
+        drawn(scene, away)
+    waiting = scene.rows("select state, reason from rounds")
+    scene.labeler = review_labeler(view.url, view.name, database, lambda: scene.now)
+    scene.run()
+
+    assert waiting[0]["state"] == "labeling"
+    assert "MLflow at http://127.0.0.1:9 does not answer" in waiting[0]["reason"]
+    assert len(view.traces()) == scene.rows("select count(*) as tasks from tasks")[0]["tasks"]
+    assert scene.rows("select reason from rounds")[0]["reason"] is None
+
+
+def test_a_round_does_not_close_without_the_answers_of_a_server_that_is_away(mlflow_url, database):
+    asked = settings(sample=settings().sample.model_copy(update={"max_labels": 20}))
+    scene = Scene(database, asked)
+    view = View.of_a_new_experiment(mlflow_url)
+    there = review_labeler(view.url, view.name, database, lambda: scene.now)
+    drawn(scene, there)
+    for key, answer in answers_of(scene).items():
+        view.answer(key, answer)
+
+    scene.now += asked.deadline
+    scene.labeler = review_labeler("http://127.0.0.1:9", view.name, database, lambda: scene.now)
+    with pytest.raises(LabelsUnavailable):
+        scene.run()
+    before = scene.round(1).state
+    scene.labeler = there
+    scene.run()
+
+    assert before is RoundState.LABELING
+    assert scene.round(1).state is RoundState.CLOSED
+    assert scene.rows("select count(*) as labels from label_events")[0]["labels"] == 20

@@ -1,0 +1,15 @@
+"""One session of Spark for all tests of this folder: it takes half a minute to start."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.plugins.spark.session import session_for
+from tests.plugins.spark.places import settings_with
+from tests.spark import need_spark
+
+
+@pytest.fixture(scope="session")
+def spark():
+    need_spark()
+    return session_for(settings_with())

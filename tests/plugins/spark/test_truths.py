@@ -1,0 +1,78 @@
+"""Labels by column from rows that Spark reads where the predictions are."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from monitor.domain.model import Answer
+from monitor.plugins.spark.reading import Statements
+from monitor.plugins.spark.truths import EVERY
+from tests.labeling.truth_contract import (
+    MONDAY,
+    TEXTS,
+    TruthContract,
+    found,
+    rows_of,
+    tasks_of,
+)
+from tests.plugins.spark.places import source_of
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+KINDS = {
+    "text": pa.string(),
+    "integer": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "aware": pa.timestamp("us", tz="UTC"),
+}
+
+
+class TestTruths(TruthContract):
+    table = "outcomes.parquet"
+
+    def write(self, rows, kinds):
+        types = pa.schema([(name, KINDS[kind]) for name, kind in kinds.items()])
+        pq.write_table(pa.Table.from_pylist(rows, schema=types), self.folder / "outcomes.parquet")
+
+    def source(self, **changes):
+        return source_of(self.folder, **changes)
+
+    def test_a_job_is_run_once_in_its_time_and_for_other_tasks(self, monkeypatch):
+        self.write(rows_of([("a", "1", 0)]), TEXTS)
+        labeler, asked = self.labeler(), []
+        run = labeler.truths.of
+
+        def noted(ids):
+            asked.append(sorted(ids))
+            return run(ids)
+
+        monkeypatch.setattr(labeler.truths, "of", noted)
+
+        cursor = labeler.collect(tasks_of(["a"]), None).cursor
+        labeler._clock = lambda: MONDAY + EVERY / 2
+        labeler.collect(tasks_of(["a"]), cursor)
+        labeler.collect(tasks_of(["a", "b"]), cursor)
+        labeler._clock = lambda: MONDAY + EVERY
+        labeler.collect(tasks_of(["a"]), cursor)
+
+        assert asked == [["a"], ["a", "b"], ["a"]]
+
+    def test_thousands_of_ids_are_one_job(self, monkeypatch):
+        self.write(
+            rows_of([(f"m{n}", n % 2, 0) for n in range(3_000)]), TEXTS | {"outcome": "integer"}
+        )
+        jobs, run = [], Statements.execute
+
+        def noted(statements, statement, **options):
+            jobs.append(statement)
+            return run(statements, statement, **options)
+
+        monkeypatch.setattr(Statements, "execute", noted)
+
+        answers, _ = found(self.labeler(), [f"m{n}" for n in range(3_000)])
+
+        assert sum(answer is Answer.POSITIVE for answer in answers.values()) == 1_500
+        assert len(jobs) == 1
