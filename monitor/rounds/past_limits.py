@@ -28,13 +28,18 @@ class Side(NamedTuple):
     value: float
 
 
+_KIND = "limit "
+"""Prefix of the kinds of these concerns."""
+
 _MOST = 50
 """Rounds to look back at; a longer run says nothing more."""
 
 
 def note_missed_limits(context: MonitorContext) -> None:
     """Note about the newest closed round which new limits it misses, and notify people once."""
-    from monitor.rounds.reporting.concerns import note  # noqa: PLC0415  numpy takes 0.2 s
+    # numpy takes 0.2 s
+    from monitor.rounds.reporting.concerns import note  # noqa: PLC0415
+    from monitor.rounds.reporting.enqueue import enqueue_concerns  # noqa: PLC0415
 
     settings, now = context.settings, context.clock()
     if not settings.round.limits.bounds:
@@ -42,11 +47,17 @@ def note_missed_limits(context: MonitorContext) -> None:
     with context.database.read() as connection:
         last = round_store.last_closed(connection, settings.name, now)
         missed = missed_limits(connection, settings, last)
-    if last is not None and missed:
-        with context.database.write() as connection:
-            for kind, sentence in missed.items():
-                if not note(connection, last, kind, sentence, now):
-                    concern_store.reword_concern(connection, last.id, kind, sentence)
+        before = {} if last is None else concern_store.read_concerns(connection, last.id)
+    noted = {kind: before[kind] for kind in before if kind.startswith(_KIND)}
+    if last is None or noted == missed:
+        return
+    with context.database.write() as connection:
+        for kind in noted.keys() - missed.keys():
+            concern_store.drop_concern(connection, last.id, kind)
+        for kind, sentence in missed.items():
+            if not note(connection, last, kind, sentence, now):
+                concern_store.reword_concern(connection, last.id, kind, sentence)
+        enqueue_concerns(connection, last, now)
 
 
 def missed_limits(
@@ -67,7 +78,7 @@ def missed_limits(
     rounds = round_store.closed_rounds(connection, last.history_id)[-_MOST:]
     metrics = sorted({limit.metric for limit in new})
     rows = estimate_store.read_points(connection, [each.id for each in rounds], metrics)
-    found = {f"limit {limit.metric} {limit.side}": _missed(limit, rounds, rows) for limit in new}
+    found = {f"{_KIND}{limit.metric} {limit.side}": _missed(limit, rounds, rows) for limit in new}
     return {kind: sentence for kind, sentence in found.items() if sentence is not None}
 
 

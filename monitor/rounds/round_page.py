@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
-from monitor.domain.report import AnswersRow, ReportedEstimate, RoundReport
+from monitor.domain.report import AnswersRow, ReportedEstimate
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import caution_text
 from monitor.presentation.round_page import (
@@ -18,6 +18,7 @@ from monitor.presentation.round_page import (
 )
 from monitor.rounds.class_overview import report_beside
 from monitor.rounds.estimation.answer_times import answers_row
+from monitor.rounds.reporting.enqueue import with_concerns
 from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.rounds.reporting.strata import band_rows
 from monitor.storage.labels import overlap_store
@@ -29,6 +30,7 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.report import RoundReport
     from monitor.storage.rounds.round_store import Round
 
 
@@ -110,9 +112,10 @@ def read_report(
     if version is None and round_.state is RoundState.ABANDONED:
         wanted = report_store.newest_version(connection, round_.id)
     payload = report_store.read_report(connection, round_.id, wanted)
-    if not payload:
+    report = with_concerns(connection, round_, payload)
+    if report is None:
         raise InputRefused(no_report_text(monitor, round_.number, round_.state))
-    return RoundReport.model_validate(payload)
+    return report
 
 
 def _newest_done(connection: Connection, monitor: str) -> Round:

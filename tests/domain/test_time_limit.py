@@ -12,7 +12,7 @@ from monitor.domain.time_limit import stopped_by, within
 
 
 def test_a_query_that_missed_the_first_stop_is_stopped_by_a_later_one():
-    stops = []
+    stops: list[int] = []
     ended = threading.Event()
 
     def stop():
@@ -24,7 +24,7 @@ def test_a_query_that_missed_the_first_stop_is_stopped_by_a_later_one():
         with stopped_by(stop):
             ended.wait(60)
 
-    with pytest.raises(SourceUnavailable, match="a mount did not answer within 0.001 s"):
+    with pytest.raises(SourceUnavailable, match=r"a mount did not answer within 0\.001 s"):
         within(timedelta(milliseconds=1), "a mount", read)
 
     assert ended.is_set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
+from monitor.rounds.round_page import read_report
 from tests.rounds.scene import Scene, overview, settings
 
 SAMPLE = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
@@ -97,13 +99,33 @@ def test_a_new_limit_says_at_once_which_closed_rounds_miss_it(scene):
     scene.run()
 
     assert stand(scene).concerns == [f"round 9: {concern}"]
+    assert newest_report(scene).concerns == [concern]
+    assert sent_to_mlflow(scene) == [("fleet_point", [concern]), ("round_run", [concern])]
     accept(scene, Limits.model_validate({"recall": 0.35}))
     scene.run()
     [reworded] = stand(scene).concerns
     assert "its new limit 0.35" in reworded
+    assert [f"round 9: {sentence}" for sentence in newest_report(scene).concerns] == [reworded]
+    accept(scene, Limits.model_validate({"recall": 0.05}))
+    scene.run()
+    assert stand(scene).concerns == newest_report(scene).concerns == []
     told = scene.rows("select sink from effects where key like '%/ops' or key like '%/log'")
     assert "log" in {row["sink"] for row in told}
     assert stand(scene).alerts == []
+
+
+def newest_report(scene):
+    with scene.database.read() as connection:
+        return read_report(connection, scene.context.settings.name, None, None)
+
+
+def sent_to_mlflow(scene):
+    """Return kind and concerns of what goes to MLflow with a report of its own."""
+    rows = scene.rows(
+        "select kind, payload from effects where sink = 'mlflow' and report_version is null "
+        "and kind <> 'model_tags' order by kind"
+    )
+    return [(row["kind"], json.loads(row["payload"])["concerns"]) for row in rows]
 
 
 def test_a_limit_that_closed_rounds_keep_says_nothing_of_them(scene):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.registered import alias_of
+from monitor.domain.report import RoundReport
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.state import RoundState
 from monitor.rounds.estimation.answer_times import answers_row
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.alerting import Reading
     from monitor.domain.notice import Notice
-    from monitor.domain.report import RecoveryRow, RestatedRow, RoundReport, TimelinePoint
+    from monitor.domain.report import RecoveryRow, RestatedRow, TimelinePoint
     from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
@@ -91,6 +93,39 @@ def _notices(
     if report.version == due.first_version:
         effects += [_to(due, unusual_notice(row, report, due), LOG) for row in report.notices]
     return effects
+
+
+def enqueue_concerns(connection: Connection, round_: Round, now: datetime) -> None:
+    """Send the newest closed round to MLflow again, with the concerns noted since its report."""
+    report = with_concerns(
+        connection, round_, report_store.read_report(connection, round_.id, round_.version)
+    )
+    if report is None:
+        return
+    concerns = sha256("\n".join(report.concerns).encode()).hexdigest()[:16]
+    effects = [
+        replace(
+            effect,
+            key=f"{effect.key}/{concerns}",
+            payload=report.model_dump(mode="json"),
+            report_version=None,
+        )
+        for effect in _for_mlflow(round_, report, newest=False)
+    ]
+    effect_store.add_effects(connection, effects, now)
+
+
+def with_concerns(
+    connection: Connection, round_: Round, payload: Mapping[str, Any]
+) -> RoundReport | None:
+    """Add to a stored report the concerns noted since it was written; an empty one gives None."""
+    if not payload:
+        return None
+    report = RoundReport.model_validate(payload)
+    if report.version != round_.version:
+        return report
+    noted = concern_store.read_concerns(connection, round_.id).values()
+    return report.model_copy(update={"concerns": [*dict.fromkeys([*report.concerns, *noted])]})
 
 
 def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
