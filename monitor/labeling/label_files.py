@@ -8,7 +8,6 @@ row that comes back is accepted or refused with its reason.
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import re
 from collections import Counter
@@ -35,7 +34,13 @@ from monitor.labeling.cells import (
     text_of,
     time_of,
 )
-from monitor.labeling.moved_rows import column_of, differing, moved_columns
+from monitor.labeling.moved_rows import (
+    column_of,
+    differing,
+    export_order,
+    moved_columns,
+    sorted_answers,
+)
 from monitor.labeling.reading import LONGEST_CELL, printable, read_lines
 from monitor.labeling.tool_rows import TOOLS
 from monitor.presentation.numbers import minute_text
@@ -88,7 +93,7 @@ def write_tasks(
     another. Tasks come in the order of a hash of their keys, which reveals nothing about their
     stratum and is the same on every export.
     """
-    shuffled = sorted(tasks, key=lambda task: hashlib.sha256(task.key.encode()).digest())
+    shuffled = sorted(tasks, key=lambda task: export_order(task.key))
     asked = None if question is None else visible_lines(question)
     if format == "xlsx":
         write_whole_bytes(_path(target), _workbook(shuffled, asked), new=new)
@@ -289,6 +294,9 @@ class _Rows:
         if moved and 2 * len(moved) >= (compared := len(self._compared())):
             rows = list(moved.values())
             return self._refused_whole(self._readable(), _sorted_reason(rows, compared))
+        answered = [row for row in self._readable() if row.answer is not None]
+        if sorted_answers([(row.key, str(row.answer)) for row in answered]):
+            return self._refused_whole(answered, _SORTED_ANSWERS)
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
         cut: LabelEvent | None = None
@@ -388,6 +396,13 @@ def _sorted_reason(columns: Sequence[str], compared: int) -> str:
         "answers may belong to other items, so nothing of the file is taken. Undo the sorting, or "
         "export the tasks again and sort whole rows only"
     )
+
+
+_SORTED_ANSWERS = (
+    "tasks are in the random order of the export, but the answers are sorted: was the column of "
+    "answers sorted by itself? They may belong to other items, so nothing of the file is taken. "
+    "Undo the sorting; if the answers are right, sort whole rows by the column task and save again"
+)
 
 
 def _future_reason(at: datetime, now: datetime) -> str:

@@ -1,11 +1,15 @@
-"""Rows of a label file whose shown cells are those of another task.
+"""Label files with a column that was sorted by itself.
 
-Spreadsheets sort a selection and leave the other columns as they are. Then people answer what they
-read, and the answer stands beside the key of another item.
+Spreadsheets sort a selection and leave the other columns as they are. Answers are then beside the
+key of another item.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
+from itertools import groupby
+from math import lgamma, log
 from typing import TYPE_CHECKING
 
 from monitor.domain.shown import plain_text
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Task
 
+_BY_CHANCE = 1e-6
 _COMPARED = 200
 """Characters of a text that are compared: long ones are cut in a workbook, and all differ early."""
 
@@ -55,6 +60,31 @@ def moved_columns(
         for name in names & task.shown.keys()
     }
     return [next((cell[0] for cell in row if cell in shown), None) for row in rows]
+
+
+def export_order(key: str) -> bytes:
+    """Return what tasks are sorted by in a task file: random in their strata, equal each time."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+def sorted_answers(rows: Sequence[tuple[str, str]]) -> bool:
+    """Return whether the answers of a file, in rows of key and answer, were sorted by themselves.
+
+    The keys are in the random order of the export, while each answer is one block of rows. Honest
+    answers are so with a probability of ``d! a! b! ... / n!`` for ``n`` rows and ``d`` different
+    answers, given ``a``, ``b``, ... times. Below one in a million counts as sorted.
+
+    >>> sorted_answers([("t1", "yes"), ("t2", "no")])
+    False
+    """
+    keys = [export_order(key) for key, _ in rows]
+    counts = Counter(answer for _, answer in rows)
+    blocks = sum(1 for _ in groupby(answer for _, answer in rows))
+    if not 1 < len(counts) == blocks or keys != sorted(keys):
+        return False
+    log_chance = lgamma(len(counts) + 1) - lgamma(len(rows) + 1)
+    log_chance += sum(lgamma(count + 1) for count in counts.values())
+    return log_chance < log(_BY_CHANCE)
 
 
 def _plain(text: str) -> str:

@@ -209,6 +209,47 @@ def test_of_whole_rows_that_were_sorted_and_cells_that_a_spreadsheet_rewrote_all
     assert (len(found.events), found.refused) == (10, ())
 
 
+FORTY = {f"t{number}": Task(f"t{number}", f"item {number}") for number in range(40)}
+
+
+def filled(tmp_path, label):
+    """Write a task file of forty tasks, and fill it by a function of the row's number."""
+    write_tasks(tmp_path / "todo.csv", list(FORTY.values()), "csv")
+    with (tmp_path / "todo.csv").open(newline="") as stream:
+        keys = [row["task"] for row in csv.DictReader(stream)]
+    return [{"task": key, "label": label(number)} for number, key in enumerate(keys)]
+
+
+def test_answers_that_were_sorted_alone_are_refused_whole(tmp_path):
+    rows = filled(tmp_path, lambda number: "1" if number < 12 else "0")
+
+    found = read_labels(save(tmp_path / "t.csv", rows), FORTY)
+
+    assert found.events == ()
+    assert (found.refused[0].rows, found.refused[0].is_problem) == (40, True)
+    assert "was the column of answers sorted by itself?" in found.refused[0].reason
+
+
+@pytest.mark.parametrize("order", ["task", "label"])
+def test_answers_in_blocks_count_where_whole_rows_were_sorted(tmp_path, order):
+    rows = filled(tmp_path, lambda number: "1" if number < 12 else "0")
+    if order == "label":
+        rows = filled(tmp_path, lambda number: str(number % 2))
+
+    found = read_labels(save(tmp_path / "t.csv", sorted(rows, key=lambda row: row[order])), FORTY)
+
+    assert (len(found.events), found.refused) == (40, ())
+
+
+@pytest.mark.parametrize("positives", [0, 1, 40])
+def test_answers_that_chance_puts_in_blocks_count(tmp_path, positives):
+    rows = filled(tmp_path, lambda number: "1" if number < positives else "0")
+
+    found = read_labels(save(tmp_path / "t.csv", rows), FORTY)
+
+    assert (len(found.events), found.refused) == (40, ())
+
+
 def test_two_rows_that_changed_places_are_refused_and_the_others_count(tmp_path):
     rows = shown_rows()
     rows[2]["text"], rows[3]["text"] = rows[3]["text"], rows[2]["text"]
