@@ -233,11 +233,12 @@ def main() -> None:
                 )
 
 
-def _line(found: Result, place: int) -> str:
-    of = {name: getattr(found, name)[place] for name in ("below", "above", "half", "apart")}
+def _line(found: Result, location: int) -> str:
+    of = {name: getattr(found, name)[location] for name in ("below", "above", "half", "apart")}
     return (
-        f"{found.covered[place]:.3f} ({of['below']:.3f}/{of['above']:.3f})   {of['half']:.4f}  "
-        f"{of['apart']:.4f}  {found.saved[place]:5.1f}   {found.bias[place] / of['half']:+.3f}"
+        f"{found.covered[location]:.3f} ({of['below']:.3f}/{of['above']:.3f})   {of['half']:.4f}  "
+        f"{of['apart']:.4f}  {found.saved[location]:5.1f}   "
+        f"{found.bias[location] / of['half']:+.3f}"
     )
 
 

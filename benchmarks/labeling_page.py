@@ -54,7 +54,7 @@ def our_page(items: int, characters: int) -> Timed:
             settings=PagesSettings(listen=f"127.0.0.1:{free_port()}"),
             setting="port",
             name="ada",
-            told=lambda link, _: links.append(link),
+            notified=lambda link, _: links.append(link),
         )
         server.start()
         try:

@@ -251,8 +251,8 @@ def section(title: str, model: type[BaseModel]) -> str:
     return "\n".join([f"## {title}", "", text, "", *(table if rows else []), ""])
 
 
-def _code(found: re.Match[str]) -> str:
-    return f"`{' '.join(found[1].split())}`"
+def _code(match: re.Match[str]) -> str:
+    return f"`{' '.join(match[1].split())}`"
 
 
 def row(model: type[BaseModel], key: str) -> str:
@@ -269,9 +269,9 @@ def row(model: type[BaseModel], key: str) -> str:
 def note(model: type[BaseModel], key: str) -> str:
     """Return what is said of a setting, of the class or of one that it extends."""
     for one in model.__mro__:
-        found = NOTES.get(f"{one.__name__}.{key}")
-        if found is not None:
-            return found
+        value = NOTES.get(f"{one.__name__}.{key}")
+        if value is not None:
+            return value
     return NOTES.get(key, "see above" if mentioned(model, key) else "")
 
 
@@ -293,12 +293,12 @@ def value(annotation: Any) -> str:
         return f"name: {value(get_args(annotation)[1])}"
     parts = [part for part in get_args(annotation) if part is not NoneType]
     if parts:
-        words = " or ".join(dict.fromkeys(value(part) for part in parts))
-        return words.replace("true or false or whole number or number or text", "value")
+        terms = " or ".join(dict.fromkeys(value(part) for part in parts))
+        return terms.replace("true or false or whole number or number or text", "value")
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "section"
-    words = {int: "whole number", float: "number", bool: "true or false", timedelta: "duration"}
-    return {**words, SecretStr: "secret"}.get(annotation, "text")
+    terms = {int: "whole number", float: "number", bool: "true or false", timedelta: "duration"}
+    return {**terms, SecretStr: "secret"}.get(annotation, "text")
 
 
 def limited(kind: str, metadata: list[Any]) -> str:
@@ -308,14 +308,14 @@ def limited(kind: str, metadata: list[Any]) -> str:
         return "share"
     if "_known_zone" in validators:
         return "time zone"
-    words = {"gt": "above", "ge": "from", "lt": "below", "le": "to"}
-    found = [
-        f"{words[name]} {plain(getattr(one, name))}"
+    terms = {"gt": "above", "ge": "from", "lt": "below", "le": "to"}
+    matches = [
+        f"{terms[name]} {plain(getattr(one, name))}"
         for one in metadata
-        for name in words
+        for name in terms
         if getattr(one, name, None) is not None
     ]
-    return f"{kind} {' '.join(found)}".strip()
+    return f"{kind} {' '.join(matches)}".strip()
 
 
 def default(model: type[BaseModel], field: Any, name: str) -> str:
@@ -331,18 +331,18 @@ def default(model: type[BaseModel], field: Any, name: str) -> str:
     return "see there" if isinstance(field.default, BaseModel) else f"`{plain(field.default)}`"
 
 
-def plain(given: Any) -> str:
+def plain(provided: Any) -> str:
     """Write a value as the file would."""
-    if isinstance(given, timedelta):
-        seconds = int(given.total_seconds())
+    if isinstance(provided, timedelta):
+        seconds = int(provided.total_seconds())
         fitting = [(u, size) for u, size in UNITS.items() if seconds and seconds % size == 0]
         unit, size = fitting[0] if fitting else ("s", 1)
         return f"{seconds // size}{unit}"
-    if isinstance(given, bool):
-        return str(given).lower()
-    if isinstance(given, tuple):
-        return f"[{', '.join(plain(one) for one in given)}]"
-    return f"{given:g}" if isinstance(given, float) else str(given)
+    if isinstance(provided, bool):
+        return str(provided).lower()
+    if isinstance(provided, tuple):
+        return f"[{', '.join(plain(one) for one in provided)}]"
+    return f"{provided:g}" if isinstance(provided, float) else str(provided)
 
 
 COMMANDS_HEAD = """\
@@ -381,13 +381,13 @@ def commands_page() -> str:
 def all_commands(group: Any = None, path: str = "pr-monitor") -> list[tuple[str, Any]]:
     """Return every command with its whole name, in the order of the help."""
     group = get_command(app) if group is None else group
-    found = []
+    results = []
     for name in group.list_commands(typer.Context(group)):
         command = group.commands[name]
-        found.append((f"{path} {name}", command))
+        results.append((f"{path} {name}", command))
         if hasattr(command, "commands"):
-            found += all_commands(command, f"{path} {name}")
-    return found
+            results += all_commands(command, f"{path} {name}")
+    return results
 
 
 def is_only_a_group(command: Any) -> bool:

@@ -75,10 +75,10 @@ class Sink:
 
     def told(self, event: str) -> dict[str, Any]:
         """Find the first notice of a kind."""
-        found = next(payload for payload in self.got if payload.get("event") == event)
+        result = next(payload for payload in self.got if payload.get("event") == event)
         return {
             key: round(value, 6) if isinstance(value, float) else value
-            for key, value in found.items()
+            for key, value in result.items()
         }
 
 
@@ -90,8 +90,8 @@ class Incident:
         schema.ready(self.database)
         with self.database.write() as connection:
             connection.execute(update(store).values(id=STORE))
-        asked = settings(limits=LIMITS, reference=REFERENCE, hooks=("ops", "pager"))
-        self.scene = Scene(self.database, asked, name="mail-travel")
+        requested = settings(limits=LIMITS, reference=REFERENCE, hooks=("ops", "pager"))
+        self.scene = Scene(self.database, requested, name="mail-travel")
         self.sinks = {name: Sink() for name in ("log", "mlflow", "ops", "pager")}
 
     def deliver(self) -> None:
@@ -101,10 +101,10 @@ class Incident:
 
     def status(self) -> str:
         """Print what `pr-monitor status` prints."""
-        [found] = overviews(self.database, [self.scene.context.settings], self.scene.now)
+        [result] = overviews(self.database, [self.scene.context.settings], self.scene.now)
         terminal = {"COLUMNS": "100", "NO_COLOR": "1"}
         with mock.patch.dict(os.environ, terminal), redirect_stdout(Terminal()) as printed:
-            say_overview(with_links(found, link))
+            say_overview(with_links(result, link))
         return printed.getvalue()
 
 

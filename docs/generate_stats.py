@@ -63,18 +63,18 @@ def first_output() -> str:
         positive=[88, 50, 0, 9],
         is_flagged=[True, True, False, False],
     )
-    found = monitor.stats.estimate(counts, metrics=("precision", "recall", "mcc"))
-    return "\n".join(str(each) for each in found.values())
+    result = monitor.stats.estimate(counts, metrics=("precision", "recall", "mcc"))
+    return "\n".join(str(each) for each in result.values())
 
 
 def public_modules() -> dict[str, list[tuple[str, Any]]]:
     """Return the public functions and classes by the module that defines them."""
-    found: dict[str, list[tuple[str, Any]]] = {}
+    result: dict[str, list[tuple[str, Any]]] = {}
     for name in monitor.stats.__all__:
         thing = getattr(monitor.stats, name)
         if inspect.isclass(thing) or inspect.isfunction(thing):
-            found.setdefault(thing.__module__, []).append((name, thing))
-    return dict(sorted(found.items(), key=lambda pair: pair[0]))
+            result.setdefault(thing.__module__, []).append((name, thing))
+    return dict(sorted(result.items(), key=lambda pair: pair[0]))
 
 
 def contents(modules: dict[str, list[tuple[str, Any]]]) -> str:
@@ -112,12 +112,12 @@ def member(name: str, thing: Any) -> str:
 
 def methods(thing: type) -> list[tuple[str, Any]]:
     """Return the public methods that a class defines itself, and how they are called."""
-    found = []
+    results = []
     for name, value in vars(thing).items():
         called = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if not name.startswith("_") and inspect.isfunction(called):
-            found.append((name, called))
-    return found
+            results.append((name, called))
+    return results
 
 
 def method(owner: str, name: str, called: Any) -> str:
@@ -127,12 +127,12 @@ def method(owner: str, name: str, called: Any) -> str:
 
 def signature(thing: Any) -> str:
     """Write the parameters and their defaults, without types: those are said below it."""
-    found = inspect.signature(thing)
+    result = inspect.signature(thing)
     bare = [
         parameter.replace(annotation=inspect.Parameter.empty)
-        for parameter in found.parameters.values()
+        for parameter in result.parameters.values()
     ]
-    short = str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    short = str(result.replace(parameters=bare, return_annotation=inspect.Signature.empty))
     if len(short) < SIGNATURE_WIDTH:
         return short
     return "(\n    " + ",\n    ".join(short[1:-1].split(", ")) + ",\n)"
@@ -146,31 +146,31 @@ def markdown(docstring: str) -> str:
     return "\n".join(blocks(sections(text.splitlines()))).strip()
 
 
-def _math(found: re.Match[str]) -> str:
-    return f"${' '.join(found[1].split())}$"
+def _math(match: re.Match[str]) -> str:
+    return f"${' '.join(match[1].split())}$"
 
 
 def sections(lines: list[str]) -> list[str]:
     """Turn underlined headings into bold ones, and the entries under them into lists."""
-    found: list[str] = []
+    results: list[str] = []
     inside = ""
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if re.fullmatch(r"-{3,}", following) and line:
             inside = line
-            found.append(f"**{line}**")
+            results.append(f"**{line}**")
         elif re.fullmatch(r"-{3,}", line):
-            found.append("")
+            results.append("")
         elif inside in {"Parameters", "Raises", "Returns"} and line and line[0] != " ":
             is_entry = following.startswith("    ")
-            found.append(f"- `{line}`:" if is_entry else line)
+            results.append(f"- `{line}`:" if is_entry else line)
         else:
-            found.append(line)
-    return found
+            results.append(line)
+    return results
 
 
 def blocks(lines: list[str]) -> list[str]:
     """Fence displayed formulas and examples."""
-    found: list[str] = []
+    results: list[str] = []
     fence = ""
     for line in lines:
         starts = "math" if line.startswith(".. math::") else ""
@@ -178,18 +178,18 @@ def blocks(lines: list[str]) -> list[str]:
         ends = fence == "python" and not line
         ends = ends or (fence == "math" and bool(line) and not line.startswith(" "))
         if fence and (ends or starts):
-            while found and not found[-1]:
-                found.pop()
-            found += ["```", ""]
+            while results and not results[-1]:
+                results.pop()
+            results += ["```", ""]
             fence = ""
         if starts:
-            found += ["", f"```{starts}"] if found and found[-1] else [f"```{starts}"]
+            results += ["", f"```{starts}"] if results and results[-1] else [f"```{starts}"]
             fence = starts
         if starts == "math":
             line = line.removeprefix(".. math::")  # noqa: PLW2901
         if fence != "math" or line.strip():
-            found.append(line.strip() if fence == "math" else line)
-    return [*found, "```"] if fence else found
+            results.append(line.strip() if fence == "math" else line)
+    return [*results, "```"] if fence else results
 
 
 if __name__ == "__main__":

@@ -35,16 +35,16 @@ def estimate(**matrix: Any) -> dict[str, list[dict[str, Any]]]:
     return {"estimates": [worded(estimate) for estimate in estimates]}
 
 
-def evaluate(frame: pd.DataFrame, **given: Any) -> Evaluation:
+def evaluate(frame: pd.DataFrame, **provided: Any) -> Evaluation:
     """Evaluate labeled items (`monitor.evaluate`), and warn where their balance looks chosen."""
     import warnings
 
     from monitor.evaluation.frame import evaluate_frame
 
-    found = evaluate_frame(frame, **given)
-    for warning in found.warnings:
+    result = evaluate_frame(frame, **provided)
+    for warning in result.warnings:
         warnings.warn(warning, stacklevel=3)  # where the caller stands
-    return found
+    return result
 
 
 def history(monitor: str, config: Path | str) -> pd.DataFrame:
@@ -87,18 +87,18 @@ def planned(
     InputRefused
         If a value is impossible or missing, or there are no predictions to plan from.
     """
-    given = {name: value for name, value in assumed.items() if value is not None}
+    provided = {name: value for name, value in assumed.items() if value is not None}
     try:
-        if given:
+        if provided:
             _refuse_half(monitor, assumed)
-            return _of_values(given, size, margins, max_labels, costs)
+            return _of_values(provided, size, margins, max_labels, costs)
         return _of_monitor(monitor, config, margins, max_labels)
     except ValueError as error:
         raise InputRefused(str(error)) from error
 
 
 def _of_values(
-    given: Mapping[str, float],
+    provided: Mapping[str, float],
     size: int,
     margins: Mapping[str, float] | None,
     max_labels: int | None,
@@ -108,9 +108,9 @@ def _of_values(
     from monitor.stats.design.planning import Prospect
 
     prospect = Prospect.assumed(
-        precision=given["precision"],
-        recall=given["recall"],
-        flagged_rate=given["flagged_rate"],
+        precision=provided["precision"],
+        recall=provided["recall"],
+        flagged_rate=provided["flagged_rate"],
         size=size,
         flagged_cost=costs[0],
         passed_cost=costs[1],

@@ -87,11 +87,11 @@ class Application:
                 [
                     program,
                     str(self.config.folder),
-                    said.model_dump_json(),
+                    answer.model_dump_json(),
                     context.settings.model_dump_json(),
                 ]
             )
-            for said, context in zip(self.config.monitors, self.monitors, strict=True)
+            for answer, context in zip(self.config.monitors, self.monitors, strict=True)
         }
 
 
@@ -194,34 +194,34 @@ def _labelers(
     for yes or no or for the class, and of which classes. Any other kind is read as the config
     says today, so that a wrong path or name can be corrected.
     """
-    asked = monitor.labeling
+    requested = monitor.labeling
     if settings.labeling is None:
         return (today,)
-    if _asks_alike(settings.labeling, asked) and type(today) is not FilesLabeler:
-        of_block = LABELERS.adapter(asked.own()["kind"]).wants_block
+    if _asks_alike(settings.labeling, requested) and type(today) is not FilesLabeler:
+        of_block = LABELERS.adapter(requested.own()["kind"]).wants_block
         is_other = of_block and settings.block != monitor.block
-        return (make(asked, settings.block) if is_other else today,)
-    kept = _kept_labeler(settings.labeling, settings.block, make)
+        return (make(requested, settings.block) if is_other else today,)
+    retained = _kept_labeler(settings.labeling, settings.block, make)
     # By the very class: a package may derive its own labeler from it.
-    if type(kept) is not FilesLabeler or type(today) is not FilesLabeler:
-        return (kept,)
-    return _folders(kept, today)
+    if type(retained) is not FilesLabeler or type(today) is not FilesLabeler:
+        return (retained,)
+    return _folders(retained, today)
 
 
-def _folders(kept: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
+def _folders(files_labeler: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
     """Labelers of a round's own folder and of today's, where that is another one."""
     if not today.filled.exists():
-        return (kept,)
-    if kept.settings.own() == today.settings.own():
+        return (files_labeler,)
+    if files_labeler.settings.own() == today.settings.own():
         return (today,)
-    return (kept,) if kept.place == today.place else (kept, today)
+    return (files_labeler,) if files_labeler.place == today.place else (files_labeler, today)
 
 
-def _asks_alike(kept: Mapping[str, Any], asked: Labeling) -> bool:
+def _asks_alike(retained: Mapping[str, Any], labeling: Labeling) -> bool:
     """Whether a round's labeler is of the config's kind, and asks for the same kind of answer."""
-    today = asked.own()
+    today = labeling.own()
     defaults = {"answer": "yes_no"}  # rounds of older versions do not say
-    return all({**defaults, **kept}.get(name) == {**defaults, **today}[name] for name in _ALIKE)
+    return all({**defaults, **retained}.get(name) == {**defaults, **today}[name] for name in _ALIKE)
 
 
 def _kept_labeler(labeling: dict[str, Any], block: Block | None, make: MakeLabeler) -> Labeler:
@@ -273,8 +273,8 @@ def _refused(section: str) -> Iterator[None]:
 
 
 def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], ReferenceItems] | None:
-    asked = monitor.reference
-    if not isinstance(asked, ReferenceFile):
+    requested = monitor.reference
+    if not isinstance(requested, ReferenceFile):
         return None
 
     def read() -> ReferenceItems:
@@ -283,14 +283,14 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
         source, usual = monitor.source, monitor.source.item_format
         reference = within(
             source.timeout,
-            str(config.folder / asked.path),
+            str(config.folder / requested.path),
             lambda: read_reference(
-                asked.path,
+                requested.path,
                 config.folder,
-                value=asked.value,
-                positive=(1, True) if asked.positive is None else asked.positive,
-                score=asked.score or usual.score,
-                predicted=asked.predicted or usual.predicted,
+                value=requested.value,
+                positive=(1, True) if requested.positive is None else requested.positive,
+                score=requested.score or usual.score,
+                predicted=requested.predicted or usual.predicted,
                 threshold=source.threshold,
                 flagged_values=usual.flagged,
                 passed_values=usual.passed,

@@ -61,12 +61,12 @@ class Commands(TyperGroup):
         longest = max(map(len, commands))
         limit = formatter.width - 6 - longest
         for title, names in SECTIONS.items():
-            found = [(name, commands[name]) for name in names]
+            results = [(name, commands[name]) for name in names]
             with formatter.section(title):
                 formatter.write_dl(
                     [
                         (name.ljust(longest), one.get_short_help_str(limit))
-                        for name, one in found
+                        for name, one in results
                         if one
                     ]
                 )
@@ -83,8 +83,8 @@ app = typer.Typer(
 )
 
 
-def _say_version(asked: bool) -> None:
-    if asked:
+def _say_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         print(f"pr-monitor {version('mlflow-pr-monitor')}")  # noqa: T201

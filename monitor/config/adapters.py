@@ -82,8 +82,8 @@ class Kinds(Generic[AdapterT, SettingsT]):
         adapter = self.adapter(str(kind))
         try:
             named = _under_a_name(adapter.settings)
-            found = named.validate_python({str(kind): section}, context=context)
-            return cast("SettingsT", found[str(kind)])
+            result = named.validate_python({str(kind): section}, context=context)
+            return cast("SettingsT", result[str(kind)])
         except ValueError:
             raise  # what is wrong with the section
         except Exception as error:

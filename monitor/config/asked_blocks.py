@@ -55,14 +55,16 @@ def asked_of(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> AskedBlock |
     return _classes(tree, (*way, CLASSES), monitor[CLASSES]) if CLASSES in monitor else None
 
 
-def _for_each(tree: Tree, way: Way, asked: Value, in_name: Collection[str]) -> AskedBlock | None:
-    if not isinstance(asked, dict) or not asked:
+def _for_each(
+    tree: Tree, way: Way, requested: Value, in_name: Collection[str]
+) -> AskedBlock | None:
+    if not isinstance(requested, dict) or not requested:
         tree.refuse(way, f"it has a name and its values, {_EXAMPLE}")
         return None
-    for name in asked:
+    for name in requested:
         if not re.fullmatch(WORD, name):
             tree.refuse((*way, name), "a placeholder is a word of letters, digits and '_'")
-    lists = {name: _scalars(tree, (*way, name), values) for name, values in asked.items()}
+    lists = {name: _scalars(tree, (*way, name), values) for name, values in requested.items()}
     first = next(iter(lists))
     for name, values in lists.items():
         if lists[first] and values and len(values) != len(lists[first]):
@@ -79,39 +81,39 @@ def _for_each(tree: Tree, way: Way, asked: Value, in_name: Collection[str]) -> A
     return AskedBlock(FOR_EACH, telling, rows, lists[telling])
 
 
-def _classes(tree: Tree, way: Way, asked: Value) -> AskedBlock | None:
-    if not isinstance(asked, dict):
+def _classes(tree: Tree, way: Way, requested: Value) -> AskedBlock | None:
+    if not isinstance(requested, dict):
         tree.refuse(way, f"it has a column and its values, {_CLASSES_EXAMPLE}")
         return None
-    _check_keys(tree, way, asked)
-    if not isinstance(asked.get("column", ""), str):
+    _check_keys(tree, way, requested)
+    if not isinstance(requested.get("column", ""), str):
         tree.refuse((*way, "column"), "it is the name of the column with the predicted class")
-    if "values" not in asked:
+    if "values" not in requested:
         return None
-    values, named = asked["values"], None
+    values, named = requested["values"], None
     if isinstance(values, dict):
         named, values = list(values), list(values.values())
-    found = _scalars(tree, (*way, "values"), values)
-    if len(found) > _MOST_CLASSES:
+    result = _scalars(tree, (*way, "values"), values)
+    if len(result) > _MOST_CLASSES:
         message = (
-            f"these are {len(found):,} classes, and a block has monitors for {_MOST_CLASSES} at "
+            f"these are {len(result):,} classes, and a block has monitors for {_MOST_CLASSES} at "
             "most; list those that need none in source.negative"
         )
         tree.refuse((*way, "values"), message)
-    _refuse_twice(tree, (*way, "values"), [text_of(value).strip() for value in found])
-    if 0 < len(found) < _FEWEST_CLASSES:
+    _refuse_twice(tree, (*way, "values"), [text_of(value).strip() for value in result])
+    if 0 < len(result) < _FEWEST_CLASSES:
         message = "a classifier has two classes or more; of one alone make a plain monitor"
         tree.refuse((*way, "values"), message)
     if tree.problems:
         return None
-    return AskedBlock(CLASSES, CLASS, [{CLASS: name} for name in named or found], found)
+    return AskedBlock(CLASSES, CLASS, [{CLASS: name} for name in named or result], result)
 
 
-def _check_keys(tree: Tree, way: Way, asked: Mapping[str, Value]) -> None:
-    known = ("column", "values")
-    for key in [key for key in asked if key not in known]:
-        tree.refuse((*way, key), f"there is no such setting here; known are {', '.join(known)}")
-    for key in [key for key in known if key not in asked]:
+def _check_keys(tree: Tree, way: Way, requested: Mapping[str, Value]) -> None:
+    existing = ("column", "values")
+    for key in [key for key in requested if key not in existing]:
+        tree.refuse((*way, key), f"there is no such setting here; known are {', '.join(existing)}")
+    for key in [key for key in existing if key not in requested]:
         tree.refuse((*way, key), f"this setting is missing; {_CLASSES_EXAMPLE}")
 
 

@@ -18,7 +18,9 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 """What a monitor may be called: its name becomes part of tags and file names."""
 
 
-def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlock | None]) -> None:
+def check_blocks(
+    tree: Tree, monitors: Sequence[Value], requested: Sequence[AskedBlock | None]
+) -> None:
     """Refuse what no monitor, or not the one that is meant, could be made of."""
     singles = {
         name
@@ -28,10 +30,10 @@ def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlo
         and isinstance(name := monitor.get("name"), str)
     }
     names: dict[str, int] = {}
-    for place, (monitor, block) in enumerate(zip(monitors, asked, strict=True)):
+    for index, (monitor, block) in enumerate(zip(monitors, requested, strict=True)):
         if block is None or not isinstance(monitor, dict):
             continue
-        way: Way = ("monitors", place)
+        way: Way = ("monitors", index)
         _check_placeholders(tree, way, monitor, block)
         if block.kind == CLASSES:
             _check_class_settings(tree, way, block)
@@ -40,9 +42,9 @@ def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlo
         if isinstance(name, str) and block.placeholder in placeholders_in(name):
             _check_names_of(tree, way, name, block)
             own = block_name(name, block.placeholder)
-            line = tree.lines[("monitors", names.setdefault(own, place))]
-            if names[own] != place or own in singles:
-                other = f"the block of line {line}" if names[own] != place else "a monitor"
+            line = tree.lines[("monitors", names.setdefault(own, index))]
+            if names[own] != index or own in singles:
+                other = f"the block of line {line}" if names[own] != index else "a monitor"
                 message = f"the block is called {own}, as is {other}; give it another name"
                 tree.refuse((*way, "name"), message)
         else:
@@ -53,13 +55,13 @@ def check_blocks(tree: Tree, monitors: Sequence[Value], asked: Sequence[AskedBlo
 
 def check_class_answers(tree: Tree, monitors: Sequence[Value]) -> None:
     """Refuse to ask people for a class where there are no classes to choose from."""
-    for place, monitor in enumerate(monitors):
+    for index, monitor in enumerate(monitors):
         if isinstance(monitor, dict) and CLASSES not in monitor and _asks_for_class(monitor):
             message = (
                 "people can choose a class where a block has classes; write classes: {column: ..., "
                 "values: [...]}, or leave it out and ask for yes or no"
             )
-            tree.refuse(("monitors", place, "labeling", "answer"), message)
+            tree.refuse(("monitors", index, "labeling", "answer"), message)
 
 
 def _asks_for_class(monitor: Mapping[str, Value]) -> bool:
@@ -70,18 +72,18 @@ def _asks_for_class(monitor: Mapping[str, Value]) -> bool:
 def _check_placeholders(
     tree: Tree, way: Way, monitor: Mapping[str, Value], block: AskedBlock
 ) -> None:
-    known = list(block.rows[0])
-    listed = ", ".join(f"{{{each}}}" for each in known)
+    existing = list(block.rows[0])
+    listed = ", ".join(f"{{{each}}}" for each in existing)
     used: set[str] = set()
     for path, value in leaves({key: of for key, of in monitor.items() if key not in BLOCKS}):
         used |= {*placeholders_in(value)}
-        for name in {*placeholders_in(value)}.difference(known):
+        for name in {*placeholders_in(value)}.difference(existing):
             message = (
                 f"{{{name}}} is no placeholder of this block, which has {listed}; "
                 f"write {{{{{name}}}}} for the text"
             )
             tree.refuse((*way, *path), message)
-        if value in [{name: None} for name in known]:
+        if value in [{name: None} for name in existing]:
             message = f"YAML reads braces without quotes as a mapping; put {listed} in quotes"
             tree.refuse((*way, *path), message)
         if path and placeholders_in(path[-1] if isinstance(path[-1], str) else None):
@@ -110,8 +112,8 @@ def _check_use(
 def _check_class_settings(tree: Tree, way: Way, block: AskedBlock) -> None:
     """Refuse settings that the class decides."""
     own = (*way, "source", "negative")
-    given = [value for _, value in leaves(tree.at(own)) if isinstance(value, str | int | float)]
-    others = {text_of(value) for value in given}
+    provided = [value for _, value in leaves(tree.at(own)) if isinstance(value, str | int | float)]
+    others = {text_of(value) for value in provided}
     for both in sorted(others & {text_of(value) for value in block.values}):
         tree.refuse(own, f"{both!r} is among classes.values, each of which has its monitor")
     decided = {

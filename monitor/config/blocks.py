@@ -46,21 +46,21 @@ def written_out(tree: Tree) -> WrittenOut:
     check_class_answers(tree, monitors)
     if not any(is_block(monitor) for monitor in monitors):
         return WrittenOut(tree, [None] * len(monitors))
-    asked = [
-        asked_of(tree, ("monitors", place), monitor) if isinstance(monitor, dict) else None
-        for place, monitor in enumerate(monitors)
+    requested = [
+        asked_of(tree, ("monitors", index), monitor) if isinstance(monitor, dict) else None
+        for index, monitor in enumerate(monitors)
     ]
-    check_blocks(tree, monitors, asked)
+    check_blocks(tree, monitors, requested)
     if tree.problems:
         return WrittenOut(tree, is_refused=True)
-    return _written(tree, tree.values, monitors, asked)
+    return _written(tree, tree.values, monitors, requested)
 
 
 def _written(
     tree: Tree,
     values: Mapping[str, Value],
     monitors: Sequence[Value],
-    asked: Sequence[AskedBlock | None],
+    requested: Sequence[AskedBlock | None],
 ) -> WrittenOut:
     lines: list[dict[Way, int]] = [{} for _ in monitors]
     new = Tree()
@@ -71,15 +71,17 @@ def _written(
             new.lines[way] = line
     listed: list[Value] = []
     blocks: list[RawBlock | None] = []
-    for monitor, own, block in zip(monitors, lines, asked, strict=True):
-        kept = own
+    for monitor, own, block in zip(monitors, lines, requested, strict=True):
+        retained = own
         for written, of in _monitors_of(monitor, own, block):
             way = ("monitors", len(listed))
-            new.lines |= {(*way, *rest): line for rest, line in kept.items()}
+            new.lines |= {(*way, *rest): line for rest, line in retained.items()}
             listed.append(written)
             blocks.append(of)
             if of is not None:
-                kept = {rest: line for rest, line in kept.items() if rest[:1] != (of["kind"],)}
+                retained = {
+                    rest: line for rest, line in retained.items() if rest[:1] != (of["kind"],)
+                }
     new.values = {**values, "monitors": listed}
     return WrittenOut(new, blocks)
 
@@ -92,12 +94,12 @@ def _monitors_of(
         return
     texts = [text_of(value) for value in block.values]
     name = block_name(text_of(monitor.get("name")), block.placeholder)
-    for place, (row, value) in enumerate(zip(block.rows, block.values, strict=True)):
+    for index, (row, value) in enumerate(zip(block.rows, block.values, strict=True)):
         written = {key: of if key in BLOCKS else filled(of, row) for key, of in monitor.items()}
         written["name"] = text_of(written.get("name"))
         if block.kind == CLASSES:
             _set_class(written, lines, value, block.values)
-        if place:
+        if index:
             del written[block.kind]  # read with the first alone: each would repeat all values
         of: RawBlock = {"name": name, "kind": block.kind, "value": text_of(value)}
         yield written, {**of, "values": list(texts)}

@@ -50,7 +50,7 @@ def written(path: Path) -> Written:
         If it is no YAML file.
     """
     tree = written_out(read_yaml(path)).tree
-    found: Written = {"": {}}
+    result: Written = {"": {}}
     for way in tree.lines:
         value = tree.at(way)
         if isinstance(value, dict | list):
@@ -59,8 +59,8 @@ def written(path: Path) -> Written:
         rest = way if monitor is None else way[2:]
         if monitor is not None and rest[0] in BLOCKS:
             continue  # its values are monitors, which are added and removed
-        found.setdefault(monitor or "", {})[_joined(rest)] = value
-    return found
+        result.setdefault(monitor or "", {})[_joined(rest)] = value
+    return result
 
 
 def changes(before: tuple[Config, Written], after: tuple[Config, Written]) -> Changes:

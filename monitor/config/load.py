@@ -70,15 +70,15 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
 
 def _blocks(raw: Sequence[RawBlock | None], filling: Filling) -> Iterator[Block | None]:
     """Make the block of each monitor; the values of one are read once for all of its monitors."""
-    known: dict[str, Block] = {}
+    existing: dict[str, Block] = {}
     for each in raw:
         if each is None:
             yield None
             continue
         name = str(each["name"])
-        if name not in known:
-            known[name] = Block.model_validate(filling.values(each))
-        yield known[name].model_copy(update={"value": filling.values(each["value"])})
+        if name not in existing:
+            existing[name] = Block.model_validate(filling.values(each))
+        yield existing[name].model_copy(update={"value": filling.values(each["value"])})
 
 
 def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
@@ -88,8 +88,8 @@ def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
         first.setdefault((_of_block(way, blocks), problem), way)
     problems = [(line, tree.path(way), why) for (_, (line, why)), way in first.items()]
     lines = [
-        f"{path}:{line}, {place}: {' '.join(why.split())[:_LONGEST]}"
-        for line, place, why in sorted(problems)[:MOST_PROBLEMS]
+        f"{path}:{line}, {location}: {' '.join(why.split())[:_LONGEST]}"
+        for line, location, why in sorted(problems)[:MOST_PROBLEMS]
     ]
     if len(problems) > MOST_PROBLEMS:
         lines.append(f"{path}: {len(problems) - MOST_PROBLEMS} more problems; fix these first")
@@ -98,8 +98,8 @@ def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
 
 def _of_block(way: Way, blocks: Sequence[RawBlock | None]) -> Way:
     """Where the file has it: what is wrong with a block is wrong with all of its monitors."""
-    place = way[1] if way[:1] == ("monitors",) and len(way) > 1 else None
-    block = blocks[place] if isinstance(place, int) and place < len(blocks) else None
+    location = way[1] if way[:1] == ("monitors",) and len(way) > 1 else None
+    block = blocks[location] if isinstance(location, int) and location < len(blocks) else None
     return way if block is None else ("monitors", str(block["name"]), *way[2:])
 
 
@@ -107,15 +107,15 @@ def _check_names(tree: Tree) -> None:
     """Refuse monitors that share a name, and hooks that do not exist."""
     first: dict[str, Way] = {}
     hooks = tree.at(("hooks",))
-    known = [*hooks] if isinstance(hooks, dict) else []
-    choice = f"known are {', '.join(known)}" if known else "add a section `hooks:` with it"
+    existing = [*hooks] if isinstance(hooks, dict) else []
+    choice = f"known are {', '.join(existing)}" if existing else "add a section `hooks:` with it"
     for way in tree.lines:
         match way, tree.at(way):
             case ("monitors", int(), "name"), str(name) if first.setdefault(name, way) != way:
                 line = tree.lines[first[name]]
                 message = f"line {line} has a monitor of this name already; names must differ"
                 tree.refuse(way, message)
-            case ("monitors", int(), "hooks", int()), str(hook) if hook not in known:
+            case ("monitors", int(), "hooks", int()), str(hook) if hook not in existing:
                 tree.refuse(way, f"there is no hook {hook!r}; {choice}")
 
 
@@ -146,7 +146,7 @@ def _way_in_file(error: ErrorDetails, tree: Tree) -> Way:
     return (*way, "kind") if error["type"].startswith("union_tag_") else way
 
 
-def _explained(way: Way, errors: list[ErrorDetails], known: list[str]) -> tuple[Way, str]:
+def _explained(way: Way, errors: list[ErrorDetails], existing: list[str]) -> tuple[Way, str]:
     """Return what is wrong, and the way to the setting that it is wrong with."""
     match errors[0]:
         case {"type": "value_error", "ctx": {"error": SettingRefused() as refused}}:
@@ -156,48 +156,48 @@ def _explained(way: Way, errors: list[ErrorDetails], known: list[str]) -> tuple[
         case {"type": "value_error", "ctx": {"error": error}}:
             return way, str(error)
         case {"type": "missing" | "union_tag_not_found"}:
-            return way, _missing_setting(str(way[-1]), known)
+            return way, _missing_setting(str(way[-1]), existing)
         case {"type": "extra_forbidden"}:
-            return way, _unknown_setting(way, known)
+            return way, _unknown_setting(way, existing)
         case {"type": "union_tag_invalid", "ctx": {"tag": kind, "expected_tags": kinds}}:
             close = _closest(kind, re.findall(r"'(.*?)'", kinds))
             return way, f"{shown(kind)} is not known; {close}"
     return way, _of_another_type(errors)
 
 
-def _missing_setting(key: str, known: list[str]) -> str:
+def _missing_setting(key: str, existing: list[str]) -> str:
     if key == "kind":  # of a hook: sources and labelers name theirs in config/adapters.py
         return f"this setting is missing; it is one of {', '.join(HOOKS)}"
-    is_secret = f"{key}_file" in known
+    is_secret = f"{key}_file" in existing
     line = f"`{key}: ${{NAME}}` or `{key}_file: PATH`" if is_secret else f"a line `{key}: ...`"
     return f"this setting is missing; add {line}"
 
 
-def _unknown_setting(way: Way, known: list[str]) -> str:
+def _unknown_setting(way: Way, existing: list[str]) -> str:
     key = str(way[-1])
     section = way[-2] if len(way) > 1 else None
     kinds = _KINDS[section].with_setting(key) if section in _KINDS else []
-    hint = _closest(key, known)
+    hint = _closest(key, existing)
     if kinds:
         has = "has" if len(kinds) == 1 else "have"
         hint = f"kind: {' and '.join(kinds)} {has} it; leave it out, or change the kind"
     return f"there is no such setting here; {hint}"
 
 
-def _closest(word: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+def _closest(word: str, existing: list[str]) -> str:
+    close = difflib.get_close_matches(word, existing, n=1)
+    return f"did you mean {close[0]}?" if close else f"known are {', '.join(existing)}"
 
 
 def _of_another_type(errors: list[ErrorDetails]) -> str:
     """Say what should stand there, in pydantic's words, and what does."""
     code, value = errors[0]["type"], errors[0]["input"]
-    wanted = "\n".join(dict.fromkeys(error["msg"] for error in errors))
-    for words, plain in _PLAIN:
-        wanted = re.sub(words, plain, wanted)
+    expected = "\n".join(dict.fromkeys(error["msg"] for error in errors))
+    for terms, plain in _PLAIN:
+        expected = re.sub(terms, plain, expected)
     hidden = not isinstance(value, str | int | float) or code.startswith(_MAY_HIDE)
-    found = _kind_of(value) if hidden else shown(value)
-    return f"{wanted}, found {found}{_hint(code, value)}"
+    result = _kind_of(value) if hidden else shown(value)
+    return f"{expected}, found {result}{_hint(code, value)}"
 
 
 def _hint(code: str, value: object) -> str:

@@ -177,8 +177,8 @@ class MonitorConfig(Settings):
     @model_validator(mode="after")
     def _strata_have_scores(self) -> MonitorConfig:
         for name, least in (("bands", ONE_BAND), ("cells", ONE_CELL)):
-            asked, given = name in self.sample.model_fields_set, getattr(self.sample, name)
-            if asked and not self.source.has_scores and given not in (None, least):
+            requested, provided = name in self.sample.model_fields_set, getattr(self.sample, name)
+            if requested and not self.source.has_scores and provided not in (None, least):
                 message = (
                     f"the source has no score to cut {name} by; leave {name} out, or name "
                     "the column in source.columns.score"
@@ -213,7 +213,7 @@ class MonitorConfig(Settings):
             The matrix counted from `ReferenceFile`; one that stands in the config is used as
             it is.
         """
-        given = self.reference if isinstance(self.reference, ReferenceMatrix) else reference
+        provided = self.reference if isinstance(self.reference, ReferenceMatrix) else reference
         scored = self.source.has_scores
         sample = (
             self.sample
@@ -230,7 +230,7 @@ class MonitorConfig(Settings):
                 sample=sample,
                 pooling=self.pooling,
                 limits=self.limits,
-                reference=given,
+                reference=provided,
                 deadline=self.labeling.deadline,
                 late_labels=self.labeling.late_labels,
                 matures=getattr(self.labeling, "matures", timedelta(0)),
@@ -384,14 +384,14 @@ class Config(Settings):
 
     def class_monitors(self, monitor: MonitorConfig) -> dict[str, str]:
         """Name the monitor of each class of a monitor's block; empty if it is of none."""
-        mine = monitor.block
-        if mine is None or mine.kind != CLASSES:
+        own = monitor.block
+        if own is None or own.kind != CLASSES:
             return {}
         blocks = ((each.name, each.block) for each in self.monitors)
         return {
             block.value: name
             for name, block in blocks
-            if block is not None and (block.kind, block.name) == (mine.kind, mine.name)
+            if block is not None and (block.kind, block.name) == (own.kind, own.name)
         }
 
     def monitor(self, name: str) -> MonitorConfig:
@@ -405,6 +405,6 @@ class Config(Settings):
         for monitor in self.monitors:
             if monitor.name == name:
                 return monitor
-        known = ", ".join(monitor.name for monitor in self.monitors)
-        message = f"there is no monitor {name!r} in the config; it has {known}"
+        available = ", ".join(monitor.name for monitor in self.monitors)
+        message = f"there is no monitor {name!r} in the config; it has {available}"
         raise ConfigRefused(message)

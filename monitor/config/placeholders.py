@@ -31,7 +31,7 @@ def filled(value: Value, row: Row) -> Value:
     if whole is not None and whole[2] is not None:
         return row[whole[2]]
     return _PLACEHOLDER.sub(
-        lambda found: f"{{{found[1]}}}" if found[1] else text_of(row[found[2]]), value
+        lambda result: f"{{{result[1]}}}" if result[1] else text_of(row[result[2]]), value
     )
 
 
@@ -42,14 +42,14 @@ def leaves(value: Value, way: Way = ()) -> Iterator[tuple[Way, Value]]:
         for key, of in value.items():
             yield from leaves(of, (*way, key))
     if isinstance(value, list):
-        for place, of in enumerate(value):
-            yield from leaves(of, (*way, place))
+        for index, of in enumerate(value):
+            yield from leaves(of, (*way, index))
 
 
 def placeholders_in(value: Value) -> list[str]:
     """Names of the placeholders in a text; nothing else has any."""
-    found = _PLACEHOLDER.finditer(value) if isinstance(value, str) else ()
-    return [each[2] for each in found if each[2] is not None]
+    result = _PLACEHOLDER.finditer(value) if isinstance(value, str) else ()
+    return [each[2] for each in result if each[2] is not None]
 
 
 def text_of(value: Value) -> str:

@@ -120,11 +120,11 @@ class Filling:
     def _refuse_literals(self, way: Way, key: str) -> None:
         """Refuse a secret in the file itself; of a URL any part may be the secret."""
         value = self.tree.at(way)
-        wanted = _NAMED if key.endswith("url") else rf"\A({_NAMED})+\Z"
+        expected = _NAMED if key.endswith("url") else rf"\A({_NAMED})+\Z"
         if isinstance(value, dict | list):
             for part in value if isinstance(value, dict) else range(len(value)):
                 self._refuse_literals((*way, part), key)
-        elif value is not None and not re.search(wanted, str(value)):
+        elif value is not None and not re.search(expected, str(value)):
             instead = f"`{key}: ${{NAME}}`, or write `{key}_file: PATH`"
             message = f"a secret may not stand in this file; set a variable and write {instead}"
             self.tree.refuse(way, message)

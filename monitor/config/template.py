@@ -105,7 +105,7 @@ def write_config(
         If a column cannot be guessed or a named one does not exist, listing the columns and
         the flags to give.
     """
-    found = _complete(dict(columns), chosen or Chosen())
+    result = _complete(dict(columns), chosen or Chosen())
     types = dict(columns)
     lines = [
         "# Written by `pr-monitor init` from the names and types of the columns: please read it.",
@@ -113,11 +113,11 @@ def write_config(
         "store: sqlite:///monitor.db              # rounds, labels and estimates",
         "mlflow: {tracking_uri: sqlite:///mlflow.db}",
         "monitors:",
-        f"  - name: {_name(found.table or '' if _is_address(predictions) else predictions)}",
-        *_source(predictions, types, found, values_of),
+        f"  - name: {_name(result.table or '' if _is_address(predictions) else predictions)}",
+        *_source(predictions, types, result, values_of),
         '    schedule: {cron: "0 6 * * MON", time_zone: UTC}   # every Monday at six',
         "    sample: {margin: {precision: 0.05, recall: 0.05}, max_labels: 1000}",
-        *_labeling(predictions, found),
+        *_labeling(predictions, result),
         "    # The first rounds propose limits; false_alarm_every counts rounds:",
         "    # limits: {precision: 0.80, recall: 0.50, false_alarm_every: 52}",
     ]
@@ -125,14 +125,14 @@ def write_config(
 
 
 def _complete(types: dict[str, str], chosen: Chosen) -> Chosen:
-    found = _guessed(types, chosen)
-    problems = [*_unknown(types, chosen), *_not_told(types, found), *_contradictions(found)]
+    result = _guessed(types, chosen)
+    problems = [*_unknown(types, chosen), *_not_told(types, result), *_contradictions(result)]
     if problems:
         listed = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
         message = f"{'; '.join(problems)}. The columns are {listed}"
         raise InputRefused(message)
-    has_rule = found.predicted is not None or found.threshold is not None
-    return found if has_rule else replace(found, threshold=0.5)
+    has_rule = result.predicted is not None or result.threshold is not None
+    return result if has_rule else replace(result, threshold=0.5)
 
 
 def _guessed(types: dict[str, str], chosen: Chosen) -> Chosen:
@@ -190,14 +190,14 @@ def _guess(
     types: dict[str, str],
     names: Sequence[str],
     fits: Callable[[str], bool],
-    alike: Callable[[str], bool],
+    similar: Callable[[str], bool],
 ) -> str | None:
     """Return the first well-known name, or else the only column of a name like it."""
     fitting = {name.lower(): name for name, kind in types.items() if fits(kind)}
     for name in names:
         if name in fitting:
             return fitting[name]
-    close = [name for lower, name in fitting.items() if alike(lower)]
+    close = [name for lower, name in fitting.items() if similar(lower)]
     return close[0] if len(close) == 1 else None
 
 

@@ -97,13 +97,13 @@ def read_yaml(path: Path) -> Tree:
 
 def _syntax(error: yaml.YAMLError) -> str:
     """Say what the parser met, without the text around it: that may hold a secret."""
-    mark = getattr(error, "problem_mark", None)
-    if mark is None:
+    marker = getattr(error, "problem_mark", None)
+    if marker is None:
         return ": this is not YAML: a character that may not stand in a text file"
     problem = str(getattr(error, "problem", None) or "it cannot be read")
     problem = re.sub(r"(alias|anchor|tag|directive)\b.*|\n.*", r"\1", problem)
     hint = "a value that holds ': ', '#', '*' or '&' wants quotes"
-    return f":{mark.line + 1}:{mark.column + 1}: this is not YAML: {problem}; {hint}"
+    return f":{marker.line + 1}:{marker.column + 1}: this is not YAML: {problem}; {hint}"
 
 
 def _tree_of(content: bytes) -> Tree:

@@ -186,7 +186,7 @@ class Camera:
         pixels = jittered(seen, rng, lost_pixels=lost_pixels)
         seconds = np.sort(rng.integers(0, int(WEEK.total_seconds()), images))
         return Batch(
-            ids=[f"{start:%Y%m%d}-{place:05d}" for place in range(images)],
+            ids=[f"{start:%Y%m%d}-{index:05d}" for index in range(images)],
             scored_at=[start + timedelta(seconds=int(second)) for second in seconds],
             paper=seen.astype(np.uint8),
             score=self._model.predict_proba(_features(pixels))[:, 1],
@@ -203,10 +203,10 @@ class _Handwriting:
 
     def draw(self, rng: np.random.Generator, size: int, prevalence: float) -> tuple[Values, Truths]:
         """Draw images with replacement, as many of them eights as comes by chance."""
-        wanted = rng.random(size) < prevalence
+        expected = rng.random(size) < prevalence
         eights, others = np.flatnonzero(self.is_eight), np.flatnonzero(~self.is_eight)
-        chosen = np.where(wanted, rng.choice(eights, size), rng.choice(others, size))
-        return self.images[chosen], wanted
+        chosen = np.where(expected, rng.choice(eights, size), rng.choice(others, size))
+        return self.images[chosen], expected
 
 
 def jittered(images: Values, rng: np.random.Generator, *, lost_pixels: float = 0.0) -> Values:

@@ -76,13 +76,13 @@ def prepare(folder: Path) -> bool:
         If the folder holds anything and no demo was ever started in it.
     """
     marker = folder / MARKER
-    again = marker.is_file()
-    if folder.exists() and not again:
+    repeated = marker.is_file()
+    if folder.exists() and not repeated:
         _refuse_taken(folder)
     folder.mkdir(parents=True, exist_ok=True)
     marker.write_text("pr-monitor demo made this folder and starts over in it.\n")
     _empty(folder)
-    return again
+    return repeated
 
 
 def _refuse_taken(folder: Path) -> None:

@@ -28,13 +28,13 @@ def write_pictures(folder: Path, images: Pixels) -> list[str]:
     """
     folder.mkdir(exist_ok=True)
     distinct, which = np.unique(images, axis=0, return_inverse=True)
-    for place, image in enumerate(distinct):
-        (folder / _name(place)).write_bytes(png(image))
-    return [_name(int(place)) for place in which.ravel()]
+    for index, image in enumerate(distinct):
+        (folder / _name(index)).write_bytes(png(image))
+    return [_name(int(index)) for index in which.ravel()]
 
 
-def _name(place: int) -> str:
-    return f"{place:04}.png"
+def _name(index: int) -> str:
+    return f"{index:04}.png"
 
 
 def png(image: Pixels) -> bytes:

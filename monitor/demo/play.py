@@ -106,12 +106,12 @@ def ui_command(folder: Path) -> str:
 def _mlflow() -> str:
     """Name the MLflow that is installed beside this program."""
     # Another mlflow may come first on the path, and its version may not read this store.
-    beside = Path(sys.executable).parent / "mlflow"
-    found = shutil.which("mlflow")
-    if not beside.exists() or (found is not None and Path(found).samefile(beside)):
+    adjacent = Path(sys.executable).parent / "mlflow"
+    executable = shutil.which("mlflow")
+    if not adjacent.exists() or (executable is not None and Path(executable).samefile(adjacent)):
         return "mlflow"
     here = Path.cwd()
-    return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
+    return str(adjacent.relative_to(here) if adjacent.is_relative_to(here) else adjacent)
 
 
 def open_application(folder: Path, scenario: Scenario) -> Application:

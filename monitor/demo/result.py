@@ -105,8 +105,8 @@ class DemoResult:
 
 def mean(rounds: Sequence[DemoRound], value: Callable[[DemoRound], float | None]) -> float | None:
     """Average over the rounds that have the value; None where none has."""
-    found = [each for each in map(value, rounds) if each is not None]
-    return fmean(found) if found else None
+    matches = [each for each in map(value, rounds) if each is not None]
+    return fmean(matches) if matches else None
 
 
 def _round(round_: DemoRound) -> dict[str, Any]:

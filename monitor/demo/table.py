@@ -152,8 +152,8 @@ def _number(value: float | None) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     fitted = [
-        f"{cell:<{width}}" if place in _TEXTS else f"{cell:>{width}}"
-        for place, (cell, width) in enumerate(zip(cells, _WIDTHS, strict=True))
+        f"{cell:<{width}}" if index in _TEXTS else f"{cell:>{width}}"
+        for index, (cell, width) in enumerate(zip(cells, _WIDTHS, strict=True))
     ]
     return "  ".join(fitted).rstrip()
 

@@ -124,7 +124,7 @@ def watch(
 
 
 def read_round(
-    connection: Connection, round_: Round, truth: Confusion, news: Sequence[Notice] = ()
+    connection: Connection, round_: Round, truth: Confusion, notices: Sequence[Notice] = ()
 ) -> DemoRound:
     """Read what a round came to, beside the truth."""
     rows = estimate_store.read_points(connection, [round_.id], METRICS)[round_.id]
@@ -141,8 +141,10 @@ def read_round(
             default=None,
         ),
         fires_at=max(math.exp(reading.log_threshold) for reading in readings),
-        fired=tuple(str(n.metric) for n in news if n.event == "alert.firing"),
-        logged=tuple(notice.sentence for notice in news if not notice.event.startswith("notice.")),
+        fired=tuple(str(n.metric) for n in notices if n.event == "alert.firing"),
+        logged=tuple(
+            notice.sentence for notice in notices if not notice.event.startswith("notice.")
+        ),
     )
 
 
@@ -163,10 +165,10 @@ def _answers(strata: Iterable[StratumTally]) -> tuple[int, int]:
 
 
 def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, Estimate]:
-    found = {metric: find_row(rows, metric, basis) for metric in METRICS}
+    result = {metric: find_row(rows, metric, basis) for metric in METRICS}
     return {
         metric: Estimate(row.point, row.low, row.high)
-        for metric, row in found.items()
+        for metric, row in result.items()
         if row is not None
         and row.point is not None
         and row.low is not None

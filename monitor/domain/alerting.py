@@ -180,10 +180,10 @@ def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:
 
 def evidence_after_each(log_e: Sequence[Sequence[float]]) -> list[Evidence]:
     """Evidence of a chain after each of its rounds: what `evidence_of` gives of those up to it."""
-    found = [_chain()]
+    results = [_chain()]
     for row in log_e:
-        found.append(found[-1].after(row) if any(row) else found[-1])
-    return found[1:]
+        results.append(results[-1].after(row) if any(row) else results[-1])
+    return results[1:]
 
 
 def is_comparable(log_e: Sequence[Sequence[float]]) -> bool:

@@ -31,18 +31,18 @@ def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:
         return list(strata)
     cells = {up: [one for one in strata if one.flagged == up and not one.unscored] for up in _BOTH}
     runs = {
-        up: _runs(len(cells[up]), asked)
-        for up, asked in zip(_BOTH, (sample.bands.flagged, sample.bands.passed), strict=True)
+        up: _runs(len(cells[up]), requested)
+        for up, requested in zip(_BOTH, (sample.bands.flagged, sample.bands.passed), strict=True)
     }
     flagged, passed = (_inner_edges(cells[up], runs[up]) for up in _BOTH)
     unscored = any(one.unscored for one in strata)
     bands = BandEdges(flagged=flagged, passed=passed, unscored=unscored).strata()
-    found: dict[str, Stratum] = {}
+    result: dict[str, Stratum] = {}
     for up in _BOTH:
-        mine = [band for band in bands if band.flagged == up]
-        found |= {cell.name: mine[run] for cell, run in zip(cells[up], runs[up], strict=True)}
-        found |= {one.name: mine[-1] for one in strata if one.flagged == up and one.unscored}
-    return [found[one.name] for one in strata]
+        own = [band for band in bands if band.flagged == up]
+        result |= {cell.name: own[run] for cell, run in zip(cells[up], runs[up], strict=True)}
+        result |= {one.name: own[-1] for one in strata if one.flagged == up and one.unscored}
+    return [result[one.name] for one in strata]
 
 
 _BOTH = (True, False)
@@ -50,7 +50,7 @@ _BOTH = (True, False)
 
 def _runs(cells: int, bands: int) -> list[int]:
     """Give each cell the number of its band, from 0."""
-    return [place * min(bands, cells) // cells for place in range(cells)]
+    return [index * min(bands, cells) // cells for index in range(cells)]
 
 
 def _inner_edges(cells: Sequence[Stratum], runs: Sequence[int]) -> tuple[float, ...]:

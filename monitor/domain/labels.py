@@ -43,19 +43,19 @@ def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
     answer outlives a withdrawal, since no answer may be lost, and two that differ are "cannot
     tell".
     """
-    standing = {name: _said_at_once(found) for name, found in _latest(statements).items()}
-    return {name: answer for name, answer in standing.items() if answer is not None}
+    current = {name: _said_at_once(result) for name, result in _latest(statements).items()}
+    return {name: answer for name, answer in current.items() if answer is not None}
 
 
 def _latest(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
     """Find the latest statements of each annotator: several where they have the same time."""
     latest: dict[str, list[Statement]] = {}
     for statement in statements:
-        found = latest.get(statement.annotator, [])
-        if not found or statement.at > found[0].at:
+        value = latest.get(statement.annotator, [])
+        if not value or statement.at > value[0].at:
             latest[statement.annotator] = [statement]
-        elif statement.at == found[0].at:
-            found.append(statement)
+        elif statement.at == value[0].at:
+            value.append(statement)
     return latest
 
 
@@ -101,20 +101,20 @@ def evidence_label(
     The ``adjudicator``'s, else that of the annotator whose answer was accepted first, as it
     stands now. Others who contradict it change neither it nor whether the item counts.
     """
-    standing = _standing(statements)
-    if adjudicator in standing:
-        return standing[adjudicator]
+    current = _standing(statements)
+    if adjudicator in current:
+        return current[adjudicator]
     first = (statement.annotator for statement in statements if _is_answer(statement))
-    return next((standing[name] for name in first if name in standing), None)
+    return next((current[name] for name in first if name in current), None)
 
 
 def _standing(statements: Sequence[Statement]) -> dict[str, Answer | None]:
     """Answer of each annotator as it stands now, the first of several given at once."""
-    given = {
+    provided = {
         name: [statement.answer for statement in latest if _is_answer(statement)]
         for name, latest in _latest(statements).items()
     }
-    return {name: answers[0] for name, answers in given.items() if answers}
+    return {name: answers[0] for name, answers in provided.items() if answers}
 
 
 def corrected_evidence_label(
@@ -129,11 +129,11 @@ def corrected_evidence_label(
     label = current_label(statements, adjudicator)
     if label in _ANSWERS:
         return label
-    kept = evidence_label(statements, adjudicator)
-    given = [statement for statement in statements if _is_answer(statement)]
-    if kept is not None or not given:
-        return kept
-    own = [statement for statement in given if statement.annotator == given[0].annotator]
+    retained = evidence_label(statements, adjudicator)
+    provided = [statement for statement in statements if _is_answer(statement)]
+    if retained is not None or not provided:
+        return retained
+    own = [statement for statement in provided if statement.annotator == provided[0].annotator]
     return max(own, key=lambda statement: statement.at).answer
 
 

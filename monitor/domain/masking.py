@@ -92,12 +92,12 @@ def secrets_of(options: Mapping[str, str]) -> set[str]:
     >>> sorted(secrets_of({"uri": "postgresql://u:hunter2@h/d", "token": "t0k3n", "type": "sql"}))
     ['hunter2', 't0k3n']
     """
-    found = {value for name, value in options.items() if _SECRET_SETTING.search(name)}
+    values = {value for name, value in options.items() if _SECRET_SETTING.search(name)}
     # Of a pair such as "client:secret" either part may be quoted alone.
-    found |= {value.partition(":")[2] for value in found}
+    values |= {value.partition(":")[2] for value in values}
     for value in options.values():
-        found |= {*_PASSWORD.findall(value), *_QUERY_VALUE.findall(value)}
-    return {one for one in found if one.strip()}
+        values |= {*_PASSWORD.findall(value), *_QUERY_VALUE.findall(value)}
+    return {one for one in values if one.strip()}
 
 
 def _without(text: str, secret: str) -> str:

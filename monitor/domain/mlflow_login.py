@@ -51,9 +51,10 @@ def _trust(insecure: str | None, authority: str | None, own: str | None) -> ssl.
 
 def basic() -> tuple[str, str] | None:
     """User and password as MLflow's client takes them: of the environment, else of its file."""
-    kept = _kept_credentials()
+    retained = _kept_credentials()
     pair = [
-        os.environ.get(f"MLFLOW_TRACKING_{name}") or kept.get(f"mlflow_tracking_{name.lower()}", "")
+        os.environ.get(f"MLFLOW_TRACKING_{name}")
+        or retained.get(f"mlflow_tracking_{name.lower()}", "")
         for name in ("USERNAME", "PASSWORD")
     ]
     return (pair[0], pair[1]) if all(pair) else None

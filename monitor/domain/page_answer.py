@@ -43,9 +43,9 @@ def read_page_answer(text: str) -> PageAnswer:
     >>> read_page_answer("class 2"), read_page_answer("0")
     (ClassChosen(place=2), <Answer.NEGATIVE: '0'>)
     """
-    place = text.removeprefix(_CLASS)
-    if place != text and place.isdecimal() and place.isascii():
-        return ClassChosen(int(place))
+    location = text.removeprefix(_CLASS)
+    if location != text and location.isdecimal() and location.isascii():
+        return ClassChosen(int(location))
     return Answer(text)
 
 
@@ -56,12 +56,12 @@ def fits(answer: PageAnswer, choices: int) -> bool:
     return not choices or answer is not Answer.POSITIVE
 
 
-def answer_for(said: PageAnswer, place: int) -> Answer:
+def answer_for(page_answer: PageAnswer, index: int) -> Answer:
     """Return what an answer is to "Is it of the class at this place?".
 
     >>> answer_for(ClassChosen(2), 2), answer_for(ClassChosen(2), 0)
     (<Answer.POSITIVE: '1'>, <Answer.NEGATIVE: '0'>)
     """
-    if isinstance(said, ClassChosen):
-        return Answer.POSITIVE if said.place == place else Answer.NEGATIVE
-    return said
+    if isinstance(page_answer, ClassChosen):
+        return Answer.POSITIVE if page_answer.place == index else Answer.NEGATIVE
+    return page_answer

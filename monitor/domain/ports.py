@@ -177,7 +177,7 @@ class TruthTable(Protocol):
 class HasTruths(Protocol):
     """A source beside whose predictions the truth may stand, to be read as they are."""
 
-    def truths(self, asked: TruthColumns) -> TruthTable:
+    def truths(self, truth_columns: TruthColumns) -> TruthTable:
         """Return the truth that some columns have."""
 
 
@@ -269,7 +269,7 @@ class SharesReadings(Protocol):
     def reading(self) -> str:
         """What is read: labelers that have it in common find the same."""
 
-    def expect(self, items: Collection[str], askers: int) -> None:
+    def expect(self, items: Collection[str], readers: int) -> None:
         """Read these items too when one of so many labelers of this reading asks next."""
 
 

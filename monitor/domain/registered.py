@@ -96,7 +96,7 @@ class NamedVersions:
     ever: frozenset[str] = frozenset()
 
 
-def named_in(window: Window, looks: Sequence[AliasLook]) -> NamedVersions:
+def named_in(window: Window, observations: Sequence[AliasLook]) -> NamedVersions:
     """Find which versions an alias named for a window.
 
     What lies before the first look is taken to be of the version that it found. An alias that is
@@ -104,36 +104,36 @@ def named_in(window: Window, looks: Sequence[AliasLook]) -> NamedVersions:
 
     Parameters
     ----------
-    looks
+    observations
         Oldest first.
     """
-    if not looks:
+    if not observations:
         return NamedVersions()
-    moves = _moves(looks)
+    moves = _moves(observations)
     slack = SHORT * (window.end - window.start)
     over = [move for move in moves if move.by <= window.start + slack]
     inside = [move for move in moves[len(over) :] if move.after < window.end - slack]
-    names = [*(move.before for move in moves), *_last_name(looks)]
+    names = [*(move.before for move in moves), *_last_name(observations)]
     return NamedVersions(
         versions=tuple(names[len(over) : len(over) + len(inside) + 1]),
         moves=tuple(inside),
-        last_look=looks[-1].last_at,
-        is_gone=looks[-1].version is None,
+        last_look=observations[-1].last_at,
+        is_gone=observations[-1].version is None,
         ever=frozenset(names),
     )
 
 
-def _moves(looks: Sequence[AliasLook]) -> list[AliasMove]:
+def _moves(observations: Sequence[AliasLook]) -> list[AliasMove]:
     moves: list[AliasMove] = []
     before: AliasLook | None = None
-    for look in looks:
-        if look.version is None:
+    for scan in observations:
+        if scan.version is None:
             continue
-        if before is not None and before.version is not None and before.version != look.version:
-            moves.append(AliasMove(before.version, look.version, before.last_at, look.first_at))
-        before = look
+        if before is not None and before.version is not None and before.version != scan.version:
+            moves.append(AliasMove(before.version, scan.version, before.last_at, scan.first_at))
+        before = scan
     return moves
 
 
-def _last_name(looks: Sequence[AliasLook]) -> list[str]:
-    return [look.version for look in looks if look.version is not None][-1:]
+def _last_name(observations: Sequence[AliasLook]) -> list[str]:
+    return [scan.version for scan in observations if scan.version is not None][-1:]

@@ -32,13 +32,13 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
-        asked = timedelta(seconds=int(text))
+        requested = timedelta(seconds=int(text))
     else:
         at = _http_date(text)
         if at is None:
             return None
-        asked = max(at - now, timedelta(0))
-    return min(asked, LONGEST)
+        requested = max(at - now, timedelta(0))
+    return min(requested, LONGEST)
 
 
 def _http_date(text: str) -> datetime | None:

@@ -46,7 +46,7 @@ def kept_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) -> 
     return frozenset(ordered[:most])
 
 
-def folded(sizes: Mapping[str, int], kept: frozenset[str]) -> dict[str, int]:
+def folded(sizes: Mapping[str, int], retained: frozenset[str]) -> dict[str, int]:
     """Put the values that are not kept together as ``(other)``; empty ones are left out.
 
     Examples
@@ -54,12 +54,12 @@ def folded(sizes: Mapping[str, int], kept: frozenset[str]) -> dict[str, int]:
     >>> folded({"CZ": 5, "SK": 1, "PL": 2, "DE": 0}, frozenset({"CZ"}))
     {'CZ': 5, '(other)': 3}
     """
-    found: dict[str, int] = {}
-    for value in sorted(sizes, key=lambda value: (value not in kept, value)):
+    result: dict[str, int] = {}
+    for value in sorted(sizes, key=lambda value: (value not in retained, value)):
         if sizes[value]:
-            name = value if value in kept else OTHER
-            found[name] = found.get(name, 0) + sizes[value]
-    return found
+            name = value if value in retained else OTHER
+            result[name] = result.get(name, 0) + sizes[value]
+    return result
 
 
 def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
@@ -76,12 +76,12 @@ def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     rows = sum(sizes.values())
     if rows in (0, total):
         return dict(sizes)
-    found = {value: size * total // rows for value, size in sizes.items()}
+    result = {value: size * total // rows for value, size in sizes.items()}
     remainder = {value: size * total % rows for value, size in sizes.items()}
-    short = total - sum(found.values())
+    short = total - sum(result.values())
     for value in sorted(remainder, key=lambda value: (-remainder[value], value))[:short]:
-        found[value] += 1
-    return found
+        result[value] += 1
+    return result
 
 
 def with_segments(
@@ -90,31 +90,31 @@ def with_segments(
     """Keep the largest values of each segment column; the others become one."""
     empty: tuple[Mapping[str, int], ...] = tuple({} for _ in columns)
     sizes = [tuple(map(_shown, part.segments)) or empty for part in parts]
-    kept = [kept_values([of[i] for of in sizes]) for i in range(len(columns))]
-    return tuple(_with_kept(part, of, kept) for part, of in zip(parts, sizes, strict=True))
+    retained = [kept_values([of[i] for of in sizes]) for i in range(len(columns))]
+    return tuple(_with_kept(part, of, retained) for part, of in zip(parts, sizes, strict=True))
 
 
 def _with_kept(
-    part: StratumFrame, sizes: Sequence[Mapping[str, int]], kept: Sequence[frozenset[str]]
+    part: StratumFrame, sizes: Sequence[Mapping[str, int]], retained: Sequence[frozenset[str]]
 ) -> StratumFrame:
     return replace(
         part,
-        candidates=tuple(_named(candidate, kept) for candidate in part.candidates),
-        segments=tuple(folded(values, keep) for values, keep in zip(sizes, kept, strict=True)),
+        candidates=tuple(_named(candidate, retained) for candidate in part.candidates),
+        segments=tuple(folded(values, keep) for values, keep in zip(sizes, retained, strict=True)),
     )
 
 
 def _shown(sizes: Mapping[str, int]) -> Mapping[str, int]:
     """Count values by how they show."""
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     for value, size in sizes.items():
-        found[visible(value)] += size
-    return found
+        result[visible(value)] += size
+    return result
 
 
-def _named(candidate: Candidate, kept: Sequence[frozenset[str]]) -> Candidate:
-    if not kept:
+def _named(candidate: Candidate, retained: Sequence[frozenset[str]]) -> Candidate:
+    if not retained:
         return candidate
-    values = zip(map(visible, candidate.segments), kept, strict=True)
+    values = zip(map(visible, candidate.segments), retained, strict=True)
     named = tuple(value if value in keep else OTHER for value, keep in values)
     return replace(candidate, segments=named)

@@ -156,8 +156,8 @@ class Limits(Settings):
     def _metrics_beside_the_promise(cls, value: object) -> object:
         if not isinstance(value, dict) or not isinstance(value.get("bounds", {}), dict):
             return value
-        beside = {metric: bound for metric, bound in value.items() if metric not in _OWN_KEYS}
-        bounds = {metric: _bound(metric, bound) for metric, bound in beside.items()}
+        adjacent = {metric: bound for metric, bound in value.items() if metric not in _OWN_KEYS}
+        bounds = {metric: _bound(metric, bound) for metric, bound in adjacent.items()}
         promise = {key: of for key, of in value.items() if key == "false_alarm_every"}
         return {"bounds": {**value.get("bounds", {}), **bounds}, **promise}
 

@@ -55,8 +55,8 @@ def image_type(data: bytes) -> str | None:
     """
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return _WEBP
-    found = (name for name, starts in _FIRST_BYTES if data.startswith(starts))
-    return next(found, None)
+    names = (name for name, starts in _FIRST_BYTES if data.startswith(starts))
+    return next(names, None)
 
 
 def is_picture(value: Value) -> bool:

@@ -67,8 +67,8 @@ def _first_wall(zone: ZoneInfo, start: datetime, *, reverse: bool) -> datetime:
     If the clock is set back between the two, times of the wall come that it showed before.
     """
     here = start.astimezone(zone)
-    ahead = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
-    change = (_offset(ahead) - _offset(here)) * (1 if reverse else -1)
+    prefetcher = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
+    change = (_offset(prefetcher) - _offset(here)) * (1 if reverse else -1)
     back = max(change, timedelta(0))
     return here.replace(tzinfo=None, fold=0) + (back if reverse else -back)
 
@@ -88,10 +88,10 @@ def _whenever_shown(
     walls: Iterator[datetime], zone: ZoneInfo, *, reverse: bool
 ) -> Iterator[datetime]:
     """Instants at which the clock shows these times, first and second showings in order."""
-    first, again = tee(wall for wall in walls if _is_shown(wall, zone))
+    first, repeated = tee(wall for wall in walls if _is_shown(wall, zone))
     return merge(
         (_instant(wall, zone) for wall in first),
-        (_instant(wall.replace(fold=1), zone) for wall in again),
+        (_instant(wall.replace(fold=1), zone) for wall in repeated),
         reverse=reverse,
     )
 

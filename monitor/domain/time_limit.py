@@ -51,12 +51,12 @@ OF_FILES = (
 """What somebody can do where a file does not answer."""
 
 
-def within(limit: timedelta, place: str, read: Callable[[], T], advice: str = OF_FILES) -> T:
+def within(limit: timedelta, location: str, read: Callable[[], T], advice: str = OF_FILES) -> T:
     """Read, and wait for it no longer than this; where one still hangs, none is started.
 
     Parameters
     ----------
-    place
+    location
         Where it is read from, for people, and to know it again.
     advice
         What somebody can do where it does not answer.
@@ -67,23 +67,23 @@ def within(limit: timedelta, place: str, read: Callable[[], T], advice: str = OF
         If nothing came in time.
     """
     # Else every pass would leave one more thread behind at a mount that is gone.
-    hung = _left_behind.get(place)
+    hung = _left_behind.get(location)
     if hung is not None and hung.is_alive():
-        message = f"{place} still does not answer: {advice}"
+        message = f"{location} still does not answer: {advice}"
         raise SourceUnavailable(message)
     reading = _Reading(read)
     reading.start()
     reading.join(limit.total_seconds())
     if reading.is_alive():
-        _leave(reading, place)
-        message = f"{place} did not answer within {_span(limit)}: {advice}"
+        _leave(reading, location)
+        message = f"{location} did not answer within {_span(limit)}: {advice}"
         raise SourceUnavailable(message)
     if reading.error is not None:
         raise reading.error
     return cast("T", reading.result)
 
 
-def _leave(reading: _Reading[T], place: str) -> None:
+def _leave(reading: _Reading[T], location: str) -> None:
     until = time.monotonic() + _TO_STOP
     while reading.is_alive() and time.monotonic() < until:
         # An engine that has not begun the query yet has nothing to end, so ask it again.
@@ -91,7 +91,7 @@ def _leave(reading: _Reading[T], place: str) -> None:
             stop()
         reading.join(_BETWEEN_STOPS)
     if reading.is_alive():
-        _left_behind[place] = cast("_Reading[object]", reading)
+        _left_behind[location] = cast("_Reading[object]", reading)
 
 
 def _span(limit: timedelta) -> str:

@@ -39,9 +39,9 @@ def bare_ids(ids: Iterable[str]) -> set[str]:
     return {bare for each in ids if (bare := each.strip(BLANKS))}
 
 
-def of_items(ids: Iterable[str], found: Mapping[str, list[FoundTruth]]) -> Truths:
+def of_items(ids: Iterable[str], result: Mapping[str, list[FoundTruth]]) -> Truths:
     """Return what is known of each id, from what was found by ids without blanks."""
-    return {each: found[bare] for each in ids if (bare := each.strip(BLANKS)) in found}
+    return {each: result[bare] for each in ids if (bare := each.strip(BLANKS)) in result}
 
 
 class JoinedTruth(NamedTuple):

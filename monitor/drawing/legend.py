@@ -43,8 +43,10 @@ def column(keys: Sequence[Key], at: Place, size: float = 9.0) -> list[str]:
     """Write entries one under the other, the last one at a place."""
     x, y = at
     first = y - (len(keys) - 1) * _LINE_HEIGHT * size
-    places = [(x, first + each * _LINE_HEIGHT * size) for each in range(len(keys))]
-    return [shape for key, at in zip(keys, places, strict=True) for shape in _entry(key, at, size)]
+    locations = [(x, first + each * _LINE_HEIGHT * size) for each in range(len(keys))]
+    return [
+        shape for key, at in zip(keys, locations, strict=True) for shape in _entry(key, at, size)
+    ]
 
 
 def column_width(keys: Sequence[Key], size: float = 9.0) -> float:

@@ -54,12 +54,12 @@ class Panel:
         self, x: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str
     ) -> None:
         """Fill between two curves; over one place only, a wide stroke."""
-        there = [self._at(*place) for place in zip(x, high, strict=True)]
-        back = [self._at(*place) for place in zip(x, low, strict=True)]
+        there = [self._at(*location) for location in zip(x, high, strict=True)]
+        back = [self._at(*location) for location in zip(x, low, strict=True)]
         if len(x) == 1:
             (middle, top), (_, bottom) = there[0], back[0]
-            left, right = middle - _WIDE / 2, middle + _WIDE / 2
-            there, back = [(left, top), (right, top)], [(left, bottom), (right, bottom)]
+            remaining, right = middle - _WIDE / 2, middle + _WIDE / 2
+            there, back = [(remaining, top), (right, top)], [(remaining, bottom), (right, bottom)]
         self._inside.append(area([*there, *reversed(back)], colour, BAND))
 
     def curve(
@@ -72,8 +72,8 @@ class Panel:
         dash: str | None = None,
     ) -> None:
         """Draw a line through places."""
-        places = (self._at(*place) for place in zip(x, y, strict=True))
-        self._inside.append(path(places, colour, width, dash))
+        locations = (self._at(*location) for location in zip(x, y, strict=True))
+        self._inside.append(path(locations, colour, width, dash))
 
     def dot(self, x: float, y: float, radius: float, colour: str, edge: str | None = None) -> None:
         """Draw a filled circle."""
@@ -90,11 +90,11 @@ class Panel:
 
     def level(self, y: float, low: float, high: float, colour: str, width: float = 1.0) -> None:
         """Draw an interval of the horizontal axis."""
-        (left, at), (right, _) = self._at(low, y), self._at(high, y)
+        (remaining, at), (right, _) = self._at(low, y), self._at(high, y)
         cap = 2 * width
-        self._inside += [line((left, at), (right, at), colour, width)]
+        self._inside += [line((remaining, at), (right, at), colour, width)]
         self._inside += [
-            line((end, at - cap), (end, at + cap), colour, width) for end in (left, right)
+            line((end, at - cap), (end, at + cap), colour, width) for end in (remaining, right)
         ]
 
     def across(self, y: float, colour: str, width: float, dash: str | None = None) -> None:
@@ -109,8 +109,13 @@ class Panel:
 
     def shade(self, low: float, high: float, colour: str, opacity: float) -> None:
         """Tint a part of the horizontal axis."""
-        left, right = self._width(low), self._width(high)
-        corners = [(left, 0.0), (right, 0.0), (right, self.box.height), (left, self.box.height)]
+        remaining, right = self._width(low), self._width(high)
+        corners = [
+            (remaining, 0.0),
+            (right, 0.0),
+            (right, self.box.height),
+            (remaining, self.box.height),
+        ]
         self._inside.append(area(corners, colour, opacity))
 
     def above(self, x: float) -> Place:
@@ -119,45 +124,45 @@ class Panel:
 
     def axes(self, *, labels: bool = True) -> None:
         """Draw the left and the lower edge with their ticks, labels of the lower one if asked."""
-        left, top, width, height = self.box
+        remaining, top, width, height = self.box
         bottom = top + height
         self._outside += [
-            line((left, top), (left, bottom), INK, 0.8),
-            line((left, bottom), (left + width, bottom), INK, 0.8),
+            line((remaining, top), (remaining, bottom), INK, 0.8),
+            line((remaining, bottom), (remaining + width, bottom), INK, 0.8),
         ]
         for tick in self._x.ticks():
-            at, long = left + self._width(tick.value), _TICK if tick.label else _SMALL_TICK
+            at, long = remaining + self._width(tick.value), _TICK if tick.label else _SMALL_TICK
             self._outside.append(line((at, bottom), (at, bottom + long), INK, 0.8))
             if labels and tick.label:
-                place = (at, bottom + _TICK + _LABEL + 1)
-                self._outside.append(words_at(place, tick.label, _LABEL, anchor="middle"))
+                location = (at, bottom + _TICK + _LABEL + 1)
+                self._outside.append(words_at(location, tick.label, _LABEL, anchor="middle"))
         for tick in self._y.ticks():
             at, long = top + self._height(tick.value), _TICK if tick.label else _SMALL_TICK
-            self._outside.append(line((left - long, at), (left, at), INK, 0.8))
+            self._outside.append(line((remaining - long, at), (remaining, at), INK, 0.8))
             if tick.label:
-                place = (left - _TICK - 2.5, at + _LABEL / 3)
-                self._outside.append(words_at(place, tick.label, _LABEL, anchor="end"))
+                location = (remaining - _TICK - 2.5, at + _LABEL / 3)
+                self._outside.append(words_at(location, tick.label, _LABEL, anchor="end"))
 
     def names(self, x: str | None, y: str, size: float = _NAME) -> None:
         """Write what the axes show."""
-        left, top, width, height = self.box
+        remaining, top, width, height = self.box
         if x is not None:
-            place = (left + width / 2, top + height + 2 * _LABEL + size)
-            self._outside.append(words_at(place, x, size, anchor="middle"))
+            location = (remaining + width / 2, top + height + 2 * _LABEL + size)
+            self._outside.append(words_at(location, x, size, anchor="middle"))
         widest = max(text_width(tick.label, _LABEL) for tick in self._y.ticks())
-        place = (left - _TICK - 9 - max(widest, _LEAST_LABEL), top + height / 2)
-        self._outside.append(words_at(place, y, size, anchor="middle", turned=True))
+        location = (remaining - _TICK - 9 - max(widest, _LEAST_LABEL), top + height / 2)
+        self._outside.append(words_at(location, y, size, anchor="middle", turned=True))
 
-    def title(self, words: str) -> None:
+    def title(self, text: str) -> None:
         """Write a line over the left end."""
-        place = (self.box.left, self.box.top - 6)
-        self._outside.append(words_at(place, words, _NAME, room=self.box.width + 30))
+        location = (self.box.left, self.box.top - 6)
+        self._outside.append(words_at(location, text, _NAME, room=self.box.width + 30))
 
     def shapes(self) -> list[str]:
         """Give all that was drawn."""
-        left, top, width, height = self.box
+        remaining, top, width, height = self.box
         inside = element(  # what lies outside of an inner picture is cut off
-            "svg", *self._inside, x=left, y=top, width=width, height=height
+            "svg", *self._inside, x=remaining, y=top, width=width, height=height
         )
         return [inside, *self._outside]
 

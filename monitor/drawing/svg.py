@@ -54,12 +54,12 @@ def element(name: str, *content: str, **attributes: str | float | None) -> str:
     Content is markup already, but for the elements that hold text.
     """
     inner = "".join(map(_clean, content)) if name in _OF_TEXT else "".join(content)
-    given = "".join(
+    provided = "".join(
         f' {key.replace("_", "-")}="{_text(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{given}>{inner}</{name}>" if inner else f"<{name}{given}/>"
+    return f"<{name}{provided}>{inner}</{name}>" if inner else f"<{name}{provided}/>"
 
 
 _OF_TEXT = frozenset({"desc", "text", "title"})
@@ -73,11 +73,11 @@ def line(start: Place, end: Place, colour: str, width: float, dash: str | None =
     )
 
 
-def path(places: Iterable[Place], colour: str, width: float, dash: str | None = None) -> str:
+def path(locations: Iterable[Place], colour: str, width: float, dash: str | None = None) -> str:
     """Draw a line through places."""
     return element(
         "polyline",
-        points=_places(places),
+        points=_places(locations),
         fill="none",
         stroke=colour,
         stroke_width=width,
@@ -86,9 +86,9 @@ def path(places: Iterable[Place], colour: str, width: float, dash: str | None = 
     )
 
 
-def polygon(places: Iterable[Place], fill: str, edge: str, width: float) -> str:
+def polygon(locations: Iterable[Place], fill: str, edge: str, width: float) -> str:
     """Fill a shape and draw its outline."""
-    return element("polygon", points=_places(places), fill=fill, stroke=edge, stroke_width=width)
+    return element("polygon", points=_places(locations), fill=fill, stroke=edge, stroke_width=width)
 
 
 def circle(middle: Place, radius: float, fill: str, edge: str | None = None) -> str:
@@ -97,14 +97,14 @@ def circle(middle: Place, radius: float, fill: str, edge: str | None = None) -> 
     return element("circle", cx=x, cy=y, r=radius, fill=fill, stroke=edge)
 
 
-def area(places: Iterable[Place], colour: str, opacity: float) -> str:
+def area(locations: Iterable[Place], colour: str, opacity: float) -> str:
     """Fill what lies between places, as see-through as asked."""
-    return element("polygon", points=_places(places), fill=colour, fill_opacity=opacity)
+    return element("polygon", points=_places(locations), fill=colour, fill_opacity=opacity)
 
 
 def words_at(
     at: Place,
-    words: str,
+    text: str,
     size: float,
     *,
     anchor: str = "start",
@@ -116,10 +116,10 @@ def words_at(
     """Write words on a base line; smaller where they would need more than the room there is."""
     x, y = at
     if room is not None:
-        size = min(size, size * room / max(text_width(words, size), 1))
+        size = min(size, size * room / max(text_width(text, size), 1))
     return element(
         "text",
-        words,
+        text,
         x=x,
         y=y,
         font_size=size,
@@ -130,14 +130,14 @@ def words_at(
     )
 
 
-def text_width(words: str, size: float) -> float:
+def text_width(text: str, size: float) -> float:
     """Guess how wide words are: the font is the viewer's."""
-    return len(words) * _EM * size
+    return len(text) * _EM * size
 
 
-def _places(places: Iterable[Place]) -> str:
+def _places(locations: Iterable[Place]) -> str:
     """Write places, leaving out those that fall on the one before."""
-    written = [f"{_text(x)},{_text(y)}" for x, y in places]
+    written = [f"{_text(x)},{_text(y)}" for x, y in locations]
     before = [None, *written]
     return " ".join(now for now, last in zip(written, before, strict=False) if now != last)
 
@@ -147,5 +147,5 @@ def _text(value: str | float) -> str:
     return _clean(value) if isinstance(value, str) else f"{round(value, 2):g}"
 
 
-def _clean(words: str) -> str:
-    return escape(_NO_XML.sub("\N{REPLACEMENT CHARACTER}", words))
+def _clean(text: str) -> str:
+    return escape(_NO_XML.sub("\N{REPLACEMENT CHARACTER}", text))

@@ -45,20 +45,20 @@ def balance_warnings(rows: Rows, drawn: Drawn) -> list[str]:
     if drawn.flagged_rate is not None:
         return _beside_the_rate(flagged, len(rows), drawn.flagged_rate)
     positive, negative = int(rows.positive.sum()), int((~rows.positive).sum())
-    told = None
+    notified = None
     if by := _drawn_evenly(flagged, passed):
-        told = (
+        notified = (
             f"{flagged:,} flagged and {passed:,} passed items are labeled: {by}, so recall would "
             "be that of the set, not of the classifier's traffic"
         )
     elif by := _drawn_evenly(positive, negative):
-        told = (
+        notified = (
             f"{positive:,} positive and {negative:,} negative items are labeled: {by}, so "
             "precision would be that of the set"
         )
-    if told is None:
+    if notified is None:
         return []
-    sure = f"{told}; {_SAY}. If they are a plain random sample all the same, give"
+    sure = f"{notified}; {_SAY}. If they are a plain random sample all the same, give"
     if not drawn.random:
         message = f"{sure} random=True, or the flagged_rate of all items"
         raise InputRefused(message)
@@ -66,13 +66,13 @@ def balance_warnings(rows: Rows, drawn: Drawn) -> list[str]:
 
 
 def _of_actual_classes(flagged: int, passed: int) -> list[str]:
-    told = _drawn_evenly(flagged, passed)
-    if not told:
+    notified = _drawn_evenly(flagged, passed)
+    if not notified:
         return []
     return [
-        f"{flagged:,} flagged and {passed:,} passed items are labeled: {told}, by predicted class. "
-        "A prevalence adjusts labels drawn by actual class or at random; of these recall would be "
-        "wrong: give sizes instead"
+        f"{flagged:,} flagged and {passed:,} passed items are labeled: {notified}, by predicted "
+        "class. A prevalence adjusts labels drawn by actual class or at random; of these recall "
+        "would be wrong: give sizes instead"
     ]
 
 

@@ -52,13 +52,13 @@ class Drawn:
     flagged_rate: float | None = None
 
     def __post_init__(self) -> None:
-        given = {
+        provided = {
             "random": self.random,
             "weight": self.has_weights,
             "sizes": self.sizes is not None,
             "prevalence": self.prevalence is not None,
         }
-        names = [name for name, is_given in given.items() if is_given]
+        names = [name for name, is_set in provided.items() if is_set]
         if len(names) > 1:
             message = (
                 f"{' and '.join(names)} were given; each says in its own way how the labels were "
@@ -154,8 +154,8 @@ def design_of(rows: Rows, drawn: Drawn) -> Design:
     if drawn.prevalence is None:
         return _free(rows, cells, f"{count}, a plain random sample")
     at = percent_text(drawn.prevalence)
-    words = f"{count} drawn by actual class, for a prevalence of {at}"
-    return _free(rows, cells, words, drawn.prevalence)
+    text = f"{count} drawn by actual class, for a prevalence of {at}"
+    return _free(rows, cells, text, drawn.prevalence)
 
 
 def plural_labels(count: int) -> str:
@@ -163,7 +163,7 @@ def plural_labels(count: int) -> str:
     return f"{count:,} label{'' if count == 1 else 's'}"
 
 
-def _free(rows: Rows, cells: FourCells, words: str, prevalence: float | None = None) -> Design:
+def _free(rows: Rows, cells: FourCells, text: str, prevalence: float | None = None) -> Design:
     """Take labels whose predicted classes have no known size."""
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     everything = LabeledSample(
@@ -177,7 +177,7 @@ def _free(rows: Rows, cells: FourCells, words: str, prevalence: float | None = N
         rows, np.where(rows.flagged, 0, 1), [int(rows.flagged.sum()), int((~rows.flagged).sum())], 1
     )
     return Design(
-        words=words,
+        words=text,
         strata=_strata(classes, (FLAGGED, PASSED), sized=False),
         counts=classes.counts,
         estimands=("rate",),
@@ -193,21 +193,21 @@ def _by_sizes(rows: Rows, sizes: Mapping[str, int]) -> Design:
     names = rows.stratum
     if names is None:
         names = np.where(rows.flagged, FLAGGED, PASSED).astype(object)
-    wanted = _checked_sizes(sizes, names)
-    flagged = {name: _one_class(name, rows.flagged[names == name]) for name in wanted}
-    order = sorted(wanted, key=lambda name: not flagged[name])
-    place = {name: h for h, name in enumerate(order)}
+    expected = _checked_sizes(sizes, names)
+    flagged = {name: _one_class(name, rows.flagged[names == name]) for name in expected}
+    order = sorted(expected, key=lambda name: not flagged[name])
+    location = {name: h for h, name in enumerate(order)}
     sample = _sample(
         rows,
-        np.array([place[name] for name in names]),
-        [wanted[name] for name in order],
+        np.array([location[name] for name in names]),
+        [expected[name] for name in order],
         sum(flagged.values()),
     )
-    words = (
-        f"{plural_labels(len(rows))} drawn by predicted class from {sum(wanted.values()):,} items, "
-        f"in {plural(len(order), 'stratum').replace('stratums', 'strata')}"
+    text = (
+        f"{plural_labels(len(rows))} drawn by predicted class from {sum(expected.values()):,} "
+        f"items, in {plural(len(order), 'stratum').replace('stratums', 'strata')}"
     )
-    return _stratified(rows, sample, order, words, sized=True)
+    return _stratified(rows, sample, order, text, sized=True)
 
 
 def _checked_sizes(sizes: Any, names: NDArray[np.object_]) -> dict[str, int]:
@@ -217,17 +217,17 @@ def _checked_sizes(sizes: Any, names: NDArray[np.object_]) -> dict[str, int]:
             "{'flagged': 1600, 'passed': 48400}"
         )
         raise InputRefused(message)
-    given = {str(name): size for name, size in sizes.items()}
+    provided = {str(name): size for name, size in sizes.items()}
     there = dict(zip(*np.unique(names, return_counts=True), strict=True))
-    if missing := sorted(there.keys() - given.keys()):
+    if missing := sorted(there.keys() - provided.keys()):
         message = (
-            f"sizes names {', '.join(sorted(given)) or 'no stratum'}, but labels are also of "
+            f"sizes names {', '.join(sorted(provided)) or 'no stratum'}, but labels are also of "
             f"{', '.join(missing)}; give the items of each stratum"
         )
         raise InputRefused(message)
-    for name, size in given.items():
+    for name, size in provided.items():
         _check_size(name, size, int(there.get(name, 0)))
-    return {name: int(size) for name, size in given.items() if size}
+    return {name: int(size) for name, size in provided.items() if size}
 
 
 def _check_size(name: str, size: Any, labeled: int) -> None:
@@ -263,9 +263,9 @@ def _one_class(name: str, flagged: NDArray[np.bool_]) -> bool:
 def _by_weights(rows: Rows, weight: NDArray[np.float64]) -> Design:
     """Take weights for strata where they can be; else for chances of single items."""
     label = plural_labels(len(rows))
-    different, place = np.unique(weight, return_inverse=True)
+    different, location = np.unique(weight, return_inverse=True)
     by_class = np.zeros((len(different), 2), dtype=np.int64)
-    np.add.at(by_class, (place, rows.flagged.astype(np.int64)), 1)
+    np.add.at(by_class, (location, rows.flagged.astype(np.int64)), 1)
     if np.any(by_class.min(axis=1) > 0) or np.any(by_class.sum(axis=1) < _FEWEST_OF_A_WEIGHT):
         cells = FourCells.of_items(rows.flagged, rows.positive, weight)
         return _free(rows, cells, f"{label}, each with its weight")
@@ -274,18 +274,20 @@ def _by_weights(rows: Rows, weight: NDArray[np.float64]) -> Design:
     items = different * by_class.sum(axis=1)
     are_counts = np.all(items == np.rint(items)) and np.all(different >= 1)
     size = np.rint(items if are_counts else items * (_WHOLE / items.sum())).astype(np.int64)
-    sample = _sample(rows, np.argsort(order)[place], size[order].tolist(), int((~is_passed).sum()))
+    sample = _sample(
+        rows, np.argsort(order)[location], size[order].tolist(), int((~is_passed).sum())
+    )
     names = [f"weight {different[h]:g}" for h in order]
-    words = f"{label}, weights taken for {len(order)} strata by predicted class"
-    return _stratified(rows, sample, names, words, sized=False)
+    text = f"{label}, weights taken for {len(order)} strata by predicted class"
+    return _stratified(rows, sample, names, text, sized=False)
 
 
 def _stratified(
-    rows: Rows, sample: LabeledSample, names: list[str], words: str, *, sized: bool
+    rows: Rows, sample: LabeledSample, names: list[str], text: str, *, sized: bool
 ) -> Design:
     counts = sample.counts
     return Design(
-        words=words,
+        words=text,
         strata=_strata(sample, names, sized=sized),
         counts=counts,
         estimands=("rate", "window") if sized else ("rate",),

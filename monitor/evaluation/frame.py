@@ -41,8 +41,8 @@ def evaluate_frame(
         weight=values_of(frame, weight, "weight"),
         stratum=values_of(frame, stratum, "stratum"),
     )
-    said = Drawn(sizes=sizes, has_weights=weight is not None, **drawn)
-    return evaluate_rows(rows, said, level=level)
+    answer = Drawn(sizes=sizes, has_weights=weight is not None, **drawn)
+    return evaluate_rows(rows, answer, level=level)
 
 
 def column_of(frame: Any, name: str, setting: str) -> Any:
@@ -67,13 +67,13 @@ def column_of(frame: Any, name: str, setting: str) -> Any:
     raise InputRefused(message)
 
 
-def values_of(frame: Any, given: Any, setting: str) -> Column | None:
+def values_of(frame: Any, provided: Any, setting: str) -> Column | None:
     """Take values that are given by the name of their column, or themselves."""
-    if given is None:
+    if provided is None:
         return None
-    if isinstance(given, str):
-        return Column(f"column {given!r}", column_of(frame, given, setting))
-    return Column(f"the {setting}s given", np.asarray(given))
+    if isinstance(provided, str):
+        return Column(f"column {provided!r}", column_of(frame, provided, setting))
+    return Column(f"the {setting}s given", np.asarray(provided))
 
 
 def _named(frame: Any, name: str | None, setting: str) -> Column | None:

@@ -93,12 +93,12 @@ class Evaluation:
     @property
     def metrics(self) -> dict[str, float]:
         """Name what MLflow is given: ``precision/point``, ``precision/low``, ``precision/high``."""
-        found = {name: self.ends(name) for name in HEADLINE}
+        by_name = {name: self.ends(name) for name in HEADLINE}
         if self.curves is not None:
-            found |= {name: getattr(self.curves, area) for name, area in _AREAS.items()}
+            by_name |= {name: getattr(self.curves, area) for name, area in _AREAS.items()}
         named = {
             f"{name}/{end}": round(value, _DECIMALS)
-            for name, ends in found.items()
+            for name, ends in by_name.items()
             if ends is not None
             for end, value in zip(("point", "low", "high"), ends, strict=True)
         }
@@ -197,7 +197,7 @@ def evaluate_rows(rows: Rows, drawn: Drawn, *, level: float = 0.95) -> Evaluatio
         raise InputRefused(message)
     warned = balance_warnings(rows, drawn)
     design = design_of(rows, drawn)
-    found = estimates(
+    result = estimates(
         design.counts,
         metrics=tuple(METRICS),
         estimands=design.estimands,
@@ -211,7 +211,7 @@ def evaluate_rows(rows: Rows, drawn: Drawn, *, level: float = 0.95) -> Evaluatio
         drawn=design.words,
         level=level,
         threshold=rows.threshold,
-        estimates=[worded(each) for each in found],
+        estimates=[worded(each) for each in result],
         strata=design.strata,
         p3=PrevalenceRow.of(p3),
         curves=curves,

@@ -147,11 +147,11 @@ def _first(wrong: pd.Series[bool]) -> int:
 
 def _zero_one(column: Column, what: str, hint: str = "") -> Flags:
     numbers = _numbers(column, what)
-    found = np.unique(numbers)
-    if np.isin(found, [0, 1]).all():
+    result = np.unique(numbers)
+    if np.isin(result, [0, 1]).all():
         return np.asarray(numbers == 1)
-    shown = ", ".join(f"{value:g}" for value in found[:_MOST_SHOWN])
-    more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+    shown = ", ".join(f"{value:g}" for value in result[:_MOST_SHOWN])
+    more = f" and {len(result) - _MOST_SHOWN} more" if len(result) > _MOST_SHOWN else ""
     message = (
         f"{column.name}: the values {shown}{more}; a {what} is 1 or 0, of a binary "
         f"classifier{hint}. Of several classes, make the one that is looked for 1 and all others 0"
@@ -204,10 +204,10 @@ def _check_both(flags: Flags, name: str, yes: str, no: str) -> None:
 
 
 def _check_length(column: Column | None, labels: Column) -> None:
-    wanted = len(_flat(labels.values))
-    if column is not None and len(_flat(column.values)) != wanted:
+    expected = len(_flat(labels.values))
+    if column is not None and len(_flat(column.values)) != expected:
         message = (
-            f"{column.name}: {plural(len(_flat(column.values)), 'value')} for {wanted} labels; "
+            f"{column.name}: {plural(len(_flat(column.values)), 'value')} for {expected} labels; "
             "give one for each"
         )
         raise InputRefused(message)

@@ -69,8 +69,8 @@ def make_whole(
         if path.exists():
             shutil.copymode(path, unfinished)
         if same_time:
-            known = path.stat()
-            os.utime(unfinished, ns=(known.st_atime_ns, known.st_mtime_ns))
+            existing = path.stat()
+            os.utime(unfinished, ns=(existing.st_atime_ns, existing.st_mtime_ns))
         crashpoint("file")
         # `replace` would overwrite what another process made meanwhile; a link fails then.
         if not (new and _linked(unfinished, path)):
@@ -92,7 +92,7 @@ def _linked(unfinished: Path, path: Path) -> bool:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what killed processes left half written; it holds texts that should not stay."""
-    for left in folder.glob(f".*{UNFINISHED}"):
+    for remaining in folder.glob(f".*{UNFINISHED}"):
         with suppress(OSError):
-            if time.time() - left.stat().st_mtime > LEFT_AFTER:
-                left.unlink()
+            if time.time() - remaining.stat().st_mtime > LEFT_AFTER:
+                remaining.unlink()

@@ -53,12 +53,12 @@ def csv_relation(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) ->
     BrokenFile
         If a header or the quotes of a file cannot be right.
     """
-    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    similar: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for path in paths:
-        alike.setdefault(_header(path), []).append(path)
-    names = {name for _, header in alike for name in header}
+        similar.setdefault(_header(path), []).append(path)
+    names = {name for _, header in similar for name in header}
     parts = []
-    for (separator, header), group in alike.items():
+    for (separator, header), group in similar.items():
         columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
         options = (
             f"columns = {{{columns}}}, auto_detect = false, header = true, "
@@ -87,7 +87,7 @@ def _header(path: str) -> tuple[str, tuple[str, ...]]:
         message = f"{name} cannot be read: {error}"
         raise BrokenFile(message) from error
     separator = max(rows, key=lambda s: len(rows[s]))
-    header = tuple(name or f"column{place}" for place, name in enumerate(rows[separator]))
+    header = tuple(name or f"column{index}" for index, name in enumerate(rows[separator]))
     if not any(rows[separator]) or len({name.lower() for name in header}) < len(header):
         message = (
             f"the first row of {name} must name every column once; "
@@ -202,20 +202,22 @@ def _holds_rows(row: Sequence[str], at: int, separator: str) -> bool:
         return False
     if any(len(cells) != len(row) for cells in whole):
         return False
-    told = [_kind(cell) if place != at else "" for place, cell in enumerate(row)]
+    notified = [_kind(cell) if index != at else "" for index, cell in enumerate(row)]
     pieces: list[list[str | None]] = [[None] * at + ended, *map(list, whole), [*started]]
-    known = [each for each in (_is_alike(cells, told) for cells in pieces) if each is not None]
-    return bool(known) and sum(known) * 2 > len(known)
+    existing = [
+        each for each in (_is_alike(cells, notified) for cells in pieces) if each is not None
+    ]
+    return bool(existing) and sum(existing) * 2 > len(existing)
 
 
-def _is_alike(cells: Sequence[str | None], told: Sequence[str]) -> bool | None:
+def _is_alike(cells: Sequence[str | None], notified: Sequence[str]) -> bool | None:
     """Whether numbers and times stand where a row has them; None where it tells of none."""
     pairs = [
         (_kind(cell), kind)
-        for cell, kind in zip(cells, told, strict=False)
+        for cell, kind in zip(cells, notified, strict=False)
         if kind and cell is not None
     ]
-    return all(found == kind for found, kind in pairs) if pairs else None
+    return all(result == kind for result, kind in pairs) if pairs else None
 
 
 def _kind(text: str) -> str:

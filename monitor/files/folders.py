@@ -36,13 +36,13 @@ def reading(
     all_paths
         More files that are read beside these, which decide what is a column.
     """
-    found = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
-    keys = {key for key in found[0] if all(key in of for of in found)}
+    results = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
+    keys = {key for key in results[0] if all(key in of for of in results)}
     own = {name.lower() for name in columns}
     ours = sorted(key for key in keys if key.lower() not in own)
     if not ours:
         return f"{function}({listed(paths)}, {options}, hive_partitioning = false)"
-    days = {key for key in ours if all(_DAY.fullmatch(of[key]) for of in found)}
+    days = {key for key in ours if all(_DAY.fullmatch(of[key]) for of in results)}
     if len(ours) == len(keys):
         types = ", ".join(f"{quoted(key)}: {_type(key, days)}" for key in ours)
         hive = f"hive_partitioning = true, hive_types = {{{types}}}"
@@ -60,5 +60,5 @@ def _type(key: str, days: Collection[str]) -> str:
 
 def _value(key: str) -> str:
     pattern = literal(f"[/\\\\]{re.escape(key)}=([^/\\\\]*)[/\\\\]")
-    found = f"url_decode(regexp_extract({_FILE}, {pattern}, 1))"
-    return f"nullif({found}, '__HIVE_DEFAULT_PARTITION__')"
+    text = f"url_decode(regexp_extract({_FILE}, {pattern}, 1))"
+    return f"nullif({text}, '__HIVE_DEFAULT_PARTITION__')"

@@ -40,23 +40,23 @@ def parquet_relation(
     them, which are read like those of a CSV file.
     """
     state = repr(stamps_of(paths))
-    found = _known.get(state)
-    if found is None:
-        found = _known[state] = _relation(connection, paths)
+    value = _known.get(state)
+    if value is None:
+        value = _known[state] = _relation(connection, paths)
         while len(_known) > _MOST_KNOWN:
             _known.popitem(last=False)
-    return found
+    return value
 
 
 def _relation(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
 ) -> tuple[str, frozenset[str]]:
-    found = connection.execute(
+    rows = connection.execute(
         f"select distinct name, duckdb_type from parquet_schema({listed(paths)}) "  # noqa: S608
         "where duckdb_type is not null"
     ).fetchall()
-    names = {name for name, _ in found}
-    if len(paths) > 1 and _mixed([{name: kind} for name, kind in found]):
+    names = {name for name, _ in rows}
+    if len(paths) > 1 and _mixed([{name: kind} for name, kind in rows]):
         types = {path: _types(connection, path) for path in paths}
         if mixed := _mixed([*types.values()]):
             return _as_texts(types, mixed, names), mixed
@@ -69,7 +69,9 @@ def _mixed(tables: Sequence[Types]) -> frozenset[str]:
     for types in tables:
         for name, kind in types.items():
             kinds.setdefault(name.lower(), set()).add(_kind(kind))
-    return frozenset(name for name, found in kinds.items() if len(found) > 1 and None not in found)
+    return frozenset(
+        name for name, result in kinds.items() if len(result) > 1 and None not in result
+    )
 
 
 def _kind(of: str) -> str | None:
@@ -84,12 +86,12 @@ def _types(connection: duckdb.DuckDBPyConnection, path: str) -> Types:
 
 
 def _as_texts(types: Mapping[str, Types], mixed: frozenset[str], names: set[str]) -> str:
-    alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    similar: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for path, of in types.items():
         key = tuple((name, kind) for name, kind in of.items() if name.lower() in mixed)
-        alike.setdefault(key, []).append(path)
+        similar.setdefault(key, []).append(path)
     parts = []
-    for columns, group in alike.items():
+    for columns, group in similar.items():
         rows = reading("read_parquet", group, "union_by_name = true", names, [*types])
         texts = (f"{value_text(name, kind)} as {quoted(name)}" for name, kind in columns)
         replaced = f" replace ({', '.join(texts)})" if columns else ""

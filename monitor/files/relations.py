@@ -96,8 +96,8 @@ class DataFiles:
 
 def _glob(pattern: str, folder: Path) -> list[str]:
     # Only the pattern is one: a folder may have brackets in its name.
-    found = glob.glob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  may be absolute
-    return [str(folder / path) for path in found]
+    paths = glob.glob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  may be absolute
+    return [str(folder / path) for path in paths]
 
 
 def kind_of(paths: Sequence[str]) -> str:
@@ -204,7 +204,7 @@ class OpenTable:
         )
         raise self.refused(message)
 
-    def refuse_type(self, column: str, setting: str, wanted: str) -> InputRefused:
+    def refuse_type(self, column: str, setting: str, expected: str) -> InputRefused:
         """Build the error for a column of the wrong type, with its first value."""
         first = self.rows(
             f"select cast({quoted(column)} as varchar) from {self.relation} "  # noqa: S608
@@ -213,15 +213,17 @@ class OpenTable:
         example = f" (first value {first[0][0]!r})" if first else ""
         is_mixed = column.lower() in self.mixed
         kind = "of several types over the files" if is_mixed else self.types[column]
-        message = f"{self.place}: column {column!r} ({setting}) is {kind}{example}; wanted {wanted}"
+        message = (
+            f"{self.place}: column {column!r} ({setting}) is {kind}{example}; wanted {expected}"
+        )
         return self.refused(message)
 
     def id_text(self, column: str, setting: str) -> str:
         """Write an id as text in SQL; refuse types that have no one text form."""
         kind = self.need(column, setting)
         if not (TEXTS.fullmatch(kind) or WHOLE_NUMBERS.fullmatch(kind) or kind == "UUID"):
-            wanted = "text, whole numbers or UUIDs; cast it to text where the file is written"
-            raise self.refuse_type(column, setting, wanted)
+            expected = "text, whole numbers or UUIDs; cast it to text where the file is written"
+            raise self.refuse_type(column, setting, expected)
         text = f"cast({quoted(column)} as varchar)"
         if not TEXTS.fullmatch(kind):
             return text
@@ -258,10 +260,10 @@ class OpenTable:
         return f"(({within}) or {name} < '!' or {name} > '~')"
 
 
-def there_are(columns: Collection[str], wanted: str) -> str:
+def there_are(columns: Collection[str], expected: str) -> str:
     """Name the columns there are, or of many the first, and the one that comes closest."""
     folded = {name.lower(): name for name in columns}
-    close = difflib.get_close_matches(wanted.lower(), folded, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(expected.lower(), folded, n=1, cutoff=0.6)
     hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
     named = [_cut(name) for name in islice(columns, _MOST_NAMED)]
     if len(named) == len(columns):

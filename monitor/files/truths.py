@@ -34,9 +34,9 @@ class TableTruths:
     """
 
     def __init__(
-        self, asked: TruthColumns, where: Mapping[str, Sequence[str]] | None = None
+        self, truth_columns: TruthColumns, where: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        self._asked = asked
+        self._asked = truth_columns
         self._where = dict(where or {})
 
     def opened(self) -> AbstractContextManager[OpenTable]:
@@ -80,19 +80,19 @@ class TableTruths:
 
     def of(self, ids: Collection[str]) -> Truths:
         """Read what is known of some items, in one scan."""
-        asked, wanted = self._asked, sorted(bare_ids(ids))
+        requested, expected = self._asked, sorted(bare_ids(ids))
         with self.opened() as table:
             self._need(table)
-            item_id = bare_text(table.id_text(asked.id, "labeling.id"))
-            known = "null" if asked.time is None else quoted(asked.time)
-            known = f"epoch_us(try_cast({known} as timestamptz))"
+            item_id = bare_text(table.id_text(requested.id, "labeling.id"))
+            available = "null" if requested.time is None else quoted(requested.time)
+            available = f"epoch_us(try_cast({available} as timestamptz))"
             rows = table.rows(
                 f"select id, value, max(known) from (select {item_id} as id, "  # noqa: S608
-                f"{self._value} as value, {known} as known from {table.relation} "
-                f"where {self._counts} and {table.may_be_padded(asked.id, wanted)}) "
+                f"{self._value} as value, {available} as known from {table.relation} "
+                f"where {self._counts} and {table.may_be_padded(requested.id, expected)}) "
                 "where value is not null and id in (select unnest($ids::varchar[])) "
                 "group by id, value order by id, value",
-                {"ids": wanted, **self._bound},
+                {"ids": expected, **self._bound},
             )
         truths: Truths = {}
         for item, text, at in rows:
@@ -106,14 +106,14 @@ class TableTruths:
     @property
     def _counts(self) -> str:
         texts = (
-            f"cast({quoted(column)} as varchar) in (select unnest($where_{place}::varchar[]))"
-            for place, column in enumerate(self._where)
+            f"cast({quoted(column)} as varchar) in (select unnest($where_{index}::varchar[]))"
+            for index, column in enumerate(self._where)
         )
         return " and ".join(["true", *texts])
 
     @property
     def _bound(self) -> dict[str, list[str]]:
-        return {f"where_{place}": [*texts] for place, texts in enumerate(self._where.values())}
+        return {f"where_{index}": [*texts] for index, texts in enumerate(self._where.values())}
 
     def _need(self, table: OpenTable) -> None:
         table.need(self._asked.value, "labeling.value")
@@ -143,9 +143,9 @@ class FileTruths(TableTruths):
     timeout = LIMIT
     advice = OF_FILES
 
-    def __init__(self, paths: tuple[str, ...], folder: Path, asked: TruthColumns) -> None:
-        super().__init__(asked)
-        self.files = DataFiles(paths, folder, asked.table, refused=LabelsRefused)
+    def __init__(self, paths: tuple[str, ...], folder: Path, truth_columns: TruthColumns) -> None:
+        super().__init__(truth_columns)
+        self.files = DataFiles(paths, folder, truth_columns.table, refused=LabelsRefused)
 
     def __str__(self) -> str:
         return str(self.files)
@@ -163,8 +163,10 @@ class FileTruths(TableTruths):
     @property
     def reading(self) -> str:
         """What is read: truths that have it in common are the same."""
-        asked = self._asked
-        return json.dumps([self.place, asked.table, asked.id, asked.value, asked.time])
+        requested = self._asked
+        return json.dumps(
+            [self.place, requested.table, requested.id, requested.value, requested.time]
+        )
 
     def opened(self) -> AbstractContextManager[OpenTable]:
         """Open the files."""

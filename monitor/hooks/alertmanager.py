@@ -189,8 +189,8 @@ def _labels(notice: Notice) -> dict[str, str]:
     hook = {"alertname": _NAMES.get(notice.event) or _NAMES.get(kind, "PrMonitor")}
     if kind == "delivery":
         return hook | {"hook": clean(notice.sink or "", 200)}
-    found = {"monitor": notice.monitor, "metric": notice.metric, "side": notice.side}
-    return hook | {name: clean(text, 200) for name, text in found.items() if text}
+    result = {"monitor": notice.monitor, "metric": notice.metric, "side": notice.side}
+    return hook | {name: clean(text, 200) for name, text in result.items() if text}
 
 
 def _annotations(notice: Notice) -> dict[str, str]:
@@ -201,8 +201,8 @@ def _annotations(notice: Notice) -> dict[str, str]:
         "id": notice.id,
         **{name: _figure(value) for name, value in figures.items()},
     }
-    found = {name: clean(text) for name, text in texts.items() if text}
-    return found if notice.link is None else {**found, "link": notice.link}
+    by_name = {name: clean(text) for name, text in texts.items() if text}
+    return by_name if notice.link is None else {**by_name, "link": notice.link}
 
 
 def _figure(value: object) -> str:

@@ -97,13 +97,13 @@ class CommandHandler:
         notice = read_notice(effect.payload, self._link)
         text = json.dumps(notice.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
         # Files and no pipes: a program that reads or writes nothing cannot block us.
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
-            given.write(text.encode())
-            given.seek(0)
-            code = self._run(given, said)
+        with tempfile.TemporaryFile() as provided, tempfile.TemporaryFile() as answer:
+            provided.write(text.encode())
+            provided.seek(0)
+            code = self._run(provided, answer)
             if code == 0:
                 return "exit code 0"
-            raise self._failure(code, _tail(said))
+            raise self._failure(code, _tail(answer))
 
     def usable(self) -> str:
         """Find the program, without running it.
@@ -115,21 +115,21 @@ class CommandHandler:
         """
         program = self._settings.command[0]
         path = str(self._folder / program) if "/" in program else program
-        found = shutil.which(path)
-        if found is None:
+        executable = shutil.which(path)
+        if executable is None:
             reason = f"there is no program {program} that may be run"
             raise self._refused(reason)
-        return found
+        return executable
 
-    def _run(self, given: IO[bytes], said: IO[bytes]) -> int:
+    def _run(self, provided: IO[bytes], output: IO[bytes]) -> int:
         seconds = self._settings.timeout.total_seconds()
         program = self._settings.command[0]
         try:
             process = subprocess.Popen(  # noqa: S603  the words come from the config alone
                 self._settings.command,
-                stdin=given,
+                stdin=provided,
                 stdout=subprocess.DEVNULL,
-                stderr=said,
+                stderr=output,
                 cwd=self._folder,
                 env=self._environment(),
                 start_new_session=True,  # a group of its own, to end all that it started
@@ -150,8 +150,8 @@ class CommandHandler:
         if missing:
             reason = f"the environment has no variable {', '.join(missing)}; set it"
             raise self._refused(reason)
-        kept = {name: os.environ[name] for name in self._settings.environment}
-        return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **kept}
+        retained = {name: os.environ[name] for name in self._settings.environment}
+        return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **retained}
 
     def _failure(self, code: int, tail: str) -> DeliveryFailed:
         ended = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
@@ -174,8 +174,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _tail(said: IO[bytes]) -> str:
-    size = said.seek(0, os.SEEK_END)
-    said.seek(max(0, size - 4 * _TAIL))
-    text = clean(said.read().decode(errors="replace"), 40 * _TAIL)  # an escape takes six
+def _tail(output: IO[bytes]) -> str:
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - 4 * _TAIL))
+    text = clean(output.read().decode(errors="replace"), 40 * _TAIL)  # an escape takes six
     return text[-_TAIL:]

@@ -116,8 +116,10 @@ class TimedStream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         """Go on encrypted."""
-        left = self._left(timeout, httpcore.ConnectTimeout)
-        return TimedStream(self._inner.start_tls(ssl_context, server_hostname, left), self._end)
+        remaining = self._left(timeout, httpcore.ConnectTimeout)
+        return TimedStream(
+            self._inner.start_tls(ssl_context, server_hostname, remaining), self._end
+        )
 
     def get_extra_info(self, info: str) -> Any:
         """Return a fact about the connection."""
@@ -125,7 +127,7 @@ class TimedStream(httpcore.NetworkStream):
 
     def _left(self, timeout: float | None, error: type[httpcore.TimeoutException]) -> float | None:
         # One end for all reads: a peer that sends a byte now and then would else hold us for ever.
-        left = self._end - time.monotonic()
-        if left <= 0:
+        remaining = self._end - time.monotonic()
+        if remaining <= 0:
             raise error
-        return min(left, math.inf if timeout is None else timeout)
+        return min(remaining, math.inf if timeout is None else timeout)

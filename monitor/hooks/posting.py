@@ -75,16 +75,16 @@ def _check_taken(receiver: Receiver, answer: _Answer) -> None:
         )
         raise receiver.failed(reason)
     if (denial := denial_in(answer.text)) is not None:
-        said = f": {clean(answer.text, 300)}" if receiver.repeats else ""
-        reason = f"it answered {answer.status}, but said {denial}{said}"
+        text = f": {clean(answer.text, 300)}" if receiver.repeats else ""
+        reason = f"it answered {answer.status}, but said {denial}{text}"
         raise receiver.failed(reason, sink_down=False)
 
 
 def _refused(receiver: Receiver, answer: _Answer) -> DeliveryFailed:
     passes = answer.status in MAY_PASS or answer.status >= SERVER_ERROR
-    said = f": {clean(answer.text, 300)}" if receiver.repeats and answer.text.strip() else ""
+    text = f": {clean(answer.text, 300)}" if receiver.repeats and answer.text.strip() else ""
     return receiver.failed(
-        _refusal(answer.status) + said,
+        _refusal(answer.status) + text,
         sink_down=passes,
         lasting=not passes,
         retry_after=answer.retry_after if passes else None,
@@ -104,11 +104,13 @@ def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _Answe
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
         ) as response,
     ):
-        said = {name.lower().decode(): value.decode("latin-1") for name, value in response.headers}
+        answers = {
+            name.lower().decode(): value.decode("latin-1") for name, value in response.headers
+        }
         status = int(response.status)
         return _Answer(
             status=status,
-            retry_after=retry_after(said, utc_now()),
+            retry_after=retry_after(answers, utc_now()),
             text=_beginning(response, is_success=status in _SUCCESS),
         )
 
@@ -121,16 +123,16 @@ def _trust() -> ssl.SSLContext:
 
 def _beginning(response: httpcore.Response, *, is_success: bool) -> str:
     """Read how an answer begins; of a success that breaks off, what came of it."""
-    found = b""
+    result = b""
     try:
         for part in response.iter_stream():
-            found += part
-            if len(found) >= _ANSWER:  # an answer may be endless
+            result += part
+            if len(result) >= _ANSWER:  # an answer may be endless
                 break
     except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError):
         if not is_success:
             raise
-    return found[:_ANSWER].decode(errors="replace")
+    return result[:_ANSWER].decode(errors="replace")
 
 
 def _refusal(status: int) -> str:

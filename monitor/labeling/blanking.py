@@ -42,28 +42,28 @@ WITHOUT_NOTES = KEPT - {"note"}
 """The same without what annotators wrote in their own words, which may repeat what was shown."""
 
 
-def blank(path: Path, keys: Collection[str], kept: Collection[str] = KEPT) -> bool:
+def blank(path: Path, keys: Collection[str], retained: Collection[str] = KEPT) -> bool:
     """Empty what the rows of these tasks hold outside the kept columns; true if anything was there.
 
     Rows of other tasks stay as they are, whatever is in them. A file that is no label file, or
     that cannot be read, is left alone.
     """
     if is_workbook(path):
-        return _blank_workbook(path, frozenset(keys), frozenset(kept))
+        return _blank_workbook(path, frozenset(keys), frozenset(retained))
     try:
         text = _text_with(path, keys)
         if text is None:
             return False
         write = _blank_csv if path.suffix.lower() == ".csv" else _blank_jsonl
-        found = write(path.name, text, frozenset(keys), frozenset(kept))
+        result = write(path.name, text, frozenset(keys), frozenset(retained))
     except (LabelsRefused, UnicodeDecodeError, csv.Error):
         return False
-    if found is not None:
-        write_whole(path, found, same_time=True)
-    return found is not None
+    if result is not None:
+        write_whole(path, result, same_time=True)
+    return result is not None
 
 
-def _blank_workbook(path: Path, keys: frozenset[str], kept: frozenset[str]) -> bool:
+def _blank_workbook(path: Path, keys: frozenset[str], retained: frozenset[str]) -> bool:
     """Write a workbook anew with the cells alone: texts may stand in any other part of it too."""
     name = printable(path.name)
     try:
@@ -72,14 +72,14 @@ def _blank_workbook(path: Path, keys: frozenset[str], kept: frozenset[str]) -> b
         header = sheet_header(name, rows[0] if rows else ())
     except LabelsRefused:
         return False
-    if not any(_shows(row, header, keys, kept) for row in rows[1:]):
+    if not any(_shows(row, header, keys, retained) for row in rows[1:]):
         return False
     values = [
         [
-            cell.value if _is_kept(header, at, kept) or not mine else ""
+            cell.value if _is_kept(header, at, retained) or not own else ""
             for at, cell in enumerate(row)
         ]
-        for row, mine in ((row, _is_of(row, header, keys)) for row in rows[1:])
+        for row, own in ((row, _is_of(row, header, keys)) for row in rows[1:])
     ]
     titles = ["" if cell.value is None else str(cell.value) for cell in rows[0]]
     write_whole_bytes(path, workbook.workbook_bytes(titles, values), same_time=True)
@@ -87,57 +87,57 @@ def _blank_workbook(path: Path, keys: frozenset[str], kept: frozenset[str]) -> b
 
 
 def _shows(
-    row: SheetRow, header: Sequence[str], keys: frozenset[str], kept: frozenset[str]
+    row: SheetRow, header: Sequence[str], keys: frozenset[str], retained: frozenset[str]
 ) -> bool:
-    gone = (cell for at, cell in enumerate(row) if not _is_kept(header, at, kept))
-    return _is_of(row, header, keys) and not all(cell.is_empty() for cell in gone)
+    removed = (cell for at, cell in enumerate(row) if not _is_kept(header, at, retained))
+    return _is_of(row, header, keys) and not all(cell.is_empty() for cell in removed)
 
 
 def _is_of(row: SheetRow, header: Sequence[str], keys: frozenset[str]) -> bool:
-    place = header.index("task")
-    return len(row) > place and text_of(row[place].value) in keys
+    index = header.index("task")
+    return len(row) > index and text_of(row[index].value) in keys
 
 
 def _text_with(path: Path, keys: Collection[str]) -> str | None:
     """Text of a file, cells of any length among it; None where it names none of the tasks."""
     with opened(path) as stream:
         content = stream.read()
-    words = (match[0].decode() for match in _WORD.finditer(content))
-    return content.decode("utf-8-sig") if any(word in keys for word in words) else None
+    terms = (match[0].decode() for match in _WORD.finditer(content))
+    return content.decode("utf-8-sig") if any(word in keys for word in terms) else None
 
 
-def _blank_csv(name: str, text: str, keys: frozenset[str], kept: frozenset[str]) -> Any:
+def _blank_csv(name: str, text: str, keys: frozenset[str], retained: frozenset[str]) -> Any:
     with cells_up_to(MOST_BYTES):
         header, separator, _ = read_header(name, io.StringIO(text, newline=""))
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    blanked = rows[:1] + [_blank_row(row, header, keys, kept) for row in rows[1:]]
+    blanked = rows[:1] + [_blank_row(row, header, keys, retained) for row in rows[1:]]
     return partial(_write_rows, rows=blanked, separator=separator) if blanked != rows else None
 
 
 def _blank_row(
-    row: list[str], header: Sequence[str], keys: frozenset[str], kept: frozenset[str]
+    row: list[str], header: Sequence[str], keys: frozenset[str], retained: frozenset[str]
 ) -> list[str]:
-    place = header.index("task")
-    if len(row) <= place or unescape(row[place].strip()) not in keys:
+    index = header.index("task")
+    if len(row) <= index or unescape(row[index].strip()) not in keys:
         return row
-    return [cell if _is_kept(header, at, kept) else "" for at, cell in enumerate(row)]
+    return [cell if _is_kept(header, at, retained) else "" for at, cell in enumerate(row)]
 
 
-def _is_kept(header: Sequence[str], at: int, kept: frozenset[str]) -> bool:
-    return at < len(header) and header[at] in kept
+def _is_kept(header: Sequence[str], at: int, retained: frozenset[str]) -> bool:
+    return at < len(header) and header[at] in retained
 
 
 def _write_rows(stream: IO[str], rows: Sequence[Sequence[str]], separator: str) -> None:
     csv.writer(stream, delimiter=separator).writerows(rows)
 
 
-def _blank_jsonl(_: str, text: str, keys: frozenset[str], kept: frozenset[str]) -> Any:
+def _blank_jsonl(_: str, text: str, keys: frozenset[str], retained: frozenset[str]) -> Any:
     lines = text.split("\n")
-    blanked = [_blank_line(line, keys, kept) for line in lines]
+    blanked = [_blank_line(line, keys, retained) for line in lines]
     return partial(_write_text, text="\n".join(blanked)) if blanked != lines else None
 
 
-def _blank_line(line: str, keys: frozenset[str], kept: frozenset[str]) -> str:
+def _blank_line(line: str, keys: frozenset[str], retained: frozenset[str]) -> str:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -145,10 +145,10 @@ def _blank_line(line: str, keys: frozenset[str], kept: frozenset[str]) -> str:
     cells = _cells(row)
     if str(tool_rows.key_of(cells) or cells.get("task")) not in keys:
         return line
-    left = tool_rows.blanked(cells, kept)
-    if left is None:
-        left = {name: value for name, value in cells.items() if name in kept}
-    return line if left == cells else json.dumps(left, ensure_ascii=False)
+    remaining = tool_rows.blanked(cells, retained)
+    if remaining is None:
+        remaining = {name: value for name, value in cells.items() if name in retained}
+    return line if remaining == cells else json.dumps(remaining, ensure_ascii=False)
 
 
 def _cells(row: object) -> dict[str, Any]:

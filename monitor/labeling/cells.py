@@ -81,14 +81,14 @@ def time_of(cell: object) -> datetime | None:
     text = text_of(cell)
     if not text:
         return None
-    wanted = f"{LABELED_AT} {text[:80]!r}: wanted ISO 8601 with an offset, such as "
-    wanted += "2026-03-02T06:00:00+00:00, or nothing"
+    expected = f"{LABELED_AT} {text[:80]!r}: wanted ISO 8601 with an offset, such as "
+    expected += "2026-03-02T06:00:00+00:00, or nothing"
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(wanted) from error
+        raise ValueError(expected) from error
     if at.tzinfo is None or not FIRST_YEAR <= at.year <= LAST_YEAR:
-        raise ValueError(wanted)
+        raise ValueError(expected)
     return at
 
 
@@ -130,12 +130,12 @@ def own_names(names: Sequence[str]) -> list[str]:
         If a column of ours is there twice.
     """
     exact = set(names)
-    found = [_found_name(name, exact) for name in names]
-    for column, times in Counter(found).items():
+    results = [_found_name(name, exact) for name in names]
+    for column, times in Counter(results).items():
         if times > 1 and is_ours(column):
             message = f"has the column {column} {times} times; keep one"
             raise LabelsRefused(message)
-    return found
+    return results
 
 
 def _found_name(name: str, exact: Collection[str]) -> str:

@@ -223,9 +223,9 @@ class ColumnLabeler:
         """What is read: labelers that have it in common find the same."""
         return self.truths.reading
 
-    def expect(self, items: Collection[str], askers: int) -> None:
+    def expect(self, items: Collection[str], readers: int) -> None:
         """Read these items too when one of so many labelers of this reading asks next."""
-        self._shared.expect(items, askers)
+        self._shared.expect(items, readers)
 
     def _collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         clock = self._clock()
@@ -307,8 +307,8 @@ class ColumnLabeler:
         unknown = {text: count for text, count in rows.items() if not self._means_something(text)}
         meant = {text.casefold() for text in self._positives}
         others = rows.keys() - unknown.keys() - self._positives
-        alike = {text: rows[text] for text in rows if text in others and text.casefold() in meant}
-        return ValueCounts(sum(rows.values()), unknown, alike, missing)
+        similar = {text: rows[text] for text in rows if text in others and text.casefold() in meant}
+        return ValueCounts(sum(rows.values()), unknown, similar, missing)
 
     def unknown_sentence(self, values: Mapping[str, int]) -> str:
         """Name the values that mean nothing, and where to list them."""
@@ -338,15 +338,17 @@ class ColumnLabeler:
 
         Only forms that are made from the id are looked up (`monitor.domain.truth.other_forms`).
         """
-        known = self._within(lambda: self.truths.of(ids))
+        existing = self._within(lambda: self.truths.of(ids))
         forms = {
             form: (what, item)
             for item in ids
-            if item not in known
+            if item not in existing
             for what, form in other_forms(item, widths)
         }
-        found = self._within(lambda: self.truths.of([form for form in forms if form not in known]))
-        near = {forms[form][1]: (forms[form][0], form) for form in found}
+        result = self._within(
+            lambda: self.truths.of([form for form in forms if form not in existing])
+        )
+        near = {forms[form][1]: (forms[form][0], form) for form in result}
         counts = Counter(what for what, _ in near.values())
         return NearMisses(counts, (item := min(near), near[item][1])) if near else None
 
@@ -364,10 +366,12 @@ class ColumnLabeler:
 
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
         """Summarise what is known of some items."""
-        found = self._within(lambda: self.truths.of(ids))
-        known = [values for of_item in found.values() if (values := self._newest_values(of_item))]
-        positive = sum(self._positives.issuperset(values) for values in known)
-        return JoinedTruth(len(known), positive)
+        result = self._within(lambda: self.truths.of(ids))
+        existing = [
+            values for of_item in result.values() if (values := self._newest_values(of_item))
+        ]
+        positive = sum(self._positives.issuperset(values) for values in existing)
+        return JoinedTruth(len(existing), positive)
 
     def examples(self) -> tuple[str, ...]:
         """Return some ids of the truth, which show how they are written."""
@@ -394,10 +398,10 @@ class ColumnLabeler:
         return answers.pop()
 
     def _newest_values(self, truths: Sequence[FoundTruth]) -> list[str]:
-        known = [truth for truth in truths if truth.value not in self._missing]
-        newest = max((truth.known for truth in known), default=0)
+        existing = [truth for truth in truths if truth.value not in self._missing]
+        newest = max((truth.known for truth in existing), default=0)
         is_timed = self.settings.time is not None
-        return [truth.value for truth in known if not is_timed or truth.known == newest]
+        return [truth.value for truth in existing if not is_timed or truth.known == newest]
 
     def _contradiction(self, values: Sequence[str]) -> str:
         listed_values = ", ".join(map(repr, values))

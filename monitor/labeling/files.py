@@ -87,8 +87,8 @@ class FilesLabeler:
         self.make_folder()
         remove_unfinished(self.folder)
         for second in (False, True):
-            mine = [task for task in tasks if (task.slot > 1) is second]
-            while not self._sent(round_name, mine, second=second):
+            own = [task for task in tasks if (task.slot > 1) is second]
+            while not self._sent(round_name, own, second=second):
                 pass  # another worker wrote the same file just now: what is missing still?
 
     def _sent(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> bool:
@@ -154,14 +154,14 @@ class FilesLabeler:
             return Collected(cursor=cursor, waits=before.waits, anew=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
             stillness.pause()  # so that the second stamps show who is being written
-        look = FolderLook(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
-        read = look.read(before)
+        scan = FolderLook(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
+        read = scan.read(before)
         # An empty state equals none, so that the next pass reads the folder again.
-        state = "" if look.again else self._state(look.stamps, tasks)
+        state = "" if scan.again else self._state(scan.stamps, tasks)
         return replace(
             read,
             events=tuple(event for event in read.events if event.task_key in tasks),
-            cursor=Cursor(state, read.waits, look.cut).text(),
+            cursor=Cursor(state, read.waits, scan.cut).text(),
         )
 
     def _check_folder(self) -> None:
@@ -236,9 +236,9 @@ class FilesLabeler:
             if self._blanked(path, keys, WITHOUT_NOTES)
         )
 
-    def _blanked(self, path: Path, keys: Collection[str], kept: Collection[str]) -> bool:
+    def _blanked(self, path: Path, keys: Collection[str], retained: Collection[str]) -> bool:
         try:
-            return blank(path, keys, kept)
+            return blank(path, keys, retained)
         except OSError as error:
             raise self._unwritable(path, error) from error
 

@@ -43,7 +43,7 @@ def read_gold(path: Path) -> list[GoldItem]:
 
 
 def _items(path: Path, text: str) -> list[GoldItem]:
-    separator = next((mark for mark in ",;\t" if _has_truth(text, mark)), None)
+    separator = next((marker for marker in ",;\t" if _has_truth(text, marker)), None)
     if separator is None:
         why = f"has no column {TRUTH}; the first row names the columns, one of them {TRUTH}"
         raise _refused(path, why)

@@ -94,15 +94,15 @@ def write_tasks(
     stratum and is the same on every export.
     """
     shuffled = sorted(tasks, key=lambda task: export_order(task.key))
-    asked = None if question is None else visible_lines(question)
+    requested = None if question is None else visible_lines(question)
     if format == "xlsx":
-        write_whole_bytes(_path(target), _workbook(shuffled, asked), new=new)
+        write_whole_bytes(_path(target), _workbook(shuffled, requested), new=new)
         return
     write = _write_csv if format == "csv" else partial(_write_jsonl, format=format)
     if isinstance(target, Path):
-        write_whole(target, lambda stream: write(stream, shuffled, asked), new=new)
+        write_whole(target, lambda stream: write(stream, shuffled, requested), new=new)
     else:
-        write(target, shuffled, asked)
+        write(target, shuffled, requested)
 
 
 def _path(target: Path | IO[str]) -> Path:
@@ -187,7 +187,7 @@ def read_labels(
     path: Path,
     tasks: Mapping[str, Task],
     *,
-    known: str = "",
+    existing: str = "",
     follow: bool = False,
     now: datetime | None = None,
 ) -> Collected:
@@ -201,7 +201,7 @@ def read_labels(
         file of Prodigy, doccano or Argilla.
     tasks
         The tasks that may be answered, by key.
-    known
+    existing
         Says in a refusal where an unknown key was looked for.
     follow
         Whether the file may be a link.
@@ -213,7 +213,7 @@ def read_labels(
     LabelsRefused
         If the file cannot be read at all: missing, too large, not UTF-8, no such columns.
     """
-    return read_file(path, tasks, known=known, follow=follow, now=now).collected
+    return read_file(path, tasks, existing=existing, follow=follow, now=now).collected
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +228,12 @@ def read_file(
     path: Path,
     tasks: Mapping[str, Task],
     *,
-    known: str = "",
+    existing: str = "",
     follow: bool = False,
     now: datetime | None = None,
 ) -> FileReading:
     """Read a filled file as `read_labels` does, and return the answer of a cut last row."""
-    rows = _Rows(printable(path.name), tasks, known, now or utc_now())
+    rows = _Rows(printable(path.name), tasks, existing, now or utc_now())
     for line in read_lines(path, follow=follow):
         rows.add(line)
     return rows.reading()

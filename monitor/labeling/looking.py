@@ -45,9 +45,9 @@ class FolderLook:
         self.cut = dict(before.cut)
         for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):
             self._take(path, self.stamps[path])
-        said = {(event.task_key, event.annotator) for event in self._events}
+        answers = {(event.task_key, event.annotator) for event in self._events}
         self._events += [
-            row.taken_back() for row in self._went_on if (row.task, row.annotator) not in said
+            row.taken_back() for row in self._went_on if (row.task, row.annotator) not in answers
         ]
         return Collected(
             tuple(self._events),
@@ -79,7 +79,7 @@ class FolderLook:
     def _read(self, path: Path, stamp: FileStamp) -> None:
         saved = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC)
         try:
-            reading = read_file(path, self.tasks, known=self.known)
+            reading = read_file(path, self.tasks, existing=self.known)
             self._note_end(path, reading.cut, saved)
         except LabelsRefused as error:
             self._refuse(path, stamp, str(error))

@@ -91,34 +91,34 @@ class PageLabeler:
         LabelsRefused
             If the guideline or the gold items cannot be read.
         """
-        asked = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
+        requested = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
         gold = self.gold()
         with self._database.write() as connection:
             if self.block is not None:
-                self._share(connection, self.block, asked, tasks)
+                self._share(connection, self.block, requested, tasks)
                 return
             if not page_store.lock(connection, [round_name]):
-                page_store.open_round(connection, asked, self._clock())
+                page_store.open_round(connection, requested, self._clock())
                 control_store.open_controls(connection, round_name, self._rates(), gold)
             page_store.add_tasks(connection, round_name, tasks)
 
     def _share(
-        self, connection: Connection, block: Block, asked: PageRound, tasks: Sequence[Task]
+        self, connection: Connection, block: Block, page_round: PageRound, tasks: Sequence[Task]
     ) -> None:
         """Put the tasks on the page as those of one round for all monitors that ask alike."""
-        name = shared_task_store.page_rounds_of(connection, [asked.name]).get(asked.name)
+        name = shared_task_store.page_rounds_of(connection, [page_round.name]).get(page_round.name)
         if name is None:
-            shared = _shared_round(block, asked, tasks)
+            shared = _shared_round(block, page_round, tasks)
             page_store.open_round(connection, shared, self._clock())
             control_store.open_controls(connection, shared.name, self._rates(), [])
             name = shared.name
         page_store.lock(connection, [name])
-        place = block.values.index(block.value)
-        shared_task_store.share_tasks(connection, name, asked.name, tasks, place)
+        index = block.values.index(block.value)
+        shared_task_store.share_tasks(connection, name, page_round.name, tasks, index)
 
     def _rates(self) -> Rates:
-        asked = self.settings
-        return Rates(asked.repeats, asked.gold_share, asked.gold_feedback)
+        requested = self.settings
+        return Rates(requested.repeats, requested.gold_share, requested.gold_feedback)
 
     def gold(self) -> list[GoldItem]:
         """Read the gold items; none where the config names no file of them.
@@ -165,11 +165,11 @@ class PageLabeler:
         transaction ended after a later one.
         """
         with self._database.read() as connection:
-            said = _said_of(connection, sorted(tasks))
-        mark = _mark(said)
-        if mark == cursor:
+            answer = _said_of(connection, sorted(tasks))
+        marker = _mark(answer)
+        if marker == cursor:
             return Collected(cursor=cursor, anew=False)
-        return Collected(tuple(map(_event, said)), cursor=mark)
+        return Collected(tuple(map(_event, answer)), cursor=marker)
 
     def state(self) -> str:
         """Text that differs whenever somebody said something more."""
@@ -184,46 +184,57 @@ class PageLabeler:
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Delete what was shown of these tasks."""
         with self._database.write() as connection:
-            gone = page_store.empty_tasks(connection, round_name, keys)
-        return (PLACE,) if gone else ()
+            removed = page_store.empty_tasks(connection, round_name, keys)
+        return (PLACE,) if removed else ()
 
 
-def _shared_round(block: Block, asked: PageRound, tasks: Sequence[Task]) -> PageRound:
+def _shared_round(block: Block, page_round: PageRound, tasks: Sequence[Task]) -> PageRound:
     """Make the round on the page that all share who ask the same, of one window.
 
     Who asks otherwise, of other classes or with another guideline, asks by itself.
     """
     end = max((task.predicted_before for task in tasks if task.predicted_before), default=None)
     window = "" if end is None else f"-{end:%Y-%m-%dT%H%M%S}"
-    alike = json.dumps([asked.question, asked.guideline, block.values])
-    name = f"{block.name}{window}-{shared_task_store.digest(alike)[:8]}"
+    similar = json.dumps([page_round.question, page_round.guideline, block.values])
+    name = f"{block.name}{window}-{shared_task_store.digest(similar)[:8]}"
     choices = tuple(map(visible_lines, block.values))
-    return PageRound(name, asked.question, asked.guideline, choices)
+    return PageRound(name, page_round.question, page_round.guideline, choices)
 
 
 def _said_of(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
     """Read all that was said about some tasks, of a shared one what it says of each class."""
-    said = page_store.statements(connection, keys)
+    reported = page_store.statements(connection, keys)
     shares: defaultdict[str, list[Share]] = defaultdict(list)
     for share in shared_task_store.read_shares(connection, keys):
         shares[share.page_key].append(share)
     for one in page_store.statements(connection, sorted(shares)):
         for share in shares[one.task_key]:
             answer = None if one.answer is None else answer_for(one.answer, share.place)
-            said.append(one._replace(task_key=share.task_key, answer=answer))
-    return said
+            reported.append(one._replace(task_key=share.task_key, answer=answer))
+    return reported
 
 
 def _about(path: Path, why: str) -> str:
     return f"labeling.guideline: {path} {why}"
 
 
-def _mark(said: Sequence[PageStatement]) -> str:
-    names = "\n".join(f"{one.task_key} {one.annotator} {one.revision}" for one in said)
+def _mark(page_statements: Sequence[PageStatement]) -> str:
+    names = "\n".join(f"{one.task_key} {one.annotator} {one.revision}" for one in page_statements)
     return hashlib.sha256(names.encode(errors="surrogatepass")).hexdigest()
 
 
-def _event(said: PageStatement) -> LabelEvent:
-    if said.answer is None:
-        return LabelEvent(said.task_key, said.annotator, None, said.at, LabelKind.WITHDRAWN)
-    return LabelEvent(said.task_key, said.annotator, Answer(str(said.answer)), said.at)
+def _event(page_statement: PageStatement) -> LabelEvent:
+    if page_statement.answer is None:
+        return LabelEvent(
+            page_statement.task_key,
+            page_statement.annotator,
+            None,
+            page_statement.at,
+            LabelKind.WITHDRAWN,
+        )
+    return LabelEvent(
+        page_statement.task_key,
+        page_statement.annotator,
+        Answer(str(page_statement.answer)),
+        page_statement.at,
+    )

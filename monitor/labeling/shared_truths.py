@@ -42,10 +42,10 @@ class SharedTruths:
     _counting: threading.Lock = field(default_factory=threading.Lock)
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
-    def expect(self, items: Collection[str], askers: int) -> None:
+    def expect(self, items: Collection[str], readers: int) -> None:
         """Take what so many labelers will ask about next, in place of what was expected before."""
         with self._counting:
-            self._kept, self._askers = _Kept(frozenset(items)), askers
+            self._kept, self._askers = _Kept(frozenset(items)), readers
 
     def asked(self) -> None:
         """Note that a labeler has asked; after the last one nothing is kept."""
@@ -59,7 +59,7 @@ class SharedTruths:
         items: Collection[str],
         state: object,
         read: Callable[[Collection[str]], Truths],
-        patience: timedelta = PATIENCE,
+        idle_timeout: timedelta = PATIENCE,
     ) -> Truths:
         """Give the truths of some items as they stand in this state of the table.
 
@@ -67,24 +67,24 @@ class SharedTruths:
         reading alone.
         """
         is_expected = self._kept.items.issuperset(items)
-        if not is_expected or not self._reading.acquire(timeout=patience.total_seconds()):
+        if not is_expected or not self._reading.acquire(timeout=idle_timeout.total_seconds()):
             return read(items)
         try:
-            kept = self._read_once(items, state, read)
+            cached = self._read_once(items, state, read)
         finally:
             self._reading.release()
-        return {item: kept.found[item] for item in items if item in kept.found}
+        return {item: cached.found[item] for item in items if item in cached.found}
 
     def _read_once(
         self, items: Collection[str], state: object, read: Callable[[Collection[str]], Truths]
     ) -> _Kept:
-        kept = self._kept
-        if kept.state == state and kept.items.issuperset(items):
-            return kept
-        wanted = kept.items.union(items)
-        now = _Kept(wanted, state, read(wanted))
+        cached = self._kept
+        if cached.state == state and cached.items.issuperset(items):
+            return cached
+        expected = cached.items.union(items)
+        now = _Kept(expected, state, read(expected))
         with self._counting:
-            if self._kept is kept:
+            if self._kept is cached:
                 self._kept = now
         return now
 

@@ -91,15 +91,15 @@ def one_label(label: object) -> object:
     return label[0] if label else None
 
 
-def blanked(row: dict[str, Any], kept: Collection[str]) -> dict[str, Any] | None:
+def blanked(row: dict[str, Any], retained: Collection[str]) -> dict[str, Any] | None:
     """Leave of a row of a tool its key, answers and people; None where it is no such row."""
     if _is_prodigy(row):
-        left = {name: row[name] for name in _PRODIGY_KEPT if name in row}
-        return {"meta": {"task": row["meta"]["task"]}, **left}
+        remaining = {name: row[name] for name in _PRODIGY_KEPT if name in row}
+        return {"meta": {"task": row["meta"]["task"]}, **remaining}
     if _is_argilla(row):
         return {name: row[name] for name in ("id", _RESPONSES, _USERS, _STATUS) if name in row}
-    if _COMMENTS in row and "note" in kept:
-        return {name: row[name] for name in row if name in kept or name == _COMMENTS}
+    if _COMMENTS in row and "note" in retained:
+        return {name: row[name] for name in row if name in retained or name == _COMMENTS}
     return None
 
 
@@ -159,11 +159,11 @@ def _from_argilla(row: dict[str, Any]) -> list[dict[str, Any]]:
             "file with dataset.records.to_datasets().to_json(...)"
         )
         raise LabelsRefused(message)
-    said = [
+    statements = [
         {"task": row["id"], "label": _argilla_label(answer, status), "annotator": user}
         for answer, user, status in zip(answers, users, statuses, strict=True)
     ]
-    return said or [{"task": row["id"], "label": None}]
+    return statements or [{"task": row["id"], "label": None}]
 
 
 def _check_argilla(row: dict[str, Any]) -> None:
@@ -181,13 +181,13 @@ def _check_argilla(row: dict[str, Any]) -> None:
 
 
 def _listed(row: dict[str, Any], name: str) -> list[Any]:
-    found = row.get(name)
-    if found is None:
+    value = row.get(name)
+    if value is None:
         return []
-    if not isinstance(found, list):
-        message = f"{name} is {str(found)[:40]!r}, wanted is a list; do not edit what Argilla wrote"
+    if not isinstance(value, list):
+        message = f"{name} is {str(value)[:40]!r}, wanted is a list; do not edit what Argilla wrote"
         raise LabelsRefused(message)
-    return found
+    return value
 
 
 def _argilla_label(answer: object, status: object) -> object:

@@ -62,8 +62,8 @@ def workbook_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> b
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("labels")
     sheet.freeze_panes = "A2"
-    for place, name in enumerate(header, start=1):
-        letter = openpyxl.utils.get_column_letter(place)
+    for index, name in enumerate(header, start=1):
+        letter = openpyxl.utils.get_column_letter(index)
         sheet.column_dimensions[letter].width = _width(name)
         if is_answer_column(name):
             sheet.data_validations.append(_choice(openpyxl, letter, name))
@@ -201,17 +201,17 @@ def _declares(archive: zipfile.ZipFile) -> str | None:
 
     What is no XML ends at its first bytes.
     """
-    found: list[str] = []
+    results: list[str] = []
     for part in archive.infolist():
         parser = expat.ParserCreate()
-        parser.StartDoctypeDeclHandler = lambda *_: found.append("")
+        parser.StartDoctypeDeclHandler = lambda *_: results.append("")
         try:
             with archive.open(part) as stream:
-                while not found and (piece := stream.read(2**16)):
+                while not results and (piece := stream.read(2**16)):
                     parser.Parse(piece)
         except expat.ExpatError:
             pass
-        if found:
+        if results:
             return "declares entities, as no spreadsheet does; save it again as .xlsx"
     return None
 

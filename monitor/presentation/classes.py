@@ -61,10 +61,10 @@ class Block(Protocol):
 def block_lines(block: Block) -> list[str]:
     """Say what was last reported of a block of classes, and what the next report waits for."""
     nothing = f"{block.block}, all {len(block.classes)} classes: nothing reported yet"
-    known = [nothing] if block.report is None else report_lines(block.report)
+    existing = [nothing] if block.report is None else report_lines(block.report)
     if block.slot is None or not block.waits_for:
-        return known
-    return [*known, f"  {waiting_line(block.slot, block.waits_for, len(block.classes))}"]
+        return existing
+    return [*existing, f"  {waiting_line(block.slot, block.waits_for, len(block.classes))}"]
 
 
 def report_lines(report: ClassReport) -> list[str]:
@@ -121,8 +121,10 @@ def _missing_line(row: ClassRow) -> str:
     return f"not estimated, since {row.value} has no estimate: {row.missing}"
 
 
-def _changed_line(new: Sequence[str], gone: Sequence[str]) -> str:
-    changes = [f"{what} {_names(which)}" for what, which in (("new", new), ("gone", gone)) if which]
+def _changed_line(new: Sequence[str], removed: Sequence[str]) -> str:
+    changes = [
+        f"{what} {_names(which)}" for what, which in (("new", new), ("gone", removed)) if which
+    ]
     return f"averages are over other classes than in the window before: {', '.join(changes)}"
 
 

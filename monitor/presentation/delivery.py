@@ -72,18 +72,18 @@ def waiting_sentence(waiting: Waiting) -> str:
     )
 
 
-def dead_sentence(monitor: str, sink: str, since: datetime, tries: int, error: str) -> str:
+def dead_sentence(monitor: str, sink: str, since: datetime, attempts: int, error: str) -> str:
     """Say that a sink has taken nothing for long."""
     return (
         f"{monitor}: {sink_name(sink)} has taken nothing since {minute_text(since)} UTC, tried "
-        f"{tries} times: {error}"
+        f"{attempts} times: {error}"
     )
 
 
-def aside_sentence(monitor: str, number: int, sink: str, tries: int, error: str) -> str:
+def aside_sentence(monitor: str, number: int, sink: str, attempts: int, error: str) -> str:
     """Say that one delivery fails by itself, and that others do not wait for it."""
     return (
-        f"{monitor}, round {number}: one delivery to {sink_name(sink)} failed {tries} times and "
+        f"{monitor}, round {number}: one delivery to {sink_name(sink)} failed {attempts} times and "
         f"steps aside, so that other rounds go on: {error}"
     )
 
@@ -133,12 +133,12 @@ def broken_handler_reason(sink: str, kind: str, error: Exception) -> str:
     )
 
 
-def crash_looping_reason(sink: str, kind: str, *, tries: int) -> str:
+def crash_looping_reason(sink: str, kind: str, *, attempts: int) -> str:
     """Say that no process came back from so many deliveries of an effect in a row."""
     return (
-        f"{sink} is not asked to take {kind}: {tries} times or more, each time with nothing else "
-        f"to do, {INTERRUPTED}. The system's log may say why (memory?); it is tried again, more "
-        "and more rarely"
+        f"{sink} is not asked to take {kind}: {attempts} times or more, each time with nothing "
+        f"else to do, {INTERRUPTED}. The system's log may say why (memory?); it is tried again, "
+        "more and more rarely"
     )
 
 

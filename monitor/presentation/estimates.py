@@ -166,8 +166,8 @@ def caution_lines(cautions: Iterable[tuple[str, str | None]]) -> list[str]:
     >>> caution_lines([("recall", "few labels decide this"), ("f1", "few labels decide this")])
     ['recall, f1: few labels decide this']
     """
-    found: dict[str, dict[str, None]] = {}
+    result: dict[str, dict[str, None]] = {}
     for metric, caution in cautions:
         if caution is not None:
-            found.setdefault(caution, {})[metric] = None
-    return [f"{', '.join(metrics)}: {caution}" for caution, metrics in found.items()]
+            result.setdefault(caution, {})[metric] = None
+    return [f"{', '.join(metrics)}: {caution}" for caution, metrics in result.items()]

@@ -49,8 +49,8 @@ def evidence_sentence(
     if recovery_rounds:
         parts = ["alert open", _recovery(recovery_rounds, log_r)]
     if log_evidence is not None:
-        found, wanted = math.exp(min(log_evidence, _LARGEST)), math.exp(log_threshold)
-        parts.append(f"evidence {found:.3g}, an alert fires at {wanted:.3g}")
+        result, expected = math.exp(min(log_evidence, _LARGEST)), math.exp(log_threshold)
+        parts.append(f"evidence {result:.3g}, an alert fires at {expected:.3g}")
     if fires:
         parts.append("the alert fired here")
     return f"limit {limit_text(metric, side, limit)}: {', '.join(parts)}"
@@ -74,8 +74,10 @@ def recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
     >>> recovery_text(4.218, 3, 20)
     'evidence of recovery is 4.21 after 3 later rounds, and 20 ends the alert'
     """
-    found = math.floor(evidence * 100) / 100  # so that what is just too little does not look enough
-    shown = f"{found:g}" if found else "under 0.01"
+    result = (
+        math.floor(evidence * 100) / 100
+    )  # so that what is just too little does not look enough
+    shown = f"{result:g}" if result else "under 0.01"
     later = "1 later round" if rounds == 1 else f"{rounds} later rounds"
     return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"
 
@@ -83,5 +85,5 @@ def recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
 def _recovery(rounds: int, log_r: float | None) -> str:
     from monitor.stats.detection.recovery import WRONGLY_ENDED  # noqa: PLC0415  scipy takes half a second
 
-    found = 0.0 if log_r is None else math.exp(min(log_r, _LARGEST))
-    return recovery_text(found, rounds, 1 / WRONGLY_ENDED)
+    result = 0.0 if log_r is None else math.exp(min(log_r, _LARGEST))
+    return recovery_text(result, rounds, 1 / WRONGLY_ENDED)

@@ -47,7 +47,7 @@ def closed_rounds_text(rounds: int, *, with_reference: bool) -> str:
 
 
 def assured_text(
-    margins: Mapping[str, float], asked: Mapping[str, float], assured: Mapping[str, float]
+    margins: Mapping[str, float], requested: Mapping[str, float], assured: Mapping[str, float]
 ) -> str:
     """Say which half-widths are expected, and how sure it is that they are within their margins.
 
@@ -57,7 +57,7 @@ def assured_text(
     return ", ".join(
         f"{metric} +-{margins[metric]:.3f} expected, within +-{margin:g} with probability "
         f"{assured[metric]:.2f}"
-        for metric, margin in asked.items()
+        for metric, margin in requested.items()
         if metric in assured
     )
 
@@ -92,14 +92,14 @@ def smallest_drop_texts(drops: Mapping[str, Mapping[Misses, float | None]]) -> l
     >>> smallest_drop_texts({"recall": {"in_proportion": 0.08, "in_lowest_band": 0.21}})
     ['recall down by 0.08 (0.21 if all new misses lie in the lowest band)']
     """
-    return [_smallest_drop_text(metric, found) for metric, found in drops.items()]
+    return [_smallest_drop_text(metric, result) for metric, result in drops.items()]
 
 
-def _smallest_drop_text(metric: str, found: Mapping[Misses, float | None]) -> str:
-    drop = found["in_proportion"]
+def _smallest_drop_text(metric: str, result: Mapping[Misses, float | None]) -> str:
+    drop = result["in_proportion"]
     text = f"no drop of {metric}" if drop is None else f"{metric} down by {drop:.2f}"
-    if "in_lowest_band" not in found:
+    if "in_lowest_band" not in result:
         return text
-    lowest = found["in_lowest_band"]
+    lowest = result["in_lowest_band"]
     there = "none" if lowest is None else f"{lowest:.2f}"
     return f"{text} ({there} if all new misses lie in the lowest band)"

@@ -45,12 +45,12 @@ def near_misses_sentence(counts: Mapping[str, int], example: tuple[str, str], *,
     )
 
 
-def unlabeled_passed_sentence(size: int, answered: int, wanted: int) -> str:
+def unlabeled_passed_sentence(size: int, answered: int, expected: int) -> str:
     """Say that a round has labels of flagged items alone."""
     return (
-        f"none of the {size} passed items has a label ({answered} of {wanted} answers came by the "
-        "deadline), so precision is estimated, and recall and what else rests on passed items is "
-        "not"
+        f"none of the {size} passed items has a label ({answered} of {expected} answers came by "
+        "the deadline), so precision is estimated, and recall and what else rests on passed items "
+        "is not"
     )
 
 

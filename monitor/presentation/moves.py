@@ -33,9 +33,9 @@ def missed_reason(newest: datetime) -> str:
 def closed_reason(
     *,
     answered: int,
-    wanted: int,
+    expected: int,
     second_answered: int = 0,
-    second_wanted: int = 0,
+    second_planned: int = 0,
     cut_short: bool = False,
 ) -> str:
     """Say that a round has all its answers, or that its time is over; of second copies too.
@@ -51,14 +51,14 @@ def closed_reason(
     >>> closed_reason(answered=120, wanted=160, cut_short=True)
     'the deadline passed with 120 of 160 answers; the second wave never went out'
     """
-    copies_missing = second_answered < second_wanted
-    if answered == wanted and not copies_missing:
+    copies_missing = second_answered < second_planned
+    if answered == expected and not copies_missing:
         if cut_short:
             return "all labels of the first wave are in; the second never went out"
         return "all labels are in"
-    copies = f" and {second_answered} of {second_wanted} second copies" if copies_missing else ""
+    copies = f" and {second_answered} of {second_planned} second copies" if copies_missing else ""
     short = "; the second wave never went out" if cut_short else ""
-    return f"the deadline passed with {answered} of {wanted} answers{copies}{short}"
+    return f"the deadline passed with {answered} of {expected} answers{copies}{short}"
 
 
 NO_SECOND_WAVE = "no second wave goes out: the deadline has passed"
@@ -94,25 +94,25 @@ def waves_sentence(first: int, planned: int, *, second_at: datetime | None) -> s
     return f"two waves: {first} of the {planned} items went out first"
 
 
-def second_wave_reason(drawn: int, *, answered: int, wanted: int, gone: int = 0) -> str:
+def second_wave_reason(drawn: int, *, answered: int, expected: int, removed: int = 0) -> str:
     """Say that the second wave of a round goes out, and after how much of the first.
 
-    ``gone`` items were to go out and cannot be shown to anybody any more.
+    ``removed`` items were to go out and cannot be shown to anybody any more.
 
     >>> second_wave_reason(300, answered=180, wanted=200)
     'the second wave went out: 300 items, by 180 of 200 answers to the first'
     >>> second_wave_reason(299, answered=180, wanted=200, gone=1).rpartition("; ")[2]
     '1 more is not among the predictions any more'
     """
-    verb = "is" if gone == 1 else "are"
-    without = f"; {gone} more {verb} not among the predictions any more" if gone else ""
+    verb = "is" if removed == 1 else "are"
+    without = f"; {removed} more {verb} not among the predictions any more" if removed else ""
     return (
-        f"the second wave went out: {drawn} items, by {answered} of {wanted} answers to the first"
+        f"the second wave went out: {drawn} items, by {answered} of {expected} answers to the first"
         f"{without}"
     )
 
 
-def unlabeled_reason(predicted: str, *, answered: int, wanted: int) -> str:
+def unlabeled_reason(predicted: str, *, answered: int, expected: int) -> str:
     """Say why a round gives no estimate: no item of a predicted class has a label.
 
     >>> unlabeled_reason("flagged", answered=0, wanted=200)
@@ -120,8 +120,8 @@ def unlabeled_reason(predicted: str, *, answered: int, wanted: int) -> str:
     """
     what = (
         "every answer was “cannot tell”"
-        if answered == wanted
-        else f"{answered} of {wanted} answers came by the deadline"
+        if answered == expected
+        else f"{answered} of {expected} answers came by the deadline"
     )
     return f"no {predicted} item has a label: {what}"
 

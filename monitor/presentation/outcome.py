@@ -54,53 +54,53 @@ def verdict_sentence(report: RoundReport) -> str:
     if not report.estimates:
         return f"There is no estimate of this round: {report.reason or 'no reason was kept'}."
     if undefined := [name for name in ("precision", "recall") if best_row(report, name) is None]:
-        standing = f"{capital(' and '.join(undefined))} could not be estimated"
+        current = f"{capital(' and '.join(undefined))} could not be estimated"
     else:
-        standing = _standing(report)
-    return f"{'; '.join([standing, *_figures(report)])}."
+        current = _standing(report)
+    return f"{'; '.join([current, *_figures(report)])}."
 
 
 def meaning_sentences(report: RoundReport) -> list[str]:
     """Say what precision and recall come to in items, of this round alone."""
-    found = []
+    results = []
     precision = _own(report, "precision")
     if precision is not None and report.flagged:
-        found.append(
+        results.append(
             f"Of the {report.flagged:,} flagged predictions of this window about "
             f"{_items(precision, report.flagged)} are right."
         )
     prevalence = _own(report, "prevalence")
     if prevalence is not None and report.size:
-        found.append(
+        results.append(
             f"Of all {report.size:,} predictions about {_items(prevalence, report.size)} are "
             "actually positive; recall is the share of these that is flagged."
         )
-    return found
+    return results
 
 
 def to_do_sentences(report: RoundReport) -> list[str]:
     """Say what to do, the most urgent first."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     if firing:
-        found = [*REMEDIES, *_ends(firing)]
+        results = [*REMEDIES, *_ends(firing)]
     elif not report.estimates:
-        found = [
+        results = [
             f"Until a later round has an estimate, nothing watches {report.monitor}. "
             f"{show_command(report.monitor, report.round)} says what was counted and what came."
         ]
     elif report.status is Status.ATTENTION:
-        found = [
+        results = [
             "See below what needs a look. pr-monitor check says what the newest predictions look "
             "like; fix the config or what feeds the classifier, if one of them is wrong."
         ]
     elif report.proposed_limits:
         limits = limits_text(report.proposed_limits)
-        found = [f"Look at the proposed limits, and put them into the config: limits: {limits}"]
+        results = [f"Look at the proposed limits, and put them into the config: limits: {limits}"]
     elif report.evidence:
-        found = ["Nothing: the next round watches on."]
+        results = ["Nothing: the next round watches on."]
     else:
-        found = ["Nothing yet: limits are proposed once enough rounds have closed."]
-    return found
+        results = ["Nothing yet: limits are proposed once enough rounds have closed."]
+    return results
 
 
 def _broken(report: RoundReport, alert: AlertRow) -> str:

@@ -94,8 +94,8 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
 def worded(estimate: MetricEstimate) -> dict[str, Any]:
     """Give the fields of an estimate, its reason and its caution in words."""
     classes = () if estimate.caution is None else estimate.caution.classes
-    said = {"reason": no_estimate_reason(estimate.reason), "caution": caution_text(classes)}
-    return asdict(estimate) | said
+    answers = {"reason": no_estimate_reason(estimate.reason), "caution": caution_text(classes)}
+    return asdict(estimate) | answers
 
 
 UNTESTED = " (taking the scores for probabilities, which no label has tested)"

@@ -25,16 +25,16 @@ def restated_text(row: RestatedRow) -> str:
     0.88), recall 0.60 (0.48 to 0.71)``.
     """
     what = "restated" if row.own else f"pools {_rounds(row.rounds)}, restated"
-    said = f"{what} {row.at:%Y-%m-%d} by {row.by}: {row.reason.strip().rstrip('.')}"
+    text = f"{what} {row.at:%Y-%m-%d} by {row.by}: {row.reason.strip().rstrip('.')}"
     before = (f"{metric} {best_text(row.before, metric)}" for metric in ("precision", "recall"))
-    return f"{said}; before: {', '.join(before)}"
+    return f"{text}; before: {', '.join(before)}"
 
 
 def last_restated(rows: Sequence[RestatedRow]) -> tuple[Sequence[RestatedRow], str | None]:
     """Choose the last restatements of a round, and say how many are left out, if any."""
-    left = len(rows) - _MOST_SHOWN
-    they = f"{plural(left, 'earlier restatement')} {'is' if left == 1 else 'are'}"
-    return rows[-_MOST_SHOWN:], f"{they} in report.json" if left > 0 else None
+    remaining = len(rows) - _MOST_SHOWN
+    they = f"{plural(remaining, 'earlier restatement')} {'is' if remaining == 1 else 'are'}"
+    return rows[-_MOST_SHOWN:], f"{they} in report.json" if remaining > 0 else None
 
 
 def restated_since_text(version: int, newest: int) -> str:
@@ -71,11 +71,11 @@ def not_by_column_text(monitor: str) -> str:
     )
 
 
-def not_an_annotator_text(monitor: str, name: str, known: Collection[str]) -> str:
+def not_an_annotator_text(monitor: str, name: str, existing: Collection[str]) -> str:
     """Say that nobody of this name labeled the rounds, and who did."""
-    names = [repr(one) for one in sorted(known)]
-    left = len(names) - _MOST_NAMES
-    more = [f"{left:,} more"] if left > 0 else []
+    names = [repr(one) for one in sorted(existing)]
+    remaining = len(names) - _MOST_NAMES
+    more = [f"{remaining:,} more"] if remaining > 0 else []
     who = ", ".join([*names[:_MOST_NAMES], *more]) or "nobody"
     return (
         f"{name!r} labeled none of the rounds of {monitor} that can be restated here; "
@@ -115,6 +115,6 @@ def _rounds(numbers: Sequence[int]) -> str:
 
 def best_text(rows: Sequence[EstimateRow], metric: str) -> str:
     """Write the best estimate of a metric that there is, with earlier rounds before alone."""
-    found = {(row.basis, row.estimand): row for row in rows if row.metric == metric}
-    best = (found[shown] for shown in _BEST_FIRST if shown in found)
+    result = {(row.basis, row.estimand): row for row in rows if row.metric == metric}
+    best = (result[shown] for shown in _BEST_FIRST if shown in result)
     return number_text(next((row for row in best if row.point is not None), None))

@@ -52,10 +52,10 @@ def no_round_text(monitor: str, number: int, there: Sequence[int]) -> str:
     return f"{monitor} has no round {number}; {rounds}"
 
 
-def no_version_text(monitor: str, number: int, asked: int, newest: int) -> str:
+def no_version_text(monitor: str, number: int, requested: int, newest: int) -> str:
     """Say that a round has no such version, and which is its newest; 0 for none."""
     there = f"the newest is {newest}" if newest else "it has no estimate yet"
-    return f"round {number} of {monitor} has no version {asked}; {there}"
+    return f"round {number} of {monitor} has no version {requested}; {there}"
 
 
 def no_report_text(monitor: str, number: int, state: str) -> str:
@@ -252,11 +252,11 @@ def _missing(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[s
 
 def _reasons(rows: Sequence[EstimateRow]) -> list[str]:
     """Say why metrics have no number, those of one reason together."""
-    found: dict[str, dict[str, None]] = {}
+    result: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.point is None:
-            found.setdefault(reason_text(row), {})[row.metric] = None
-    return [f"{', '.join(metrics)}: {reason}" for reason, metrics in found.items()]
+            result.setdefault(reason_text(row), {})[row.metric] = None
+    return [f"{', '.join(metrics)}: {reason}" for reason, metrics in result.items()]
 
 
 def _metrics(rows: Sequence[EstimateRow]) -> list[str]:

@@ -41,11 +41,11 @@ def needs_text(row: SegmentRow) -> str | None:
     """Say how many labels a segment's margin still needs; None where that means nothing."""
     if row.margin is None or row.more_segment is None:
         return None
-    asked = f"{row.metric} ±{row.margin:g}"
+    requested = f"{row.metric} ±{row.margin:g}"
     if row.more_segment == 0:
-        return f"{asked}: reached"
+        return f"{requested}: reached"
     more = "out of reach" if row.more_round is None else f"{row.more_round} more"
-    return f"{asked}: {more}, or {row.more_segment} of its own"
+    return f"{requested}: {more}, or {row.more_segment} of its own"
 
 
 def next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float]) -> list[str]:
@@ -60,13 +60,13 @@ def next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float])
     if not row.margins:
         return [f"{due}, asks for {row.max_labels:,} labels, and {waits}"]
     margins = " and ".join(f"{metric} ±{half:g}" for metric, half in row.margins.items())
-    found = " and ".join(
+    text = " and ".join(
         f"{metric} ±{reached[metric]:.3f}" for metric in row.margins if metric in reached
     )
     return [
         f"{due}, asks for as many labels as {margins} need, {row.max_labels:,} at most, and "
         f"{waits}",
-        *([f"This round reached {found}"] if found else []),
+        *([f"This round reached {text}"] if text else []),
     ]
 
 

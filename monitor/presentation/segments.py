@@ -56,10 +56,10 @@ def _grouped(
 
 def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:
     first = rows[0]
-    found = {row.metric: interval_text(row) for row in rows}
+    result = {row.metric: interval_text(row) for row in rows}
     needs = "; ".join(filter(None, map(needs_text, rows)))
     counts = (first.size, first.flagged, first.labeled)
-    return [value, *map(str, counts), found["precision"], found["recall"], needs or "-"]
+    return [value, *map(str, counts), result["precision"], result["recall"], needs or "-"]
 
 
 def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:

@@ -83,14 +83,14 @@ def open_round_line(open_round: OpenRound) -> str:
     )
 
 
-def learning_lines(rounds_left: int, proposed: Mapping[str, float]) -> list[str]:
+def learning_lines(rounds_remaining: int, proposed: Mapping[str, float]) -> list[str]:
     """Say when limits are proposed, or which are."""
-    wait = f"limits are proposed after {plural(rounds_left, 'more round')}"
+    wait = f"limits are proposed after {plural(rounds_remaining, 'more round')}"
     limits = (
         "proposed limits, up to 0.05 under the level of the last rounds, to accept in the config: "
         f"limits: {limits_text(proposed)}"
     )
-    return [*([wait] if rounds_left else []), *([limits] if proposed else [])]
+    return [*([wait] if rounds_remaining else []), *([limits] if proposed else [])]
 
 
 def round_line(number: int, text: str) -> str:
@@ -108,24 +108,24 @@ def waiting_line(number: int, until: datetime | None, reason: str | None) -> str
     return f"round {number} waits{until_text(until)}: {reason}"
 
 
-def overdue_line(number: int, *, answered: int, wanted: int) -> str:
+def overdue_line(number: int, *, answered: int, expected: int) -> str:
     """Say that the deadline of a round has passed, and nobody closed it."""
-    return f"round {number} is past its deadline with {answered} of {wanted} answers"
+    return f"round {number} is past its deadline with {answered} of {expected} answers"
 
 
-def unanswered_line(number: int, left: timedelta) -> str:
+def unanswered_line(number: int, remaining: timedelta) -> str:
     """Say that a round without any answer ends soon."""
     return (
-        f"round {number} has no answer and ends in {span_text(left)} without an estimate, unless "
-        "some come"
+        f"round {number} has no answer and ends in {span_text(remaining)} without an estimate, "
+        "unless some come"
     )
 
 
-def closing_line(number: int, left: timedelta, *, missing: int) -> str:
+def closing_line(number: int, remaining: timedelta, *, missing: int) -> str:
     """Say that a round closes soon, and how many answers it lacks."""
     return (
-        f"round {number} is closed in {span_text(left)} with the answers it has; {missing} are "
-        "missing"
+        f"round {number} is closed in {span_text(remaining)} with the answers it has; {missing} "
+        "are missing"
     )
 
 
@@ -211,10 +211,10 @@ def untagged_line(why: str) -> str:
     return f"the model is not tagged: {why}"
 
 
-def last_named_line(model: str, look: AliasLook) -> str:
+def last_named_line(model: str, observation: AliasLook) -> str:
     """Say which version an alias named when it was last looked at."""
-    version = "no version" if look.version is None else f"version {look.version}"
-    return f"{model} named {version} at the last look, {minute_text(look.last_at)} UTC"
+    version = "no version" if observation.version is None else f"version {observation.version}"
+    return f"{model} named {version} at the last look, {minute_text(observation.last_at)} UTC"
 
 
 def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
@@ -225,13 +225,13 @@ def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
     >>> row_lines({"score NaN": (3, True), "the table grew": (1, False), "id missing": (1, True)})
     ['bad rows left out: 3 score NaN, 1 id missing', 'the table grew']
     """
-    left_out = [f"{count} {what}" for what, (count, is_bad) in issues.items() if is_bad]
+    excluded = [f"{count} {what}" for what, (count, is_bad) in issues.items() if is_bad]
     others = [
         what if count == 1 else f"{count} {what}"
         for what, (count, is_bad) in issues.items()
         if not is_bad
     ]
-    return [f"bad rows left out: {', '.join(left_out)}", *others] if left_out else others
+    return [f"bad rows left out: {', '.join(excluded)}", *others] if excluded else others
 
 
 def until_text(until: datetime | None) -> str:

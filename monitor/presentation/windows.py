@@ -52,20 +52,20 @@ def no_items_sentence(frame: Frame) -> str:
     return f"none of the {frame.rows} rows from {frame.window} can be sampled"
 
 
-def changed_sentence(gone: int, drawn: int) -> str:
+def changed_sentence(removed: int, drawn: int) -> str:
     """Say that predictions were replaced while a round was drawn from them."""
     return (
-        f"{gone} of {drawn} items left the predictions while the round was drawn, so their files "
-        "changed; it is drawn anew at the next look"
+        f"{removed} of {drawn} items left the predictions while the round was drawn, so their "
+        "files changed; it is drawn anew at the next look"
     )
 
 
-def gone_items_sentence(gone: int, wanted: int) -> str:
+def gone_items_sentence(removed: int, expected: int) -> str:
     """Say that items which a round is to hand out have left the predictions, and what follows."""
     return (
-        f"{gone} of {wanted} items of the second wave are not among the predictions any more, so "
-        "nobody can be shown them; put these predictions back, else the round closes with its "
-        "first wave at its deadline"
+        f"{removed} of {expected} items of the second wave are not among the predictions any "
+        "more, so nobody can be shown them; put these predictions back, else the round closes "
+        "with its first wave at its deadline"
     )
 
 
@@ -134,9 +134,9 @@ def lost_traffic_sentence(
 ) -> str:
     """Say which counts of a window are lower than expected: of which segment, found, expected."""
     counts = "; ".join(
-        f"{found}{'' if name is None else f' with {name}'}, where about {expected:.0f} were to be "
+        f"{result}{'' if name is None else f' with {name}'}, where about {expected:.0f} were to be "
         "expected"
-        for name, found, expected in lost[:_MOST_LOST]
+        for name, result, expected in lost[:_MOST_LOST]
     )
     more = len(lost) - _MOST_LOST
     return (

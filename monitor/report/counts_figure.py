@@ -45,8 +45,8 @@ def counts_svg(report: RoundReport) -> bytes | None:
     if not longest:
         return None
     shapes, top = [], _TOP
-    for place, row in enumerate(rows):
-        if place and row.flagged is not rows[place - 1].flagged:
+    for index, row in enumerate(rows):
+        if index and row.flagged is not rows[index - 1].flagged:
             top += _GAP
         shapes += _bar(row, top, _ROOM / longest)
         top += _ROW
@@ -69,16 +69,16 @@ def _bar(row: StratumRow, top: float, scale: float) -> list[str]:
     base = top + _BAR - 1
     name = f"{clean(row.stratum, _LONGEST)}, {score_range_text(row.low, row.high)}"
     shapes = [words_at((_NAMES, base), name, 8, room=_BARS - _NAMES - 4)]
-    left = _BARS
+    remaining = _BARS
     cells = _cells(row)
     missing = _Cell(row.planned - row.labeled, _NONE, "")
     for cell in (*cells, missing):
         width = cell.labels * scale
         if width > 0:
             shapes.append(
-                element("rect", x=left, y=top, width=width, height=_BAR, fill=cell.colour)
+                element("rect", x=remaining, y=top, width=width, height=_BAR, fill=cell.colour)
             )
-        left += width
+        remaining += width
     counts = " · ".join(f"{cell.name} {cell.labels:,}" for cell in cells)
     shapes.append(words_at((_BARS + _ROOM + 5, base), counts, 8, colour=QUIET, room=92))
     return shapes

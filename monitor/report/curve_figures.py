@@ -74,8 +74,8 @@ def draw_p3(
     p3: PrevalenceRow, *, title: str, here: str, basis: str, band: str, limit: float | None = None
 ) -> bytes:
     """Draw a P3 curve; the words say where it was read, on what it rests, and what its band is."""
-    words = "precision at other prevalences, TPR and FPR as they are"
-    shapes = _p3(p3, _P3_BOX, words, here=here, limit=limit)
+    text = "precision at other prevalences, TPR and FPR as they are"
+    shapes = _p3(p3, _P3_BOX, text, here=here, limit=limit)
     footnote = (
         f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}{basis} · "
         f"{p3.level:.0%} {band} at each prevalence"
@@ -86,7 +86,7 @@ def draw_p3(
 def _p3(
     p3: PrevalenceRow,
     box: Box,
-    words: str,
+    text: str,
     *,
     here: str,
     limit: float | None,
@@ -100,7 +100,7 @@ def _p3(
     _draw_curve(panel, p3.curve)
     _draw_point(panel, p3.prevalence, p3.value)
     keys = [
-        Key("band", _CURVE, words),
+        Key("band", _CURVE, text),
         Key("point", _NOW, f"{here}: prevalence {percent_text(now)}"),
     ]
     if limit is not None:
@@ -110,8 +110,8 @@ def _p3(
     panel.names("prevalence of actual positives", "Precision")
     if title is not None:
         panel.title(title)
-    left, top, width, height = box
-    corner = (left + width - legend.column_width(keys) - 6, top + height - 10)
+    remaining, top, width, height = box
+    corner = (remaining + width - legend.column_width(keys) - 6, top + height - 10)
     return [*panel.shapes(), *_legend(keys, box, corner, 9)]
 
 

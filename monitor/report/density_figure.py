@@ -89,10 +89,10 @@ def _alone(panel: Panel, report: RoundReport, row: DensityRow | None) -> list[Ke
 
 def _interval_of(report: RoundReport, row: DensityRow) -> _Interval | None:
     """Find the estimate that a density belongs to."""
-    found = report.estimate(row.metric, basis=row.basis, estimand=_ESTIMANDS[row.basis])
-    if found is None or found.point is None or found.low is None or found.high is None:
+    result = report.estimate(row.metric, basis=row.basis, estimand=_ESTIMANDS[row.basis])
+    if result is None or result.point is None or result.low is None or result.high is None:
         return None
-    return _Interval(found.point, found.low, found.high)
+    return _Interval(result.point, result.low, result.high)
 
 
 def _between(row: DensityRow, low: float, high: float) -> tuple[list[float], list[float]]:
@@ -103,7 +103,7 @@ def _between(row: DensityRow, low: float, high: float) -> tuple[list[float], lis
 
 def _height(row: DensityRow, at: float) -> float:
     """Read a density between its places; 0 beyond its ends."""
-    for (left, below), (right, above) in pairwise(zip(row.x, row.density, strict=True)):
-        if left <= at <= right:
-            return below + (above - below) * (at - left) / (right - left)
+    for (remaining, below), (right, above) in pairwise(zip(row.x, row.density, strict=True)):
+        if remaining <= at <= right:
+            return below + (above - below) * (at - remaining) / (right - remaining)
     return 0.0

@@ -112,8 +112,8 @@ def _drawn(
 def _series(
     points: Sequence[TimelinePoint], metric: str, basis: str
 ) -> list[tuple[datetime, Triple]]:
-    found = [(point.slot, getattr(point, f"{metric}_{basis}")) for point in points]
-    return [(slot, triple) for slot, triple in found if triple is not None]
+    results = [(point.slot, getattr(point, f"{metric}_{basis}")) for point in points]
+    return [(slot, triple) for slot, triple in results if triple is not None]
 
 
 def _draw_pooled(panel: Panel, series: Sequence[tuple[datetime, Triple]]) -> None:

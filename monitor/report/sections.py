@@ -189,15 +189,15 @@ def _evidence(report: RoundReport, row: EvidenceRow) -> dict[str, Any]:
 
 def _evidence_lines(report: RoundReport) -> list[str]:
     """Say how much speaks against each limit; of an open alert, how far it is from its end."""
-    found = []
+    results = []
     for row in report.evidence:
         alert = _open_alert(report, row)
         recovery = None if alert is None else alert.recovery
         if recovery is None or not recovery.rounds:  # what fired, or may fire
-            found += lines.evidence_lines({"evidence": [_evidence(report, row)]})
+            results += lines.evidence_lines({"evidence": [_evidence(report, row)]})
         if alert is not None and recovery is not None:
-            found.append(recovery_sentence(alert, recovery))
-    return [*found, *lines.recurring_lines(_page(report))]
+            results.append(recovery_sentence(alert, recovery))
+    return [*results, *lines.recurring_lines(_page(report))]
 
 
 def _open_alert(report: RoundReport, row: EvidenceRow) -> AlertRow | None:
@@ -209,8 +209,8 @@ def _open_alert(report: RoundReport, row: EvidenceRow) -> AlertRow | None:
 def _restated(report: RoundReport) -> list[str]:
     """Say of the last restatements who asked for them, and what stood there before."""
     rows, more = last_restated(report.restated)
-    said = [f"version {row.version}: {restated_text(row)}" for row in rows]
-    return [*said, *([more] if more else [])]
+    answers = [f"version {row.version}: {restated_text(row)}" for row in rows]
+    return [*answers, *([more] if more else [])]
 
 
 def _challenger(report: RoundReport) -> Challenger | None:

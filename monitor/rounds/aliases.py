@@ -33,12 +33,12 @@ def look_at_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorErro
         model = context.settings.round.model
         if context.aliases is not None and context.aliases.is_cheap and alias_of(model):
             named.setdefault(str(model), []).append(context)
-    found = {model: look_at_alias(of_model[0], model) for model, of_model in named.items()}
+    result = {model: look_at_alias(of_model[0], model) for model, of_model in named.items()}
     return {
         context.settings.name: error
         for model, of_model in named.items()
         for context in of_model
-        if (error := found[model]) is not None and not isinstance(error, RegistryUnavailable)
+        if (error := result[model]) is not None and not isinstance(error, RegistryUnavailable)
     }
 
 
@@ -46,11 +46,11 @@ def look_at_alias(context: MonitorContext, model: str) -> MonitorError | None:
     """Note which version an alias names now; returns what kept it from being known."""
     if context.aliases is None:
         return None
-    asked = context.clock()
+    requested = context.clock()
     try:
         version = context.aliases.version_of(model)
         with context.database.write() as connection:
-            alias_store.note_look(connection, model, version, asked)
+            alias_store.note_look(connection, model, version, requested)
     except MonitorError as error:
         log.info("alias not looked up", model=model, reason=str(error))
         return error

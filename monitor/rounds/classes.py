@@ -114,14 +114,14 @@ def lost_windows(context: MonitorContext) -> dict[datetime, Mark]:
     settled.is_new = False
     return settled.others(
         {
-            slot: mark
-            for slot, mark in windows.items()
-            if slot > since or reported.get(slot, 0) < mark.version
+            slot: marker
+            for slot, marker in windows.items()
+            if slot > since or reported.get(slot, 0) < marker.version
         }
     )
 
 
-def publish_lost(context: MonitorContext, slot: datetime, mark: Mark) -> None:
+def publish_lost(context: MonitorContext, slot: datetime, marker: Mark) -> None:
     """Publish the averages of a window that nobody may have come to, and remember how it stood."""
     try:
         is_written = _publish(context, slot)
@@ -129,7 +129,7 @@ def publish_lost(context: MonitorContext, slot: datetime, mark: Mark) -> None:
         context.settled.is_new = True  # look at it again, however old it is
         raise
     if is_written:
-        context.settled.note(slot, mark)
+        context.settled.note(slot, marker)
 
 
 def publish_classes(context: MonitorContext, slots: Iterable[datetime]) -> None:
@@ -146,27 +146,27 @@ def publish_classes(context: MonitorContext, slots: Iterable[datetime]) -> None:
 def _publish(context: MonitorContext, slot: datetime) -> bool:
     """Publish the averages of a window; false where it waits for a round, or has none."""
     with context.database.read() as connection:
-        stand = _stand(connection, context, slot)
-        if stand is None:
+        state = _stand(connection, context, slot)
+        if state is None:
             return False
-        if class_store.is_written(connection, stand.key):
+        if class_store.is_written(connection, state.key):
             return True
-        rounds = round_store.read_rounds(connection, [each.id for each in stand.closed])
+        rounds = round_store.read_rounds(connection, [each.id for each in state.closed])
         labels = read_all_labels(connection, rounds)
-        place = place_among(connection, stand.block, slot, stand.rounds.values())
-    report = _report(stand, place, {each.id: each.settings.sample for each in rounds}, labels)
+        location = place_among(connection, state.block, slot, state.rounds.values())
+    report = _report(state, location, {each.id: each.settings.sample for each in rounds}, labels)
     with context.database.write() as connection:
-        again = _stand(connection, context, slot)
-        if again is None or again.state != stand.state:  # a newer one is to come
+        repeated = _stand(connection, context, slot)
+        if repeated is None or repeated.state != state.state:  # a newer one is to come
             return False
-        effect_store.add_effects(connection, [_effect(context, stand, report)], context.clock())
+        effect_store.add_effects(connection, [_effect(context, state, report)], context.clock())
     return True
 
 
 def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _Stand | None:
     """Read how a window stands; None while it waits for a round, or has no estimate at all."""
-    known = context.class_monitors
-    by_monitor = class_store.rounds_of_slot(connection, list(known.values()), slot)
+    existing = context.class_monitors
+    by_monitor = class_store.rounds_of_slot(connection, list(existing.values()), slot)
     if not all(each.has_ended for each in by_monitor.values()):
         return None
     block = _newest_block(by_monitor.values())
@@ -174,14 +174,14 @@ def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _
         return None
     rounds = _by_class(connection, block, by_monitor.values(), slot)
     classes = {
-        value: rounds[value].monitor if value in rounds else known.get(value)
+        value: rounds[value].monitor if value in rounds else existing.get(value)
         for value in block.values
     }
-    lacking = {known[value] for value in classes if value in known and value not in rounds}
+    lacking = {existing[value] for value in classes if value in existing and value not in rounds}
     if _may_come(connection, lacking - by_monitor.keys(), slot):
         return None
-    stand = _Stand(store_id(connection), block.name, slot, classes, rounds)
-    return stand if stand.closed else None
+    state = _Stand(store_id(connection), block.name, slot, classes, rounds)
+    return state if state.closed else None
 
 
 def _by_class(
@@ -223,35 +223,35 @@ def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) 
 
 
 def _report(
-    stand: _Stand, place: Place, plans: Mapping[int, Sample], labels: Mapping[int, RoundLabels]
+    state: _Stand, location: Place, plans: Mapping[int, Sample], labels: Mapping[int, RoundLabels]
 ) -> ClassReport:
     samples, rows = {}, []
-    for value, monitor in stand.classes.items():
-        row = _class_row(value, monitor, stand.rounds.get(value), labels)
-        round_ = stand.rounds.get(value)
+    for value, monitor in state.classes.items():
+        row = _class_row(value, monitor, state.rounds.get(value), labels)
+        round_ = state.rounds.get(value)
         if row.missing is None and round_ is not None:
             try:
                 samples[value] = labeled_sample(labels[round_.id], plans[round_.id])
             except NoCurves as why:  # a stratum without any label
                 row = row.model_copy(update={"missing": str(why)})
         rows.append(row)
-    windows = [each.window for each in stand.rounds.values()]
+    windows = [each.window for each in state.rounds.values()]
     report = ClassReport(
-        store_id=stand.store_id,
-        block=stand.block,
-        slot=stand.slot,
+        store_id=state.store_id,
+        block=state.block,
+        slot=state.slot,
         window_start=min(each.start for each in windows),
         window_end=max(each.end for each in windows),
-        round=place.round,
-        version=place.version,
-        state=stand.state,
+        round=location.round,
+        version=location.version,
+        state=state.state,
         level=LEVEL,
         classes=tuple(rows),
         averages=(),
-        new=place.new(stand.classes),
-        gone=place.gone(stand.classes),
+        new=location.new(state.classes),
+        gone=location.gone(state.classes),
     )
-    return report if report.missing else _with_averages(report, stand, samples, labels)
+    return report if report.missing else _with_averages(report, state, samples, labels)
 
 
 def _class_row(
@@ -264,19 +264,19 @@ def _class_row(
     if round_.state is not RoundState.CLOSED:
         why = ended_text(round_.number, round_.state, round_.reason)
         return ClassRow(value=value, monitor=monitor, round=round_.number, missing=why)
-    mine = labels[round_.id]
+    own = labels[round_.id]
     return ClassRow(
         value=value,
         monitor=monitor,
         round=round_.number,
-        flagged=sum(part.size for part in mine.strata if part.stratum.flagged),
-        labeled=len(mine.labeled),
+        flagged=sum(part.size for part in own.strata if part.stratum.flagged),
+        labeled=len(own.labeled),
     )
 
 
 def _with_averages(
     report: ClassReport,
-    stand: _Stand,
+    state: _Stand,
     samples: Mapping[str, LabeledSample],
     labels: Mapping[int, RoundLabels],
 ) -> ClassReport:
@@ -291,17 +291,17 @@ def _with_averages(
             sample,
             [
                 numbers.setdefault(item.id, len(numbers))
-                for item in labels[stand.rounds[value].id].labeled
+                for item in labels[state.rounds[value].id].labeled
             ],
         )
         for value, sample in samples.items()
     ]
-    found = class_averages(classes, level=LEVEL, seed=int(stand.state[:8], 16))
+    result = class_averages(classes, level=LEVEL, seed=int(state.state[:8], 16))
     return report.model_copy(
         update={
-            "averages": tuple(map(_average_row, found.rows)),
-            "labels": found.labels,
-            "items": found.items,
+            "averages": tuple(map(_average_row, result.rows)),
+            "labels": result.labels,
+            "items": result.items,
         }
     )
 
@@ -309,13 +309,13 @@ def _with_averages(
 def _average_row(row: ClassAverage) -> AverageRow:
     from monitor.presentation.reasons import undefined_reason  # noqa: PLC0415  loads the statistics
 
-    found = row.interval
+    result = row.interval
     return AverageRow(
         average=row.average,
         metric=row.metric,
-        point=None if found is None else found.point,
-        low=None if found is None else found.low,
-        high=None if found is None else found.high,
+        point=None if result is None else result.point,
+        low=None if result is None else result.low,
+        high=None if result is None else result.high,
         classes=row.classes,
         left_out=row.left_out,
         few_labels=row.few_labels,
@@ -323,15 +323,15 @@ def _average_row(row: ClassAverage) -> AverageRow:
     )
 
 
-def _effect(context: MonitorContext, stand: _Stand, report: ClassReport) -> NewEffect:
+def _effect(context: MonitorContext, state: _Stand, report: ClassReport) -> NewEffect:
     """Bring a report to MLflow, in the queue of the first class that has an estimate.
 
     Not of one whose monitor left the config, if there is another.
     """
     names = context.class_monitors.values()
-    first = min(stand.closed, key=lambda each: each.monitor not in names)
+    first = min(state.closed, key=lambda each: each.monitor not in names)
     return NewEffect(
-        key=stand.key,
+        key=state.key,
         monitor_id=first.monitor_id,
         round_id=first.id,
         kind=EffectKind.CLASS_AVERAGES,

@@ -43,19 +43,19 @@ class Stand:
     copies: Copies
 
 
-def go_on(context: MonitorContext, stand: Stand, claim: Claim) -> None:
+def go_on(context: MonitorContext, state: Stand, claim: Claim) -> None:
     """Hand out the second wave of a round, or close it; nothing where it is not time for either."""
-    if second_wave.is_due(stand.round, stand.labels, context.clock()):
-        if second_wave.hand_out_rest(context, stand.round, stand.labels, claim):
-            send(context, stand.round, claim)
+    if second_wave.is_due(state.round, state.labels, context.clock()):
+        if second_wave.hand_out_rest(context, state.round, state.labels, claim):
+            send(context, state.round, claim)
             return
-        stand = _again(context, stand)  # its first wave is all of it now
-    _close_if_due(context, stand, claim)
+        state = _again(context, state)  # its first wave is all of it now
+    _close_if_due(context, state, claim)
 
 
-def _again(context: MonitorContext, stand: Stand) -> Stand:
+def _again(context: MonitorContext, state: Stand) -> Stand:
     with context.database.read() as connection:
-        return read_stand(connection, round_store.read_round(connection, stand.round.id))
+        return read_stand(connection, round_store.read_round(connection, state.round.id))
 
 
 def read_stand(connection: Connection, round_: Round) -> Stand:
@@ -66,29 +66,29 @@ def read_stand(connection: Connection, round_: Round) -> Stand:
     return Stand(round_, labels, copies)
 
 
-def _close_if_due(context: MonitorContext, stand: Stand, claim: Claim) -> None:
-    round_, labels, copies = stand.round, stand.labels, stand.copies
+def _close_if_due(context: MonitorContext, state: Stand, claim: Claim) -> None:
+    round_, labels, copies = state.round, state.labels, state.copies
     answered = sum(tally.labeled + tally.declined for tally in labels.counts())
-    wanted = sum(part.planned for part in labels.strata)
-    if (answered < wanted or copies.missing) and not round_.is_late(context.clock()):
+    expected = sum(part.planned for part in labels.strata)
+    if (answered < expected or copies.missing) and not round_.is_late(context.clock()):
         return
     # A disputed item has a label here: it is unclear which, but somebody looked at it.
     empty = _classes_without_label(labels.counts(evidence_label))
     if "flagged" in empty:
-        reason = unlabeled_reason(empty[0], answered=answered, wanted=wanted)
+        reason = unlabeled_reason(empty[0], answered=answered, expected=expected)
         publish.abandon(context, round_, claim, reason)
         return
-    concerns = _concerns_of_truth(context, stand)
+    concerns = _concerns_of_truth(context, state)
     if empty:
         size = sum(part.size for part in labels.strata if not part.stratum.flagged)
-        concerns["unlabeled"] = unlabeled_passed_sentence(size, answered, wanted)
+        concerns["unlabeled"] = unlabeled_passed_sentence(size, answered, expected)
     _watch_by_todays_limits(context, round_, claim)
     cut_short = second_wave.was_given_up(labels.strata)
     reason = closed_reason(
         answered=answered,
-        wanted=wanted,
+        expected=expected,
         second_answered=copies.answered,
-        second_wanted=copies.wanted,
+        second_planned=copies.wanted,
         cut_short=cut_short,
     )
     retried(
@@ -114,13 +114,13 @@ def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim
 def _classes_without_label(strata: list[StratumTally]) -> list[str]:
     empty = []
     for name, flagged in (("flagged", True), ("passed", False)):
-        mine = [part for part in strata if part.stratum.flagged == flagged]
-        if any(part.planned for part in mine) and not any(part.labeled for part in mine):
+        own = [part for part in strata if part.stratum.flagged == flagged]
+        if any(part.planned for part in own) and not any(part.labeled for part in own):
             empty.append(name)
     return empty
 
 
-def _concerns_of_truth(context: MonitorContext, stand: Stand) -> dict[str, str]:
+def _concerns_of_truth(context: MonitorContext, state: Stand) -> dict[str, str]:
     """Look at how the truth of a round's items joins, where that stands in a table.
 
     Raises
@@ -128,7 +128,7 @@ def _concerns_of_truth(context: MonitorContext, stand: Stand) -> dict[str, str]:
     LabelsRefused
         If it cannot have a row of a passed item, and a missing row means negative.
     """
-    round_, labels = stand.round, stand.labels
+    round_, labels = state.round, state.labels
     labeler = reading_truth(context.labelers_of(round_.settings))
     if labeler is None:
         return {}

@@ -21,7 +21,7 @@ SOONEST, LATEST = timedelta(minutes=1), timedelta(minutes=15)
 hours."""
 
 
-def waits_until(round_: Round, first_look: datetime) -> datetime:
+def waits_until(round_: Round, first_scan: datetime) -> datetime:
     """When a round gives up that was looked at first then.
 
     Never later than the next slot, so that no two rounds wait; so one of an old slot that
@@ -30,9 +30,9 @@ def waits_until(round_: Round, first_look: datetime) -> datetime:
     """
     grace = grace_of(round_)
     if round_.settings.origin == "backfill":
-        return first_look if round_.first_look_at is None else first_look + grace
+        return first_scan if round_.first_look_at is None else first_scan + grace
     following = next(slots_after(round_.settings.schedule, round_.slot))
-    return max(first_look, min(first_look + grace, following))
+    return max(first_scan, min(first_scan + grace, following))
 
 
 def grace_of(round_: Round) -> timedelta:

@@ -47,11 +47,11 @@ class Listed:
     any_rounds: bool
 
 
-def listed(connection: Connection, asked: Asked) -> Listed:
+def listed(connection: Connection, requested: Asked) -> Listed:
     """Read the rounds to list; what it takes grows with them, not with those left out."""
-    ids, has_older = round_lists.find_listed(connection, asked)
+    ids, has_older = round_lists.find_listed(connection, requested)
     rounds = many_rounds.read_many(connection, ids)
-    changes = _changes(connection, rounds, asked)
+    changes = _changes(connection, rounds, requested)
     own = restated_themselves(connection, ids)
     estimates = many_rounds.read_shown(
         connection, [round_.id for round_ in rounds if round_.estimated_version]
@@ -65,15 +65,15 @@ def listed(connection: Connection, asked: Asked) -> Listed:
         )
         for round_ in rounds
     ]
-    hidden = 0 if asked.skipped else round_lists.count_skipped(connection, asked.monitor)
-    any_rounds = bool(rows) or round_lists.has_rounds(connection, asked.monitor)
+    hidden = 0 if requested.skipped else round_lists.count_skipped(connection, requested.monitor)
+    any_rounds = bool(rows) or round_lists.has_rounds(connection, requested.monitor)
     return Listed(rows, hidden, has_older, any_rounds)
 
 
 def _changes(
-    connection: Connection, rounds: Sequence[Round], asked: Asked
+    connection: Connection, rounds: Sequence[Round], requested: Asked
 ) -> dict[int, list[Change]]:
     """Find where something new began, also with the first round listed of a monitor."""
     first = {round_.monitor_id: round_.id for round_ in reversed(rounds)}
-    before = many_rounds.read_before(connection, [*first.values()], skipped=asked.skipped)
+    before = many_rounds.read_before(connection, [*first.values()], skipped=requested.skipped)
     return read_changes(connection, sorted([*before, *rounds], key=attrgetter("slot")))

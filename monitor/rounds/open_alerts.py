@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def firing_notices(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:
     """Read the notices of open alerts as the log has them; none of one still to be written."""
     keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
-    found = effect_admin.with_keys(connection, list(keys)) if keys else {}
-    return {keys[key]: Notice.model_validate(payload) for key, payload in found.items()}
+    result = effect_admin.with_keys(connection, list(keys)) if keys else {}
+    return {keys[key]: Notice.model_validate(payload) for key, payload in result.items()}
 
 
 def recoveries(connection: Connection, alerts: Sequence[Alert]) -> dict[str, RecoveryRow]:
@@ -38,8 +38,8 @@ def recoveries(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Rec
     reported = many_rounds.read_alert_rows(connection, sorted(set(newest.values())))
     rows = {
         (round_id, row["id"]): AlertRow.model_validate(row).recovery
-        for round_id, found in reported.items()
-        for row in found
+        for round_id, result in reported.items()
+        for row in result
     }
     now = {alert_id: rows.get((round_id, alert_id)) for alert_id, round_id in newest.items()}
     return {alert_id: recovery for alert_id, recovery in now.items() if recovery is not None}

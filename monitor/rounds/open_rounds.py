@@ -68,16 +68,16 @@ def near_deadline(
 ) -> Iterator[tuple[OpenRound, timedelta]]:
     """Find the rounds in the last fifth of their time for labels, and what is left of it."""
     for round_ in rounds:
-        left = round_.time_for_labels(now)
-        if left is not None and timedelta(0) < left <= deadline / 5:
-            yield round_, left
+        remaining = round_.time_for_labels(now)
+        if remaining is not None and timedelta(0) < remaining <= deadline / 5:
+            yield round_, remaining
 
 
 def closing_lines(rounds: Sequence[OpenRound], deadline: timedelta, now: datetime) -> list[str]:
     """Say which rounds soon close though answers are missing."""
     return [
-        closing_line(round_.round, left, missing=round_.wanted - round_.answered)
-        for round_, left in near_deadline(rounds, deadline, now)
+        closing_line(round_.round, remaining, missing=round_.wanted - round_.answered)
+        for round_, remaining in near_deadline(rounds, deadline, now)
         if 0 < round_.answered < round_.wanted
     ]
 

@@ -78,8 +78,8 @@ def missed_limits(
     rounds = round_store.closed_rounds(connection, last.history_id)[-_MOST:]
     metrics = sorted({limit.metric for limit in new})
     rows = estimate_store.read_points(connection, [each.id for each in rounds], metrics)
-    found = {f"{_KIND}{limit.metric} {limit.side}": _missed(limit, rounds, rows) for limit in new}
-    return {kind: sentence for kind, sentence in found.items() if sentence is not None}
+    result = {f"{_KIND}{limit.metric} {limit.side}": _missed(limit, rounds, rows) for limit in new}
+    return {kind: sentence for kind, sentence in result.items() if sentence is not None}
 
 
 def _sides(limits: Limits) -> Iterator[Side]:
@@ -111,5 +111,5 @@ def _is_beyond(limit: Side, row: EstimateRow) -> bool:
 
 
 def _own(rows: Sequence[EstimateRow], metric: str) -> EstimateRow | None:
-    mine = (row for row in rows if (row.basis, row.estimand) == ("round", "window"))
-    return next((row for row in mine if row.metric == metric), None)
+    own = (row for row in rows if (row.basis, row.estimand) == ("round", "window"))
+    return next((row for row in own if row.metric == metric), None)

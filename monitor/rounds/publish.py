@@ -80,7 +80,7 @@ def close(
     ``labels`` are its labels if they were read already; newer ones count. ``concerns`` are
     sentences about them by their kind.
     """
-    batch = _read_batch(context, round_, known=labels)
+    batch = _read_batch(context, round_, round_labels=labels)
     estimates = with_pictures(batch, _shown(context, batch))
     supplements = read_supplements(context.database, batch)
     disputes = look_for_disputes(batch.affected[0], batch.labels[round_.id])
@@ -170,21 +170,21 @@ def correct(
 
 
 def restate(
-    context: MonitorContext, asked: Restatement, claim: Claim, *, dry_run: bool = False
+    context: MonitorContext, restatement: Restatement, claim: Claim, *, dry_run: bool = False
 ) -> list[RestatedRound]:
     """Give old rounds of a history, and those that pool one, a new version by today's labels.
 
     Evidence and alerts stay as they are, whatever the labels say now. Returns the rounds with
     their new versions; none where every number comes out as it was. ``dry_run`` writes nothing.
     """
-    batch = _read_batch(context, asked.rounds[0], restating=asked)
-    asked.refuse_unlabeled(batch)
+    batch = _read_batch(context, restatement.rounds[0], restating=restatement)
+    restatement.refuse_unlabeled(batch)
     estimates = with_pictures(batch, _shown(context, batch))
     with context.database.read() as connection:
         stored = read_stored(connection, batch)
-    if not asked.news and is_as_estimated(stored, estimates):
+    if not restatement.news and is_as_estimated(stored, estimates):
         return []
-    outcome = asked.outcome(batch, stored, estimates)
+    outcome = restatement.outcome(batch, stored, estimates)
     if dry_run:
         return outcome
     supplements = read_supplements(context.database, batch)
@@ -193,19 +193,19 @@ def restate(
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         write_versions(connection, batch, estimates, supplements)
-        asked.write(connection, batch, now)
+        restatement.write(connection, batch, now)
         write_readings(
             connection, batch.affected, readings := read_kept(connection, batch.affected)
         )
-        asked.set_versions(connection, batch)
-        for round_ in asked.rounds:
+        restatement.set_versions(connection, batch)
+        for round_ in restatement.rounds:
             tally = next(each.tally for each in batch.affected if each.round.id == round_.id)
             note_missing(connection, round_, tally.answers, now)
         alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
         recoveries = recovery_rows(connection, batch, estimates, alerts)
         evidence = BatchEvidence(readings, alerts=tuple(alerts), recoveries=recoveries)
         batch = replace(batch, restated=read_restated(connection, monitor_id=due.round.monitor_id))
-        reason = restated_reason(due.version, asked.by, asked.why)
+        reason = restated_reason(due.version, restatement.by, restatement.why)
         enqueue(connection, batch, estimates, evidence, supplements, reason, now)
     return outcome
 
@@ -231,7 +231,7 @@ def _read_batch(
     this_round: Round,
     above: Mapping[int, int] | None = None,
     *,
-    known: RoundLabels | None = None,
+    round_labels: RoundLabels | None = None,
     restating: Restatement | None = None,
 ) -> HistoryBatch:
     if this_round.history_id is None:
@@ -244,7 +244,7 @@ def _read_batch(
         rounds = round_store.rounds_from(connection, history.id, this_round)
         stored = estimate_store.read_counts(connection, [round_.id for round_ in rounds])
         changed = _read_changed(connection, past)
-        labels = _read_labels(connection, [*changed, *rounds], rounds[0], known)
+        labels = _read_labels(connection, [*changed, *rounds], rounds[0], round_labels)
         restated = read_restated(connection, monitor_id=this_round.monitor_id)
         unrestated = read_unrestated(connection, restated)
         recurring = read_recurring(connection, rounds)
@@ -289,13 +289,13 @@ def _next_version(round_: Round, above: Mapping[int, int]) -> int:
 
 
 def _read_labels(
-    connection: Connection, asked: list[Round], due: Round, known: RoundLabels | None
+    connection: Connection, rounds: list[Round], due: Round, round_labels: RoundLabels | None
 ) -> dict[int, RoundLabels]:
     """Read the labels of some rounds; those of the due one only if they changed since then."""
-    if known is None or known.label_revision != due.label_revision:
-        return read_all_labels(connection, asked)
-    others = [round_ for round_ in asked if round_.id != due.id]
-    return {due.id: known} | read_all_labels(connection, others)
+    if round_labels is None or round_labels.label_revision != due.label_revision:
+        return read_all_labels(connection, rounds)
+    others = [round_ for round_ in rounds if round_.id != due.id]
+    return {due.id: round_labels} | read_all_labels(connection, others)
 
 
 def _is_changed(round_: Round) -> bool:
@@ -336,7 +336,7 @@ def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
 
 
 def _estimated(batch: HistoryBatch) -> Estimates:
-    known = _known(batch, batch.counted)
+    existing = _known(batch, batch.counted)
     ways = [
         _known(batch, [Completed.of(each, positive=positive) for each in batch.counted])
         for positive in (False, True)
@@ -346,49 +346,49 @@ def _estimated(batch: HistoryBatch) -> Estimates:
         member.round.id: _estimate(
             batch,
             member,
-            place,
-            known[pooling := member.round.settings.pooling][place],
-            [way[pooling][place] for way in ways],
+            index,
+            existing[pooling := member.round.settings.pooling][index],
+            [way[pooling][index] for way in ways],
         )
-        for place, member in enumerate(batch.affected)
+        for index, member in enumerate(batch.affected)
     }
 
 
 def _known(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, list[HistoryState]]:
     """Pool up to each affected round, in each way that one of them asks for: mostly just one."""
-    asked = {member.round.settings.pooling for member in batch.affected}
+    requested = {member.round.settings.pooling for member in batch.affected}
     cells = batch.affected[0].round.settings.sample.cells is not None  # alike in a history
     reference = before_launch(batch.affected[0].tally.frame, batch.history.reference)
     return {
         pooling: history_states(counted, reference, pooling, cells=cells, since=len(batch.earlier))
-        for pooling in asked
+        for pooling in requested
     }
 
 
 def _estimate(
     batch: HistoryBatch,
     member: Member,
-    place: int,
-    known: HistoryState,
+    index: int,
+    history_state: HistoryState,
     ways: Sequence[HistoryState],
 ) -> RoundEstimate:
-    earlier = batch.before(place)
+    earlier = batch.before(index)
     is_complete = not any(each.missing.any() for each in (*earlier, member.tally))
     settings, seed = member.round.settings, member.round.sobol_seed
     estimate = estimate_round(
         member.tally,
         earlier,
-        known,
+        history_state,
         evidence=batch.evidence[member.round.id],
-        evidence_earlier=batch.before_restated(place),
+        evidence_earlier=batch.before_restated(index),
         reference=batch.history.reference,
         settings=settings,
         seed=seed,
         completed=() if is_complete else ways,
     )
-    news = round_news(member.tally, earlier, known, settings, seed=seed)
-    notices = [*news.notices, *(_recurring(batch, member) if settings.limits.bounds else ())]
-    return replace(estimate, notices=notices, distances=news.distances)
+    changes = round_news(member.tally, earlier, history_state, settings, seed=seed)
+    notices = [*changes.notices, *(_recurring(batch, member) if settings.limits.bounds else ())]
+    return replace(estimate, notices=notices, distances=changes.distances)
 
 
 def _recurring(batch: HistoryBatch, member: Member) -> list[NoticeRow]:

@@ -94,7 +94,7 @@ class Outcome:
     refused: tuple[Refusal, ...]
 
 
-def restate(context: MonitorContext, asked: Asked, *, dry_run: bool = False) -> Outcome:
+def restate(context: MonitorContext, restatement: Asked, *, dry_run: bool = False) -> Outcome:
     """Restate closed rounds that take no labels any more, each history at once.
 
     Safe to repeat: where every number comes out as it is, there is no new version.
@@ -107,32 +107,36 @@ def restate(context: MonitorContext, asked: Asked, *, dry_run: bool = False) -> 
     TryLater
         If another worker has one of them, or late labels are still to be counted.
     """
-    rounds = _chosen(context, asked)
-    changed = _changed_labels(context, asked, rounds)
+    rounds = _chosen(context, restatement)
+    changed = _changed_labels(context, restatement, rounds)
     restated: list[RestatedRound] = []
     for of_history in _by_history(rounds):
-        restated += _restate_history(context, asked, of_history, changed.events, dry_run=dry_run)
+        restated += _restate_history(
+            context, restatement, of_history, changed.events, dry_run=dry_run
+        )
     if not dry_run:  # also of rounds that come out as they are: whoever restated them was killed
         publish_classes(context, sorted({each.slot for each in rounds}))
     if restated and not dry_run:
         numbers = [each.round.number for each in restated if each.own]
-        log.info("rounds restated", monitor=context.settings.name, rounds=numbers, by=asked.by)
+        log.info(
+            "rounds restated", monitor=context.settings.name, rounds=numbers, by=restatement.by
+        )
     return Outcome(restated, changed.refused)
 
 
-def _chosen(context: MonitorContext, asked: Asked) -> list[Round]:
+def _chosen(context: MonitorContext, requested: Asked) -> list[Round]:
     """Find the rounds to restate, in slot order; named ones have to be closed and final."""
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
-        known = round_store.find_rounds(connection, name)
-    numbers = [round_.number for round_ in known]
-    for number in [*asked.rounds, *([] if asked.since is None else [asked.since])]:
+        existing = round_store.find_rounds(connection, name)
+    numbers = [round_.number for round_ in existing]
+    for number in [*requested.rounds, *([] if requested.since is None else [requested.since])]:
         if number not in numbers:
             raise InputRefused(no_round_text(name, number, numbers))
-    for round_ in known:
-        if round_.number in asked.rounds:
+    for round_ in existing:
+        if round_.number in requested.rounds:
             _refuse_unfinished(round_, now)
-    return [round_ for round_ in known if asked.has(round_) and _is_final(round_, now)]
+    return [round_ for round_ in existing if requested.has(round_) and _is_final(round_, now)]
 
 
 def _refuse_unfinished(round_: Round, now: datetime) -> None:
@@ -148,10 +152,10 @@ def _is_final(round_: Round, now: datetime) -> bool:
 
 
 def _by_history(rounds: Iterable[Round]) -> list[list[Round]]:
-    found: defaultdict[int | None, list[Round]] = defaultdict(list)
+    result: defaultdict[int | None, list[Round]] = defaultdict(list)
     for round_ in rounds:
-        found[round_.history_id].append(round_)
-    return list(found.values())
+        result[round_.history_id].append(round_)
+    return list(result.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,24 +166,24 @@ class _Changed:
     refused: tuple[Refusal, ...] = ()
 
 
-def _changed_labels(context: MonitorContext, asked: Asked, rounds: Sequence[Round]) -> _Changed:
+def _changed_labels(context: MonitorContext, requested: Asked, rounds: Sequence[Round]) -> _Changed:
     """Read what the labels of some rounds are by today; nothing unless that was asked for."""
     by_people = [round_ for round_ in rounds if context.asks_people(round_.settings)]
     by_column = [round_ for round_ in rounds if round_ not in by_people]
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
     refused: tuple[Refusal, ...] = ()
-    if asked.read_file is not None:
+    if requested.read_file is not None:
         if rounds and not by_people:
             raise InputRefused(not_by_people_text(context.settings.name))
-        found = _in_file(context, asked.read_file, by_people)
-        events.update((each, list(said)) for each, said in found.events.items())
-        refused = found.refused
-    if asked.truth:
+        result = _in_file(context, requested.read_file, by_people)
+        events.update((each, list(answer)) for each, answer in result.events.items())
+        refused = result.refused
+    if requested.truth:
         if rounds and not by_column:
             raise InputRefused(not_by_column_text(context.settings.name))
         events |= _in_column(context, by_column)
-    if asked.without is not None:
-        for round_id, withdrawn in _withdrawn(context, rounds, asked.without).items():
+    if requested.without is not None:
+        for round_id, withdrawn in _withdrawn(context, rounds, requested.without).items():
             events[round_id] += withdrawn
     return _Changed(events, refused)
 
@@ -191,8 +195,8 @@ def _in_file(
 ) -> _Changed:
     """Read a label file; what it says counts from now on, whenever it was written."""
     tasks = {round_.id: _tasks(context, round_) for round_ in rounds}
-    round_of = {key: round_id for round_id, mine in tasks.items() for key in mine}
-    collected = read({key: task for mine in tasks.values() for key, task in mine.items()})
+    round_of = {key: round_id for round_id, own in tasks.items() for key in own}
+    collected = read({key: task for own in tasks.values() for key, task in own.items()})
     collected = without_same_person(context, collected)
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
     for event in collected.events:
@@ -225,17 +229,17 @@ def _withdrawn(
     """Take back what an annotator said in some rounds; who was taken out before is known still."""
     ids = [round_.id for round_ in rounds]
     with context.database.read() as connection:
-        said = label_store.all_statements(connection, ids)
+        answer = label_store.all_statements(connection, ids)
         tasks = {id_: label_store.all_tasks(connection, [id_]) for id_ in ids}
-    known = {one.annotator for of in said.values() for each in of.values() for one in each}
-    if rounds and annotator not in known:
-        raise InputRefused(not_an_annotator_text(context.settings.name, annotator, known))
+    existing = {one.annotator for of in answer.values() for each in of.values() for one in each}
+    if rounds and annotator not in existing:
+        raise InputRefused(not_an_annotator_text(context.settings.name, annotator, existing))
     events: dict[int, list[LabelEvent]] = {}
     for id_ in ids:
         key_of = {task.item_id: key for key, task in tasks[id_].items() if task.slot == 1}
         events[id_] = [
             LabelEvent(key_of[item], annotator, None, kind=LabelKind.WITHDRAWN)
-            for item, statements in said.get(id_, {}).items()
+            for item, statements in answer.get(id_, {}).items()
             if item in key_of and annotator in current_answers(statements)
         ]
     return events
@@ -248,21 +252,21 @@ def _tasks(context: MonitorContext, round_: Round) -> dict[str, Task]:
 
 def _restate_history(
     context: MonitorContext,
-    asked: Asked,
+    requested: Asked,
     rounds: Sequence[Round],
     events: Mapping[int, Sequence[LabelEvent]],
     *,
     dry_run: bool,
 ) -> list[RestatedRound]:
     """Restate rounds of one history; the claim on the first is that on all."""
-    found: list[RestatedRound] = []
+    results: list[RestatedRound] = []
 
     def act(claim: Claim) -> None:
-        news = _news(context, rounds, events)
-        mine = tuple(round_ for round_ in rounds if asked.names_rounds or round_.id in news)
-        if mine:
-            restatement = Restatement(mine, asked.by, asked.why, news)
-            found[:] = publish.restate(context, restatement, claim, dry_run=dry_run)
+        changes = _news(context, rounds, events)
+        own = tuple(round_ for round_ in rounds if requested.names_rounds or round_.id in changes)
+        if own:
+            restatement = Restatement(own, requested.by, requested.why, changes)
+            results[:] = publish.restate(context, restatement, claim, dry_run=dry_run)
 
     with context.database.write() as connection:
         claim = round_claims.claim_round(connection, rounds[0].id)
@@ -274,7 +278,7 @@ def _restate_history(
     finally:
         with context.database.write() as connection:
             round_claims.release_round(connection, claim)
-    return found
+    return results
 
 
 def _news(

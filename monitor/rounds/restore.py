@@ -83,20 +83,20 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> Forgotten:
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
         store = store_id(connection)
-        known = {round_.slot: round_ for round_ in round_store.find_rounds(connection, name)}
+        existing = {round_.slot: round_ for round_ in round_store.find_rounds(connection, name)}
     shown = runs.find(store, name)
     versions = _highest(shown)
-    lost, off_schedule = _lost(context, known, versions)
+    lost, off_schedule = _lost(context, existing, versions)
     newest = _newest_estimate(shown)
-    reports = _reports(runs, shown, {*lost, *_undrawn(known), newest})
+    reports = _reports(runs, shown, {*lost, *_undrawn(existing), newest})
     with context.database.write() as connection:
         monitor_id = round_store.ensure_monitor(connection, name, now)
         opened = [
             slot
             for slot in lost
-            if _open(connection, context, monitor_id, slot, known, versions, reports.get(slot))
+            if _open(connection, context, monitor_id, slot, existing, versions, reports.get(slot))
         ]
-        _start_above(connection, known.values(), versions, reports)
+        _start_above(connection, existing.values(), versions, reports)
         restored_store.forget_doubt(connection, monitor_id)
         rounds = round_store.find_rounds(connection, name)
         alerts = _end_forgotten(connection, rounds, newest, reports, now)
@@ -153,11 +153,11 @@ def _highest(shown: Sequence[ShownRun]) -> dict[datetime, int]:
     return seen
 
 
-def _undrawn(known: Mapping[datetime, Round]) -> list[datetime]:
+def _undrawn(existing: Mapping[datetime, Round]) -> list[datetime]:
     """Find the rounds that are not drawn yet, or only their first wave."""
     return [
         slot
-        for slot, round_ in known.items()
+        for slot, round_ in existing.items()
         if round_.state is RoundState.OPEN or round_.second_wave_at is not None
     ]
 
@@ -203,7 +203,7 @@ def _firing(report: Mapping[str, Any]) -> list[AlertRow]:
 
 
 def _lost(
-    context: MonitorContext, known: Mapping[datetime, Round], seen: Mapping[datetime, int]
+    context: MonitorContext, existing: Mapping[datetime, Round], seen: Mapping[datetime, int]
 ) -> tuple[list[datetime], list[datetime]]:
     """Find the slots to open, in order, and those of which today's schedule has no window.
 
@@ -211,27 +211,29 @@ def _lost(
     the newest that the store knows: they may have been lost before MLflow had them.
     """
     schedule = context.settings.round.schedule
-    gone = {slot for slot in seen if slot not in known or known[slot].state is RoundState.SKIPPED}
-    on_schedule = {slot for slot in gone if newest_slot(schedule, slot) == slot}
-    newest = _newest(context, known) or min(gone, default=None)
-    missing = _unknown_since(context, newest, known)
-    return sorted(missing | on_schedule), sorted(gone - on_schedule)
+    removed = {
+        slot for slot in seen if slot not in existing or existing[slot].state is RoundState.SKIPPED
+    }
+    on_schedule = {slot for slot in removed if newest_slot(schedule, slot) == slot}
+    newest = _newest(context, existing) or min(removed, default=None)
+    missing = _unknown_since(context, newest, existing)
+    return sorted(missing | on_schedule), sorted(removed - on_schedule)
 
 
 def _unknown_since(
-    context: MonitorContext, slot: datetime | None, known: Mapping[datetime, Round]
+    context: MonitorContext, slot: datetime | None, existing: Mapping[datetime, Round]
 ) -> set[datetime]:
     """Find the slots that came due after one and that the store does not know."""
     if slot is None:
         return set()
     due = slots_between(context.settings.round.schedule, slot, context.clock())
-    return set(due) - known.keys()
+    return set(due) - existing.keys()
 
 
-def _newest(context: MonitorContext, known: Mapping[datetime, Round]) -> datetime | None:
+def _newest(context: MonitorContext, existing: Mapping[datetime, Round]) -> datetime | None:
     """Find the newest slot of the store, but none that a clock ahead of this one opened."""
     now = context.clock()
-    return max((slot for slot in known if slot <= now), default=None)
+    return max((slot for slot in existing if slot <= now), default=None)
 
 
 def _open(
@@ -239,7 +241,7 @@ def _open(
     context: MonitorContext,
     monitor_id: int,
     slot: datetime,
-    known: Mapping[datetime, Round],
+    existing: Mapping[datetime, Round],
     seen: Mapping[datetime, int],
     report: Mapping[str, Any] | None,
 ) -> bool:
@@ -249,12 +251,12 @@ def _open(
     the store never had, not even as skipped, was filled by a backfill, which wakes nobody now
     either.
     """
-    filled = slot not in known and slot < (_newest(context, known) or slot)
+    filled = slot not in existing and slot < (_newest(context, existing) or slot)
     settings = context.settings.round.model_copy(
         update={"origin": "backfill" if filled else "schedule"}
     )
     planned = _as_planned(settings, report)
-    round_id = _opened(connection, context, monitor_id, slot, planned, known.get(slot))
+    round_id = _opened(connection, context, monitor_id, slot, planned, existing.get(slot))
     if round_id is not None and slot in seen:
         restored_store.start_above(connection, round_id, seen[slot])
     return round_id is not None

@@ -88,11 +88,13 @@ def _forgotten(
             round_ = round_store.read_round(connection, this_round.id)
             reason = forgotten_item_reason(item_id)
             round_transitions.note_event(connection, round_, reason, clock())
-    places: list[str] = []
+    locations: list[str] = []
     for labeler in labelers:
         with outside("forget"):
-            places += labeler.forget(this_round.name, keys)
-    return Forgotten(this_round.monitor, this_round.number, deleted, tuple(places), bool(labelers))
+            locations += labeler.forget(this_round.name, keys)
+    return Forgotten(
+        this_round.monitor, this_round.number, deleted, tuple(locations), bool(labelers)
+    )
 
 
 def forget_removed_monitors(database: Database, names: Collection[str], clock: Clock) -> None:

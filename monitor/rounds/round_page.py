@@ -108,10 +108,10 @@ def read_report(
         if number is None
         else find_round(connection, monitor, number)
     )
-    wanted = _version(round_, version)
+    expected = _version(round_, version)
     if version is None and round_.state is RoundState.ABANDONED:
-        wanted = report_store.newest_version(connection, round_.id)
-    payload = report_store.read_report(connection, round_.id, wanted)
+        expected = report_store.newest_version(connection, round_.id)
+    payload = report_store.read_report(connection, round_.id, expected)
     report = with_concerns(connection, round_, payload)
     if report is None:
         raise InputRefused(no_report_text(monitor, round_.number, round_.state))
@@ -127,18 +127,18 @@ def _newest_done(connection: Connection, monitor: str) -> Round:
 
 def find_round(connection: Connection, monitor: str, number: int) -> Round:
     """Find a round by its number, or refuse with the numbers that there are."""
-    found = round_ids.numbered(connection, monitor, number)
-    if found is None:
+    result = round_ids.numbered(connection, monitor, number)
+    if result is None:
         there = round_ids.first_and_last(connection, monitor)
         raise InputRefused(no_round_text(monitor, number, there))
-    return round_store.read_round(connection, found)
+    return round_store.read_round(connection, result)
 
 
-def _version(round_: Round, asked: int | None) -> int:
+def _version(round_: Round, requested: int | None) -> int:
     newest = round_.estimated_version
-    if asked is not None and asked > newest:
-        raise InputRefused(no_version_text(round_.monitor, round_.number, asked, newest))
-    return asked or newest
+    if requested is not None and requested > newest:
+        raise InputRefused(no_version_text(round_.monitor, round_.number, requested, newest))
+    return requested or newest
 
 
 def _strata(connection: Connection, round_: Round, version: int) -> list[dict[str, Any]]:

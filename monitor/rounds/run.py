@@ -63,12 +63,12 @@ def run(context: MonitorContext) -> None:
     open_due(context)
     noted = _error_of(partial(note_missed_limits, context))
     rounds = _unfinished(context)
-    left = _left_in_mid_step(rounds)
+    remaining = _left_in_mid_step(rounds)
     obstacles = [
         noted,
-        *_advance(context, [this_round for this_round in rounds if this_round not in left]),
+        *_advance(context, [this_round for this_round in rounds if this_round not in remaining]),
     ]
-    for round_ in left:
+    for round_ in remaining:
         obstacles += _advance(context, [round_])
     obstacles += _publish_lost(context)
     _raise_gravest(obstacles)
@@ -78,8 +78,8 @@ def _publish_lost(context: MonitorContext) -> list[MonitorError | None]:
     """Publish the averages over classes that nobody came to; no window keeps the others."""
     windows: dict[datetime, Mark] = {}
     obstacles = [_error_of(lambda: windows.update(lost_windows(context)))]
-    for slot, mark in windows.items():
-        obstacles.append(_error_of(partial(publish_lost, context, slot, mark)))
+    for slot, marker in windows.items():
+        obstacles.append(_error_of(partial(publish_lost, context, slot, marker)))
     return obstacles
 
 
@@ -114,8 +114,8 @@ def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[Monit
     """
     obstacles: list[MonitorError | None] = []
     while rounds:
-        asked = ask(context, rounds)
-        obstacles += [*asked.obstacles, *_finish_all(context, rounds, asked)]
+        requested = ask(context, rounds)
+        obstacles += [*requested.obstacles, *_finish_all(context, rounds, requested)]
         before = [round_ for round_ in rounds if round_.second_wave_at is not None]
         rounds = (
             [round_ for round_ in _again(context, before) if round_.second_wave_at is None]
@@ -143,7 +143,7 @@ def _begin_all(
 
 
 def _finish_all(
-    context: MonitorContext, rounds: list[Round], asked: Asked
+    context: MonitorContext, rounds: list[Round], requested: Asked
 ) -> list[MonitorError | None]:
     """Close and correct what is to be; returns what each step met.
 
@@ -153,9 +153,9 @@ def _finish_all(
     due = [
         round_.id
         for round_ in rounds
-        if round_.id in asked.read
-        and _may_finish(round_, asked)
-        and not _settles(context, round_, asked)
+        if round_.id in requested.read
+        and _may_finish(round_, requested)
+        and not _settles(context, round_, requested)
     ]
     return [_error_of(partial(finish, context, round_id)) for round_id in due]
 
@@ -260,9 +260,9 @@ def finish(context: MonitorContext, round_id: int) -> None:
         with context.database.read() as connection:
             round_ = round_store.read_round(connection, round_id)
             takes_labels = round_.state is RoundState.LABELING
-            stand = read_stand(connection, round_) if takes_labels else None
-        if stand is not None:
-            go_on(context, stand, claim)
+            state = read_stand(connection, round_) if takes_labels else None
+        if state is not None:
+            go_on(context, state, claim)
         elif round_.state is RoundState.CLOSED and _changed(round_):
             retried(lambda: publish.correct(context, round_, claim))
 
@@ -278,16 +278,16 @@ def publish_above(context: MonitorContext, round_id: int, above: Mapping[int, in
     _claimed(context, round_id, step)
 
 
-def _settles(context: MonitorContext, round_: Round, asked: Asked) -> bool:
+def _settles(context: MonitorContext, round_: Round, requested: Asked) -> bool:
     """Whether to wait, once the deadline has come, for a file that is being written."""
-    if round_.id not in asked.unsettled or round_.deadline is None:
+    if round_.id not in requested.unsettled or round_.deadline is None:
         return False
     return timedelta(0) <= context.clock() - round_.deadline < SETTLING
 
 
-def _may_finish(round_: Round, asked: Asked) -> bool:
+def _may_finish(round_: Round, requested: Asked) -> bool:
     closed = round_.state is RoundState.CLOSED
-    changed = _changed(round_) or round_.id in asked.news
+    changed = _changed(round_) or round_.id in requested.news
     return changed if closed else round_.state is RoundState.LABELING
 
 

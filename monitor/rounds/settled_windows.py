@@ -24,8 +24,8 @@ class SettledWindows:
 
     def others(self, windows: Mapping[datetime, Mark]) -> dict[datetime, Mark]:
         """Leave out the windows that stand as they did."""
-        return {slot: mark for slot, mark in windows.items() if self._marks.get(slot) != mark}
+        return {slot: marker for slot, marker in windows.items() if self._marks.get(slot) != marker}
 
-    def note(self, slot: datetime, mark: Mark) -> None:
+    def note(self, slot: datetime, marker: Mark) -> None:
         """Remember how a window stood before its averages were found written."""
-        self._marks[slot] = mark
+        self._marks[slot] = marker

@@ -277,9 +277,9 @@ def _not_noted_yet(missed: Mapping[str, str], attention: Sequence[Attention]) ->
     return [sentence for sentence in missed.values() if sentence not in noted]
 
 
-def _of_alerts(known: Mapping[str, Known], alerts: Sequence[Alert]) -> dict[str, Known]:
+def _of_alerts(existing: Mapping[str, Known], alerts: Sequence[Alert]) -> dict[str, Known]:
     """Choose what is known of some alerts, by their ids."""
-    return {alert.id: known[alert.id] for alert in alerts if alert.id in known}
+    return {alert.id: existing[alert.id] for alert in alerts if alert.id in existing}
 
 
 def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:
@@ -335,16 +335,18 @@ def _held_back(one: _OneMonitor) -> list[str]:
 
 def _overdue(one: _OneMonitor) -> list[str]:
     return [
-        overdue_line(round_.round, answered=round_.answered, wanted=round_.wanted)
+        overdue_line(round_.round, answered=round_.answered, expected=round_.wanted)
         for round_ in one.open_rounds
-        if (left := round_.time_for_labels(one.now)) is not None and left < timedelta(0)
+        if (remaining := round_.time_for_labels(one.now)) is not None and remaining < timedelta(0)
     ]
 
 
 def _unanswered(one: _OneMonitor) -> list[str]:
     return [
-        unanswered_line(round_.round, left)
-        for round_, left in near_deadline(one.open_rounds, one.settings.round.deadline, one.now)
+        unanswered_line(round_.round, remaining)
+        for round_, remaining in near_deadline(
+            one.open_rounds, one.settings.round.deadline, one.now
+        )
         if not round_.answered
     ]
 
@@ -402,10 +404,10 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     """Say why the model version that the config names was not tagged by the last round."""
     if settings.round.model is None:
         return []
-    found = effect_admin.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
-    if found is None:
+    result = effect_admin.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
+    if result is None:
         return []
-    report, receipt = found
+    report, receipt = result
     why = why_untagged(receipt)
     if why is None or report["model"] != settings.round.model:
         return []

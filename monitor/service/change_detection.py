@@ -55,22 +55,22 @@ class Look:
     labelers: tuple[Labeler, ...]
 
     def still_holds(
-        self, context: MonitorContext, standing: Standing, labels: str, now: datetime
+        self, context: MonitorContext, current: Standing, labels: str, now: datetime
     ) -> bool:
         """Whether another look now would find what this one found."""
         return (
             self.context is context
-            and self.standing == standing
+            and self.standing == current
             and self.labels == labels
-            and _is_quiet(standing, now, self.at, self.next_slot)
+            and _is_quiet(current, now, self.at, self.next_slot)
         )
 
 
-def _is_quiet(standing: Standing, now: datetime, at: datetime, next_slot: datetime) -> bool:
+def _is_quiet(current: Standing, now: datetime, at: datetime, next_slot: datetime) -> bool:
     """Whether nothing presses, and no time has come since a look that makes another due."""
-    late = standing.deadline is not None and standing.deadline <= now
+    late = current.deadline is not None and current.deadline <= now
     return (
-        not standing.presses and not late and now < next_slot and timedelta(0) <= now - at < LONGEST
+        not current.presses and not late and now < next_slot and timedelta(0) <= now - at < LONGEST
     )
 
 
@@ -96,29 +96,29 @@ class Idle:
         """Choose the monitors that may have anything to do."""
         now = self._clock()
         with self._database.read() as connection:
-            standing = standings(connection, now - _longest_open(monitors))
-            kept = {} if self._configs is None else read_kept(connection)
-        places: dict[str, str] = {}
-        looks = []
+            current = standings(connection, now - _longest_open(monitors))
+            retained = {} if self._configs is None else read_kept(connection)
+        locations: dict[str, str] = {}
+        checks = []
         for context in monitors:
             name = context.settings.name
-            stands = standing.get(name, NOTHING)
-            labelers, labels = self._state_of_labels(context, stands, places)
-            if not self._is_known(context, stands, labels, kept.get(name), now):
+            stands = current.get(name, NOTHING)
+            labelers, labels = self._state_of_labels(context, stands, locations)
+            if not self._is_known(context, stands, labels, retained.get(name), now):
                 following = next_slot(context.settings.round.schedule, now)
-                looks.append(Look(context, now, stands, labels, following, labelers))
-        return looks
+                checks.append(Look(context, now, stands, labels, following, labelers))
+        return checks
 
     def _state_of_labels(
-        self, context: MonitorContext, standing: Standing, places: dict[str, str]
+        self, context: MonitorContext, current: Standing, locations: dict[str, str]
     ) -> tuple[tuple[Labeler, ...], str]:
         """Return the labelers of a monitor's rounds and the state of their places.
 
         The state is empty if one fails: its monitor is looked at, and no other is kept back.
         """
         try:
-            labelers = self._labelers(context, standing)
-            return labelers, _labels(labelers, places)
+            labelers = self._labelers(context, current)
+            return labelers, _labels(labelers, locations)
         except StoreUnavailable:
             raise
         except MonitorError:
@@ -131,46 +131,46 @@ class Idle:
     def _is_known(
         self,
         context: MonitorContext,
-        standing: Standing,
+        current: Standing,
         labels: str,
-        kept: Kept | None,
+        retained: Kept | None,
         now: datetime,
     ) -> bool:
         """Whether a look now would find what a good one found, of this process or another."""
         if not labels:
             return False
         good = self._good.get(context.settings.name)
-        if good is not None and good.still_holds(context, standing, labels, now):
+        if good is not None and good.still_holds(context, current, labels, now):
             return True
-        return kept is not None and self._as_kept(
-            kept, context.settings.name, standing, labels, now
+        return retained is not None and self._as_kept(
+            retained, context.settings.name, current, labels, now
         )
 
-    def _labelers(self, context: MonitorContext, standing: Standing) -> tuple[Labeler, ...]:
+    def _labelers(self, context: MonitorContext, current: Standing) -> tuple[Labeler, ...]:
         """Labelers of a monitor's rounds, the same as long as no round moves."""
         good = self._good.get(context.settings.name)
-        if good is not None and good.context is context and good.standing == standing:
+        if good is not None and good.context is context and good.standing == current:
             return good.labelers
         with self._database.read() as connection:
             name, now = context.settings.name, self._clock()
             rounds = round_store.unfinished_rounds(connection, name, now)
-        places = {
+        locations = {
             place_name(labeler): labeler
             for round_ in rounds
             for labeler in context.labelers_of(round_.settings)
         }
-        return (context.labeler, *places.values())
+        return (context.labeler, *locations.values())
 
-    def ahead(self, looks: Sequence[Look]) -> Ahead:
+    def ahead(self, checks: Sequence[Look]) -> Ahead:
         """Know which of these looks will read the same labels."""
-        labelers = {look.context.settings.name: look.labelers for look in looks}
+        labelers = {scan.context.settings.name: scan.labelers for scan in checks}
         return Ahead(self._database, self._clock, labelers)
 
-    def looked(self, look: Look, *, well: bool) -> None:
+    def looked(self, scan: Look, *, well: bool) -> None:
         """Note how a look ended."""
-        name = look.context.settings.name
+        name = scan.context.settings.name
         if well:
-            self._good[name] = look
+            self._good[name] = scan
         else:
             self._good.pop(name, None)
 
@@ -179,35 +179,35 @@ class Idle:
         if self._configs is None:
             return
         configs = self._configs
-        watched = {name: look for name, look in self._good.items() if look.labels}
+        watched = {name: scan for name, scan in self._good.items() if scan.labels}
         keep(
             self._database,
             {
                 name: Kept(
-                    mark_of(look.standing, look.labels, configs[name]), look.at, look.next_slot
+                    mark_of(scan.standing, scan.labels, configs[name]), scan.at, scan.next_slot
                 )
-                for name, look in watched.items()
+                for name, scan in watched.items()
             },
         )
 
     def _as_kept(
-        self, kept: Kept, name: str, standing: Standing, labels: str, now: datetime
+        self, retained: Kept, name: str, current: Standing, labels: str, now: datetime
     ) -> bool:
         config = (self._configs or {}).get(name)
-        if config is None or kept.mark != mark_of(standing, labels, config):
+        if config is None or retained.mark != mark_of(current, labels, config):
             return False
-        return _is_quiet(standing, now, kept.at, kept.next_slot)
+        return _is_quiet(current, now, retained.at, retained.next_slot)
 
 
-def last_ones(looks: Sequence[Look]) -> tuple[list[Look], list[Look]]:
+def last_ones(checks: Sequence[Look]) -> tuple[list[Look], list[Look]]:
     """Separate the looks at monitors with a round that a worker left in mid-step from all others.
 
     What ended that worker may end this one too, so they come after all others and one after the
     other, whichever was left longest ago first.
     """
-    others = [look for look in looks if look.standing.left is None]
-    left = [look for look in looks if look.standing.left is not None]
-    return others, sorted(left, key=lambda look: look.standing.left or 0)
+    others = [scan for scan in checks if scan.standing.left is None]
+    remaining = [scan for scan in checks if scan.standing.left is not None]
+    return others, sorted(remaining, key=lambda scan: scan.standing.left or 0)
 
 
 def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
@@ -218,19 +218,19 @@ def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
     return max(spans, default=timedelta(0)) + _SLACK
 
 
-def _labels(labelers: Sequence[Labeler], places: dict[str, str]) -> str:
+def _labels(labelers: Sequence[Labeler], locations: dict[str, str]) -> str:
     """Describe the state of where labels come from; empty where one cannot tell it from others.
 
     Monitors may share a place, which is looked at once.
     """
-    found = []
+    results = []
     for labeler in labelers:
         if not isinstance(labeler, Watchable):
             return ""
-        if labeler.place not in places:
+        if labeler.place not in locations:
             try:
-                places[labeler.place] = labeler.state()
+                locations[labeler.place] = labeler.state()
             except (MonitorError, OSError):
-                places[labeler.place] = ""
-        found.append(places[labeler.place])
-    return " ".join(found) if all(found) else ""
+                locations[labeler.place] = ""
+        results.append(locations[labeler.place])
+    return " ".join(results) if all(results) else ""

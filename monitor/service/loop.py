@@ -147,7 +147,7 @@ def one_pass(
     monitors: Sequence[MonitorContext],
     *,
     idle: Idle | None = None,
-    before_look: Callable[[MonitorContext], None] = lambda _: None,
+    previous_scan: Callable[[MonitorContext], None] = lambda _: None,
 ) -> Pass:
     """Do once what the service does at every tick.
 
@@ -157,19 +157,19 @@ def one_pass(
     ----------
     idle
         Knows which monitors need no look; without it all are looked at.
-    before_look
+    previous_scan
         Called with each monitor before it is looked at; the others stay as they are.
     """
     idle = idle or Idle(application.database, application.clock)
     errors = look_at_aliases(monitors)
-    others, left = last_ones(idle.needed(monitors))
-    errors |= _look_at(idle, others, before_look)
+    others, remaining = last_ones(idle.needed(monitors))
+    errors |= _look_at(idle, others, previous_scan)
     tidy(application)
     delivered = deliver(
         application.database, application.handlers, application.clock, link=application.link
     )
-    if left:
-        errors |= _look_at(idle, left, before_look)
+    if remaining:
+        errors |= _look_at(idle, remaining, previous_scan)
         delivered.add(
             deliver(
                 application.database, application.handlers, application.clock, link=application.link
@@ -188,19 +188,19 @@ def _dead(application: Application, monitors: Sequence[MonitorContext]) -> list[
 
 
 def _look_at(
-    idle: Idle, looks: Sequence[Look], before_look: Callable[[MonitorContext], None]
+    idle: Idle, checks: Sequence[Look], previous_scan: Callable[[MonitorContext], None]
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
-    ahead = idle.ahead(looks)
-    scans = SharedScans([look.context for look in looks])
+    prefetcher = idle.ahead(checks)
+    scans = SharedScans([scan.context for scan in checks])
 
-    def begun(look: Look) -> MonitorContext:
-        before_look(look.context)
-        return look.context
+    def begun(scan: Look) -> MonitorContext:
+        previous_scan(scan.context)
+        return scan.context
 
-    errors = advance_all(map(begun, looks), prepared(ahead, scans))
-    for look in looks:
-        idle.looked(look, well=look.context.settings.name not in errors)
+    errors = advance_all(map(begun, checks), prepared(prefetcher, scans))
+    for scan in checks:
+        idle.looked(scan, well=scan.context.settings.name not in errors)
     return errors
 
 
@@ -238,20 +238,20 @@ def serve(
     StoppedByBug
         If an import of a worker thread failed, which a new process makes anew.
     """
-    asked = signals.listen()
+    requested = signals.listen()
     import_for_workers()
-    work = Work(application, path, tick, end=asked.put)
+    work = Work(application, path, tick, end=requested.put)
     servers = [one for one in (_web(work.running), _pages(work.running)) if one]
     scheduler = _ticking(work, tick)
     log.info("serving", monitors=len(application.monitors), web=_address(application))
-    while (reason := _next_request(asked, scheduler, application)) == signals.RELOAD:
+    while (reason := _next_request(requested, scheduler, application)) == signals.RELOAD:
         work.running.reload()
     _log_stopping(reason)
-    left = _left_after(grace, work, scheduler)
+    remaining = _left_after(grace, work, scheduler)
     for server in servers:
         server.stop()
-    if left:
-        _abandon(left, reason)
+    if remaining:
+        _abandon(remaining, reason)
     application.database.close()
     log.info("stopped")
     if isinstance(reason, MonitorError):
@@ -274,10 +274,10 @@ class Work:
         tick: timedelta,
         end: Callable[[MonitorError], None] = lambda _: None,
     ) -> None:
-        pulse = Pulse("rounds", "notices", "mlflow")
-        self.running = Running(application, path, pulse, end)
+        heartbeat = Pulse("rounds", "notices", "mlflow")
+        self.running = Running(application, path, heartbeat, end)
         self._stop, self._news = threading.Event(), threading.Event()
-        self._lanes = Lanes(self.running, advance, stop=self._stop, news=self._news)
+        self._lanes = Lanes(self.running, advance, stop=self._stop, changes=self._news)
         self._mlflow = MlflowProcess()
         self._tick, self._notices_due = tick.total_seconds(), 0.0
 
@@ -311,10 +311,10 @@ class Work:
 
     def mlflow(self) -> None:
         """Look at what aliases in MLflow name, and deliver its effects."""
-        pulse = self.running.pulse
+        heartbeat = self.running.pulse
         self.running.check_store()
         look_at_aliases(self.running.application.monitors)
-        self._mlflow.deliver(self.running.application, lambda: pulse.beat("mlflow"))
+        self._mlflow.deliver(self.running.application, lambda: heartbeat.beat("mlflow"))
 
     def stop(self) -> None:
         """Begin nothing new."""
@@ -353,12 +353,14 @@ def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
 
 
 def _next_request(
-    asked: SimpleQueue[int | MonitorError], scheduler: BackgroundScheduler, application: Application
+    requested: SimpleQueue[int | MonitorError],
+    scheduler: BackgroundScheduler,
+    application: Application,
 ) -> int | MonitorError:
     """Wait for a signal or for a reason to end, and meanwhile see to it that the ticks go on."""
     while True:
         try:
-            return asked.get(timeout=CLOCK_CHECK.total_seconds())
+            return requested.get(timeout=CLOCK_CHECK.total_seconds())
         except Empty:
             tick_on(scheduler, application.clock())
 
@@ -430,7 +432,7 @@ def _pages(running: Running) -> PagesServer | None:
         folder=config.folder,
         tracking_uri=config.mlflow.tracking_uri,
         name="",
-        told=told,
+        notified=told,
     )
     server.start()
     return server

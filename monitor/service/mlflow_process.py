@@ -50,11 +50,11 @@ class MlflowProcess:
         """
         if not _is_due(application) or (process := self._started()) is None:
             return
-        said = process.stdout
-        assert said is not None  # noqa: S101  it is a pipe
+        answer = process.stdout
+        assert answer is not None  # noqa: S101  it is a pipe
         with suppress(BrokenPipeError), process:  # it may have ended at once
             self._ask(application)
-            for line in said:
+            for line in answer:
                 beat()
                 if line.endswith("\n"):  # else the process was killed while it wrote
                     _log(line)
@@ -109,7 +109,7 @@ def _is_due(application: Application) -> bool:
 
 def _log(line: str) -> None:
     """Log what the process has to say as the service's own line."""
-    said: dict[str, Any] = json.loads(line)
-    if said:
-        level = logging.getLevelNamesMapping()[said.pop("level").upper()]
-        log.log(level, said.pop("event"), **said)
+    answer: dict[str, Any] = json.loads(line)
+    if answer:
+        level = logging.getLevelNamesMapping()[answer.pop("level").upper()]
+        log.log(level, answer.pop("event"), **answer)

@@ -61,20 +61,20 @@ class Ahead:
                 del untold[name]
                 if not untold:
                     continue  # the last one reads for itself
-                items, askers = self._take(name, untold)
-            labeler.expect(items, askers)
+                items, readers = self._take(name, untold)
+            labeler.expect(items, readers)
 
     def _take(self, first: str, untold: dict[str, None]) -> tuple[set[str], int]:
         """Gather the items of the next monitors, and how many of these wait for any."""
         waiting = self._waiting(first)
-        items, askers = set(waiting), int(bool(waiting))
+        items, readers = set(waiting), int(bool(waiting))
         while untold and len(items) < MOST:
             name = next(iter(untold))
             del untold[name]
             waiting = self._waiting(name)
             items |= waiting
-            askers += bool(waiting)  # who waits for nothing never asks
-        return items, askers
+            readers += bool(waiting)  # who waits for nothing never asks
+        return items, readers
 
     def _waiting(self, name: str) -> set[str]:
         try:

@@ -58,11 +58,11 @@ class Running:
         self,
         application: Application,
         path: Path | None,
-        pulse: Pulse,
+        heartbeat: Pulse,
         end: Callable[[MonitorError], None] = lambda _: None,
     ) -> None:
         self.application = application
-        self.pulse = pulse
+        self.pulse = heartbeat
         self.end = end
         self.is_stopping = False
         self.last_success: datetime | None = None
@@ -131,15 +131,15 @@ class Running:
     def _with_what_stays(self, config: Config) -> Config:
         """Keep the settings that the process cannot change while it runs."""
         old = self.application.config
-        kept: dict[str, Any] = {}
+        retained: dict[str, Any] = {}
         login = None if old.pages is None else old.pages.login
         # People's passwords go to the MLflow that the pages began with, so the runs go there, too.
         also = ("mlflow",) if login is not None and login.kind == "mlflow" else ()
         for name in (*_NEED_A_RESTART, *also):
             if getattr(config, name) != getattr(old, name):
-                kept[name] = getattr(old, name)
+                retained[name] = getattr(old, name)
                 log.warning("setting stays as it was until a restart", setting=name)
-        return config.model_copy(update=kept)
+        return config.model_copy(update=retained)
 
     def _unhealthy(self) -> str | None:
         """Report what a new process may mend; None for all well."""

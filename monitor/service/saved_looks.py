@@ -37,16 +37,16 @@ class Kept:
         return json.dumps({**asdict(self)}, default=str)
 
 
-def mark_of(standing: Standing, labels: str, config: str) -> str:
+def mark_of(current: Standing, labels: str, config: str) -> str:
     """Give a mark that two states of a monitor do not share."""
-    whole = repr((standing.recent, standing.open, labels, config))
+    whole = repr((current.recent, current.open, labels, config))
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
 def read_kept(connection: Connection) -> dict[str, Kept]:
     """Read the good looks by monitor; one that another version wrote in its own way is none."""
-    found = {name: _kept(text) for name, text in read_looks(connection).items()}
-    return {name: kept for name, kept in found.items() if kept is not None}
+    by_name = {name: _kept(text) for name, text in read_looks(connection).items()}
+    return {name: retained for name, retained in by_name.items() if retained is not None}
 
 
 def _kept(text: str) -> Kept | None:
@@ -58,8 +58,8 @@ def _kept(text: str) -> Kept | None:
         return None
 
 
-def keep(database: Database, looks: Mapping[str, Kept]) -> None:
+def keep(database: Database, checks: Mapping[str, Kept]) -> None:
     """Keep good looks, by monitor."""
-    if looks:
+    if checks:
         with database.write() as connection:
-            write_looks(connection, {name: look.as_text() for name, look in looks.items()})
+            write_looks(connection, {name: scan.as_text() for name, scan in checks.items()})

@@ -101,8 +101,8 @@ def _read(contexts: Sequence[MonitorContext]) -> None:
 
 
 def _read_window(contexts: Sequence[MonitorContext]) -> None:
-    asked = [(context.source, _next_scan(context)) for context in contexts]
-    counted = Counter((scan.window, scan.seed) for _, scan in asked if scan is not None)
+    requested = [(context.source, _next_scan(context)) for context in contexts]
+    counted = Counter((scan.window, scan.seed) for _, scan in requested if scan is not None)
     if not counted:
         return
     [((window, seed), readers)] = counted.most_common(1)
@@ -110,7 +110,7 @@ def _read_window(contexts: Sequence[MonitorContext]) -> None:
         return
     scans = [
         PlannedScan(source, scan.strata, scan.at_most)
-        for source, scan in asked
+        for source, scan in requested
         if scan is not None and (scan.window, scan.seed) == (window, seed)
     ]
     source: SharesScans = scans[0].source

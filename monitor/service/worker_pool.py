@@ -30,13 +30,13 @@ LANES = 4
 
 
 def prepared(
-    ahead: Ahead, scans: SharedScans
+    prefetcher: Ahead, scans: SharedScans
 ) -> Callable[[MonitorContext], AbstractContextManager[None]]:
     """Have at hand, around a look at a monitor, what it reads in common with others."""
 
     @contextmanager
     def around(context: MonitorContext) -> Iterator[None]:
-        ahead.before(context.settings.name)
+        prefetcher.before(context.settings.name)
         with scans.shared(context):
             yield
 
@@ -66,11 +66,11 @@ class Lanes:
         ],
         *,
         stop: threading.Event,
-        news: threading.Event,
+        changes: threading.Event,
     ) -> None:
         self._running = running
         self._advance = advance
-        self._stop, self._news = stop, news
+        self._stop, self._news = stop, changes
         self._idle = Idle(running.application.database, running.application.clock)
         self._pool = ThreadPoolExecutor(LANES, thread_name_prefix="lane")
         self._lock = threading.Lock()
@@ -87,64 +87,66 @@ class Lanes:
             for context in self._running.application.monitors
             if context.settings.name not in busy
         ]
-        looks = self._idle.needed(free)
-        others, left = last_ones(looks)
-        ahead = self._idle.ahead(looks)
-        scans = SharedScans([look.context for look in others])
-        for some in filter(None, (*([look] for look in others), left)):
-            self._begin(some, ahead, scans)
+        checks = self._idle.needed(free)
+        others, remaining = last_ones(checks)
+        prefetcher = self._idle.ahead(checks)
+        scans = SharedScans([scan.context for scan in others])
+        for some in filter(None, (*([scan] for scan in others), remaining)):
+            self._begin(some, prefetcher, scans)
         self._note_if_quiet()
 
     def close(self) -> None:
         """Begin no further look, and wait for those under way."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _begin(self, looks: Sequence[Look], ahead: Ahead, scans: SharedScans) -> None:
-        names = {look.context.settings.name for look in looks}
+    def _begin(self, checks: Sequence[Look], prefetcher: Ahead, scans: SharedScans) -> None:
+        names = {scan.context.settings.name for scan in checks}
         with self._lock:
             self._busy |= names
         try:
-            self._pool.submit(self._one_after_another, looks, ahead, scans)
+            self._pool.submit(self._one_after_another, checks, prefetcher, scans)
         except RuntimeError:  # no thread can be started
             with self._lock:
                 self._busy -= names
             raise
 
-    def _one_after_another(self, looks: Sequence[Look], ahead: Ahead, scans: SharedScans) -> None:
-        for look in looks:
-            self._look(look, ahead, scans)
+    def _one_after_another(
+        self, checks: Sequence[Look], prefetcher: Ahead, scans: SharedScans
+    ) -> None:
+        for scan in checks:
+            self._look(scan, prefetcher, scans)
 
-    def _look(self, look: Look, ahead: Ahead, scans: SharedScans) -> None:
-        name = look.context.settings.name
-        pulse, step = self._running.pulse, f"monitor {name}"
+    def _look(self, scan: Look, prefetcher: Ahead, scans: SharedScans) -> None:
+        name = scan.context.settings.name
+        heartbeat, step = self._running.pulse, f"monitor {name}"
         try:
             if self._stop.is_set():
                 return
-            pulse.begin(step)
-            self._note(look, self._advanced(look, ahead, scans))
+            heartbeat.begin(step)
+            self._note(scan, self._advanced(scan, prefetcher, scans))
         except BaseException as error:  # else it ends with the future, which nobody reads
             log.exception("monitor stopped by a bug", monitor=name)
             self._running.note(name, StoppedByBug.of(error))
         finally:
-            pulse.end(step)
+            heartbeat.end(step)
             self._news.set()
             with self._lock:
                 self._busy.discard(name)
             self._note_if_quiet()
 
-    def _advanced(self, look: Look, ahead: Ahead, scans: SharedScans) -> MonitorError | None:
+    def _advanced(self, scan: Look, prefetcher: Ahead, scans: SharedScans) -> MonitorError | None:
         try:
             self._running.check_store()
         except MonitorError as error:
-            name = look.context.settings.name
+            name = scan.context.settings.name
             log.warning("monitor not looked at", monitor=name, reason=str(error))
             return error
-        return self._advance(look.context, prepared(ahead, scans))
+        return self._advance(scan.context, prepared(prefetcher, scans))
 
-    def _note(self, look: Look, error: MonitorError | None) -> None:
+    def _note(self, scan: Look, error: MonitorError | None) -> None:
         """Note how a look ended, for the next tick and for those who watch the service."""
-        self._idle.looked(look, well=error is None)
-        self._running.note(look.context.settings.name, error)
+        self._idle.looked(scan, well=error is None)
+        self._running.note(scan.context.settings.name, error)
         if isinstance(error, StoppedByBug):
             self._broken = self._broken or broken_import(error)
 

@@ -38,11 +38,11 @@ def guessed(seen: Mapping[int, int], rows: int, at_most: int) -> dict[int, str]:
     at_most
         Items wanted of each bucket.
     """
-    looked_at = sum(seen.values())
-    wanted = at_most + 6 * sqrt(at_most) + 20  # with fewer than one chance in a million too few
+    checked_at = sum(seen.values())
+    expected = at_most + 6 * sqrt(at_most) + 20  # with fewer than one chance in a million too few
     bounds = {}
     for bucket, count in seen.items():
-        share = _DRIFT * wanted * looked_at / (count * rows)
+        share = _DRIFT * expected * checked_at / (count * rows)
         if bucket >= 0 and count >= _FEWEST and share < 1 / 2:
             bounds[bucket] = f"{int(share * 16**_DIGITS):0{_DIGITS}x}"
     return bounds

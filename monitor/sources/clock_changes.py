@@ -26,22 +26,22 @@ def clock_changes(zone: str, first: datetime, last: datetime) -> tuple[int, Chan
 
     A time that comes twice on the clock is the later of both.
     """
-    known = ZoneInfo(zone)
-    before = ahead = _ahead(first, known)
+    existing = ZoneInfo(zone)
+    before = prefetcher = _ahead(first, existing)
     changes = []
     day = first
     while day < last:
-        if (after := _ahead(day + _DAY, known)) != ahead:
-            changes.append((_change(day, known), after))
-            ahead = after
+        if (after := _ahead(day + _DAY, existing)) != prefetcher:
+            changes.append((_change(day, existing), after))
+            prefetcher = after
         day += _DAY
     return before, tuple(changes)
 
 
 def instant_sql(local: str, zone: str, first: datetime, last: datetime) -> str:
     """Write a local time between two as an instant."""
-    ahead, changes = clock_changes(zone, first, last)
-    seconds = [ahead, *(after for _, after in changes)]
+    prefetcher, changes = clock_changes(zone, first, last)
+    seconds = [prefetcher, *(after for _, after in changes)]
     shift = _halved(local, [at for at, _ in changes], seconds)
     return f"cast({local} - to_seconds({shift}) as timestamptz)"
 

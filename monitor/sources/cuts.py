@@ -26,12 +26,12 @@ class Cuts:
     @staticmethod
     def of(strata: Sequence[Stratum], *, flagged: bool) -> Cuts:
         """Cut one class of some strata, which are known by their places."""
-        mine = [(place, each) for place, each in enumerate(strata) if each.flagged == flagged]
-        scored = [(place, each) for place, each in mine if not each.unscored]
+        own = [(index, each) for index, each in enumerate(strata) if each.flagged == flagged]
+        scored = [(index, each) for index, each in own if not each.unscored]
         ends = sorted({end for _, one in scored for end in (one.low, one.high) if end is not None})
         codes = [_holder(scored, low, high) for low, high in pairwise([None, *ends, None])]
-        alone = len(mine) == 1
-        taken = (place for place, one in mine if one.unscored or (alone and one.is_unbounded))
+        alone = len(own) == 1
+        taken = (index for index, one in own if one.unscored or (alone and one.is_unbounded))
         return Cuts(ends, codes, next(taken, frames.SCORE_MISSING))
 
     def place(self, score: float | None) -> int:
@@ -41,8 +41,8 @@ class Cuts:
 
 def _holder(scored: Sequence[tuple[int, Stratum]], low: float | None, high: float | None) -> int:
     """Place of the stratum that holds the scores between two neighbouring ends."""
-    for place, each in scored:
+    for location, each in scored:
         starts = each.low is None or (low is not None and each.low <= low)
         if starts and (each.high is None or (high is not None and high <= each.high)):
-            return place
+            return location
     return frames.IN_NO_STRATUM

@@ -27,23 +27,23 @@ def draw(
     query: Query, window: Window, strata: Sequence[Stratum], at_most: int, seed: str
 ) -> list[frames.Group]:
     """Count the buckets and take their first candidates; again where a bound was too low."""
-    wanted = _wanted(at_most)
-    bounds = _bounds(query, window, strata, wanted)
-    return _drawn(query, window, strata, wanted, seed, bounds)
+    expected = _wanted(at_most)
+    bounds = _bounds(query, window, strata, expected)
+    return _drawn(query, window, strata, expected, seed, bounds)
 
 
 def _drawn(
     query: Query,
     window: Window,
     strata: Sequence[Stratum],
-    wanted: int,
+    expected: int,
     seed: str,
     bounds: dict[int, str],
     only: Collection[int] = (),
 ) -> list[frames.Group]:
     while True:
-        groups = _groups(query, query.scan(window, strata, wanted, seed, bounds, only))
-        short = too_low(bounds, frames.of_newest_version(groups), wanted)
+        groups = _groups(query, query.scan(window, strata, expected, seed, bounds, only))
+        short = too_low(bounds, frames.of_newest_version(groups), expected)
         if not short:
             return groups
         bounds = {bucket: bound for bucket, bound in bounds.items() if bucket not in short}
@@ -60,19 +60,23 @@ def draw_again(
     counted = _groups(query, query.tally(before.window, strata))
     if not _can_be_cut(before, counted):
         return draw(query, before.window, strata, at_most, seed)
-    wanted = _wanted(at_most)
-    known = _cut(before, strata)
+    expected = _wanted(at_most)
+    existing = _cut(before, strata)
     sizes = {g.bucket: g.rows for g in frames.of_newest_version(counted) if g.bucket >= 0}
-    lacking = {place for place, rows in sizes.items() if len(known[place]) < min(wanted, rows)}
+    lacking = {
+        location
+        for location, rows in sizes.items()
+        if len(existing[location]) < min(expected, rows)
+    }
     drawn = {}
     if lacking:
-        bounds = guessed(sizes, before.size, wanted)
-        bounds = {place: bound for place, bound in bounds.items() if place in lacking}
-        found = _drawn(query, before.window, strata, wanted, seed, bounds, lacking)
-        drawn = {(group.bucket, group.version): group for group in found}
+        bounds = guessed(sizes, before.size, expected)
+        bounds = {location: bound for location, bound in bounds.items() if location in lacking}
+        result = _drawn(query, before.window, strata, expected, seed, bounds, lacking)
+        drawn = {(group.bucket, group.version): group for group in result}
     return [
         drawn.get((group.bucket, group.version))
-        or replace(group, candidates=tuple(known[group.bucket][:wanted]))
+        or replace(group, candidates=tuple(existing[group.bucket][:expected]))
         for group in counted
     ]
 
@@ -98,15 +102,17 @@ def _can_be_cut(before: Frame, counted: Sequence[frames.Group]) -> bool:
 
 def _cut(before: Frame, strata: Sequence[Stratum]) -> dict[int, list[Candidate]]:
     """Give each stratum the candidates of its class that it holds, in their order."""
-    known = defaultdict[int, list[Candidate]](list)
+    existing = defaultdict[int, list[Candidate]](list)
     for part in before.strata:
         cuts = Cuts.of(strata, flagged=part.stratum.flagged)
         for candidate in part.candidates:
-            known[cuts.place(candidate.score)].append(candidate)
-    return known
+            existing[cuts.place(candidate.score)].append(candidate)
+    return existing
 
 
-def _bounds(query: Query, window: Window, strata: Sequence[Stratum], wanted: int) -> dict[int, str]:
+def _bounds(
+    query: Query, window: Window, strata: Sequence[Stratum], expected: int
+) -> dict[int, str]:
     """Guess bounds from the first rows of a large window; texts would all be read for that."""
     if query.table.is_text or query.time_is_text:
         return {}
@@ -116,7 +122,7 @@ def _bounds(query: Query, window: Window, strata: Sequence[Stratum], wanted: int
         return {}
     sql, parameters = query.buckets(window, strata, LOOKED_AT)
     seen = {int(bucket): int(count) for bucket, count in query.table.rows(sql, parameters)}
-    return guessed(seen, int(rows), wanted)
+    return guessed(seen, int(rows), expected)
 
 
 def _wanted(at_most: int) -> int:

@@ -78,8 +78,8 @@ class Query:
         column = self.columns["time"]
         kind = self.table.need(column, "columns.time")
         if not (TIMES.fullmatch(kind) or TEXTS.fullmatch(kind)):
-            wanted = "times; numbers of seconds become times with to_timestamp(...)"
-            raise self.table.refuse_type(column, "columns.time", wanted)
+            expected = "times; numbers of seconds become times with to_timestamp(...)"
+            raise self.table.refuse_type(column, "columns.time", expected)
 
     def first_naive_time(self) -> str | None:
         """Return a value of a typed time column without a zone, where the config names none.
@@ -89,11 +89,11 @@ class Query:
         if self.time_zone is not None or self._time_type not in _NAIVE:
             return None
         column = quoted(self.columns["time"])
-        found = self.table.rows(
+        rows = self.table.rows(
             f"select cast({column} as varchar) from {self.table.relation} "  # noqa: S608
             f"where {column} is not null limit 1"
         )
-        return found[0][0] if found else None
+        return rows[0][0] if rows else None
 
     def scan(
         self,
@@ -161,8 +161,10 @@ class Query:
     @property
     def _in_columns(self) -> str:
         """Turn the items drawn into lists, each of one thing: Python holds them in a third."""
-        kept = ["id", "score", *self.challenger.names, *self._segments]
-        return "{" + ", ".join(f"'{name}': [each.{name} for each in drawn]" for name in kept) + "}"
+        retained = ["id", "score", *self.challenger.names, *self._segments]
+        return (
+            "{" + ", ".join(f"'{name}': [each.{name} for each in drawn]" for name in retained) + "}"
+        )
 
     @property
     def _grouped(self) -> str:
@@ -171,7 +173,7 @@ class Query:
 
     @property
     def _segments(self) -> list[str]:
-        return [f"segment_{place}" for place in range(len(self.columns["segments"]))]
+        return [f"segment_{index}" for index in range(len(self.columns["segments"]))]
 
     @property
     def _example(self) -> str:
@@ -197,10 +199,10 @@ class Query:
     def scanned(self) -> list[str]:
         """Columns that a scan reads, those that only people see left out."""
         named = [self.columns[key] for key in ("id", "time", "score", *_ANY_TYPE)]
-        known = [column for column in named if column is not None]
+        existing = [column for column in named if column is not None]
         challenger = self.challenger.read
         of_other = [] if challenger is None else [challenger.column]
-        return [*known, *self.columns["segments"], *self.where, *of_other]
+        return [*existing, *self.columns["segments"], *self.where, *of_other]
 
     def buckets(self, window: Window, strata: Sequence[Stratum], at_most: int) -> Bound:
         """Count the rows of each bucket among the first ones of the window in the files."""
@@ -248,7 +250,7 @@ class Query:
     def show(self, ids: Sequence[str], window: Window) -> Bound:
         """Fetch the shown columns of these ids, in a fixed order where an id comes twice."""
         values: dict[str, Any] = {"ids": list(ids), "start": window.start, "end": window.end}
-        shown = [f"shown_{place}" for place in range(len(self.columns["show"]))]
+        shown = [f"shown_{index}" for index in range(len(self.columns["show"]))]
         rows = self._source_rows(values, near=True, shown=True)
         rows += f" and {self.table.may_be(self.columns['id'], ids)}"
         listed = ", ".join(["id", *shown])
@@ -267,12 +269,12 @@ class Query:
         """Rows in our words: id, t (UTC), naive, score, flagged, version; texts for examples."""
         text = self._text_of("time")
         score = self._text_of("score")
-        known_naive = f"regexp_full_match(upper(trim({text})), '{_NAIVE_TEXT}')"
+        naive = f"regexp_full_match(upper(trim({text})), '{_NAIVE_TEXT}')"
         parts = {
             "id": self.table.id_text(self.columns["id"], "columns.id"),
             "no_id": f"coalesce(cast({quoted(self.columns['id'])} as varchar), '') = ''",
             "time_text": text,
-            "naive": known_naive if self.time_is_text else "false",
+            "naive": naive if self.time_is_text else "false",
             "t": self._time(values),
             "score_text": score,
             "score": self._score(values),
@@ -283,13 +285,13 @@ class Query:
         parts |= self.challenger.parts(partial(self._is_positive, values), values)
         if self.table.hashed is not None:
             parts["known_h"] = quoted(self.table.hashed[1])
-        for place, column in enumerate(self.columns["segments"]):
+        for index, column in enumerate(self.columns["segments"]):
             text = f"nullif(trim({self.table.value_text(column)}), '')"
-            parts[f"segment_{place}"] = f"coalesce(left({text}, {_LONGEST_VALUE}), '{NO_VALUE}')"
+            parts[f"segment_{index}"] = f"coalesce(left({text}, {_LONGEST_VALUE}), '{NO_VALUE}')"
         if shown:
-            for place, (column, is_picture) in enumerate(self.columns["show"]):
+            for index, (column, is_picture) in enumerate(self.columns["show"]):
                 kind = self.table.types[column]
-                parts[f"shown_{place}"] = read_as(column, kind, is_picture=is_picture)
+                parts[f"shown_{index}"] = read_as(column, kind, is_picture=is_picture)
         listed = ", ".join(f"{sql} as {name}" for name, sql in parts.items())
         conditions = [*self._where(values), *(self._near(values) if near else [])]
         condition = " and ".join(conditions) or "true"
@@ -369,11 +371,11 @@ class Query:
 
     def _where(self, values: dict[str, Any]) -> list[str]:
         conditions = []
-        for place, (column, wanted) in enumerate(self.where.items()):
+        for index, (column, expected) in enumerate(self.where.items()):
             names = []
-            for number, value in enumerate(wanted):
-                values[f"where_{place}_{number}"] = value
-                names.append(f"$where_{place}_{number}")
+            for number, value in enumerate(expected):
+                values[f"where_{index}_{number}"] = value
+                names.append(f"$where_{index}_{number}")
             conditions.append(f"cast({quoted(column)} as varchar) in ({', '.join(names)})")
         return conditions
 
@@ -426,7 +428,7 @@ def _midnight(at: datetime) -> datetime:
 def _bound_of(bounds: Mapping[int, str]) -> str:
     """Give the md5 below which rows of a bucket may be candidates; all are below ``g``."""
     listed = ", ".join(
-        f"'{bounds.get(place, ALL)}'" for place in range(max(bounds, default=-1) + 1)
+        f"'{bounds.get(index, ALL)}'" for index in range(max(bounds, default=-1) + 1)
     )
     return f"coalesce([{listed}][bucket + 1], '{ALL}')" if listed else f"'{ALL}'"
 
@@ -434,7 +436,7 @@ def _bound_of(bounds: Mapping[int, str]) -> str:
 def _in_class(strata: Sequence[Stratum], values: dict[str, Any], *, flagged: bool) -> str:
     """Put a row of one class into its stratum by halving: strata are many, and rows more."""
     cuts = Cuts.of(strata, flagged=flagged)
-    names = [f"{'flagged' if flagged else 'passed'}_{place}" for place in range(len(cuts.ends))]
+    names = [f"{'flagged' if flagged else 'passed'}_{index}" for index in range(len(cuts.ends))]
     values |= dict(zip(names, cuts.ends, strict=True))
     return f"case when score is null then {cuts.unscored} else {_halved(names, cuts.codes)} end"
 

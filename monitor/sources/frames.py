@@ -90,8 +90,8 @@ def rows_in(groups: Iterable[Group], *buckets: int) -> int:
 
 def first_example(groups: Iterable[Group], bucket: int) -> str | None:
     """Return the smallest example of a bucket, to be named in an error."""
-    found = [g.example for g in groups if g.bucket == bucket and g.example is not None]
-    return min(found, default=None)
+    matches = [g.example for g in groups if g.bucket == bucket and g.example is not None]
+    return min(matches, default=None)
 
 
 def assemble(
@@ -141,8 +141,8 @@ def _bad_rows(current: Sequence[Group]) -> dict[BadRow, int]:
 
 
 def _newest_time(here: Sequence[Group]) -> datetime | None:
-    known = [group.newest for group in here if group.newest is not None]
-    return _EPOCH + timedelta(microseconds=max(known)) if known else None
+    existing = [group.newest for group in here if group.newest is not None]
+    return _EPOCH + timedelta(microseconds=max(existing)) if existing else None
 
 
 def _newest_version(here: Sequence[Group]) -> str | None:
@@ -176,11 +176,11 @@ def _strata_frames(
     """
     seen: set[str] = set()
     parts, duplicates = [], 0
-    for place, stratum in enumerate(strata):
-        mine = [group for group in current if group.bucket == place]
-        part = _stratum_frame(stratum, mine, seen, at_most)
+    for index, stratum in enumerate(strata):
+        own = [group for group in current if group.bucket == index]
+        part = _stratum_frame(stratum, own, seen, at_most)
         parts.append(part)
-        duplicates += sum(group.rows for group in mine) - part.size
+        duplicates += sum(group.rows for group in own) - part.size
     return tuple(parts), duplicates
 
 
@@ -189,13 +189,13 @@ def _stratum_frame(
 ) -> StratumFrame:
     rows = sum(group.rows for group in groups)
     drawn = [candidate for group in groups for candidate in group.candidates]
-    kept = _unseen(drawn, seen)
-    repeated = round(rows * (len(drawn) - len(kept)) / len(drawn)) if drawn else 0
+    retained = _unseen(drawn, seen)
+    repeated = round(rows * (len(drawn) - len(retained)) / len(drawn)) if drawn else 0
     counted = [group.segments for group in groups]
-    everything = kept if rows == len(drawn) else None
+    everything = retained if rows == len(drawn) else None
     sizes = _by_value(everything, counted, rows - repeated)
     decided = _decided(everything, [group.challenged for group in groups], rows - repeated, rows)
-    return StratumFrame(stratum, rows - repeated, tuple(kept[:at_most]), sizes, decided)
+    return StratumFrame(stratum, rows - repeated, tuple(retained[:at_most]), sizes, decided)
 
 
 def _decided(
@@ -205,10 +205,10 @@ def _decided(
     rows: int,
 ) -> Decisions | None:
     """Count what the challenger decided: exactly, but where ids come twice among many items."""
-    known = [each for each in counted if each is not None]
-    if not known:
+    existing = [each for each in counted if each is not None]
+    if not existing:
         return None
-    total = sum(known[1:], known[0])
+    total = sum(existing[1:], existing[0])
     if everything is not None:
         decided = [candidate.challenged for candidate in everything]
         return replace(total, flagged=decided.count(True), undecided=decided.count(None))
@@ -218,12 +218,12 @@ def _decided(
 
 def _unseen(candidates: Sequence[Candidate], seen: set[str]) -> list[Candidate]:
     """Keep the first candidate of each id that was not seen yet, and note it as seen."""
-    kept = []
+    retained = []
     for candidate in candidates:
         if candidate.id not in seen:
             seen.add(candidate.id)
-            kept.append(candidate)
-    return kept
+            retained.append(candidate)
+    return retained
 
 
 def _by_value(

@@ -82,8 +82,8 @@ class Framing:
         """Read the values that the config does not name."""
         if not frames.rows_in(groups, frames.PREDICTED_UNKNOWN):
             return {}
-        asked = (query.settings.columns.predicted, frozenset(query.named))
-        if asked not in self._unknown:
+        requested = (query.settings.columns.predicted, frozenset(query.named))
+        if requested not in self._unknown:
             rows = self.reading.connection.execute(query.unknown(self.window, _MOST_UNKNOWN))
-            self._unknown[asked] = {text: int(count) for text, count in rows}
-        return self._unknown[asked]
+            self._unknown[requested] = {text: int(count) for text, count in rows}
+        return self._unknown[requested]

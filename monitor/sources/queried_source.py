@@ -99,10 +99,10 @@ class QueriedSource:
         A frame is kept for the scan that was planned, and serves it once. A source in whose scan
         there is a fault, or that would be alone in a reading, is left to its own.
         """
-        found = self._within(lambda reading: self._read_together(reading, scans, window, seed))
-        for scan, frame in found:
-            asked = (window, tuple(scan.strata), scan.at_most, seed)
-            scan.source._kept = (asked, frame)
+        result = self._within(lambda reading: self._read_together(reading, scans, window, seed))
+        for scan, frame in result:
+            requested = (window, tuple(scan.strata), scan.at_most, seed)
+            scan.source._kept = (requested, frame)
 
     def release(self) -> None:
         """Scan the table itself again."""
@@ -110,8 +110,8 @@ class QueriedSource:
 
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Count every stratum and return its first items by md5(seed, id), of one state."""
-        asked = (window, tuple(strata), at_most, seed)
-        if self._kept is not None and self._kept[0] == asked:
+        requested = (window, tuple(strata), at_most, seed)
+        if self._kept is not None and self._kept[0] == requested:
             frame, self._kept = self._kept[1], None
             return frame
 
@@ -170,11 +170,11 @@ class QueriedSource:
             lambda _, query: {name: str(kind) for name, kind in query.table.types.items()}
         )
 
-    def truths(self, asked: TruthColumns) -> QueriedTruths:
+    def truths(self, truth_columns: TruthColumns) -> QueriedTruths:
         """Return the truth that some columns have, read as the predictions are."""
-        return QueriedTruths(self.truth_source(asked), asked)
+        return QueriedTruths(self.truth_source(truth_columns), truth_columns)
 
-    def truth_source(self, asked: TruthColumns) -> QueriedSource:
+    def truth_source(self, truth_columns: TruthColumns) -> QueriedSource:
         """Return the source of the table with the truth."""
         raise NotImplementedError
 
@@ -202,16 +202,16 @@ class QueriedSource:
         usable = [scan for planned in scans for scan in _usable(planned, table)]
         if usable:
             self._check_times(reading, usable[0].query)
-        found = []
-        for alike in readings_of(usable):
-            if len(alike) == 1:
+        results = []
+        for similar in readings_of(usable):
+            if len(similar) == 1:
                 continue
-            drawn = self.shared_groups(reading, alike, window, seed)
-            for scan, groups in zip(alike, drawn, strict=True):
+            drawn = self.shared_groups(reading, similar, window, seed)
+            for scan, groups in zip(similar, drawn, strict=True):
                 frame = framing.frame_or_none(scan, groups)
                 if frame is not None:
-                    found.append((scan, frame))
-        return found
+                    results.append((scan, frame))
+        return results
 
     def _query(self, table: Found) -> Query:
         table.check(self.settings, [name for name, _ in self._shown.columns])
@@ -222,8 +222,8 @@ class QueriedSource:
     def _check_times(self, reading: Reading, query: Query) -> None:
         """Refuse times that name no zone where the config names none either."""
         table, settings = query.table, self.settings
-        looks_at_values = not table.words.has_types and settings.time_zone is None
-        if looks_at_values or table.times(settings) is None:
+        checks_at_values = not table.words.has_types and settings.time_zone is None
+        if checks_at_values or table.times(settings) is None:
             naive = reading.connection.scalar(query.naive())
             if naive is not None:
                 raise naive_time(self.place, settings.columns, naive)
@@ -238,11 +238,11 @@ class QueriedSource:
         kind = query.table.types[self.settings.columns.id]
         rows: list[tuple[Any, ...]] = []
         for start in range(0, len(ids), self.most_ids):
-            wanted = set(ids[start : start + self.most_ids])
-            stored = list(as_stored(wanted, kind if query.table.words.has_types else None))
+            expected = set(ids[start : start + self.most_ids])
+            stored = list(as_stored(expected, kind if query.table.words.has_types else None))
             if stored:
-                found = reading.connection.execute(query.show(stored, window))
-                rows += [tuple(row) for row in found if row[0] in wanted]
+                result = reading.connection.execute(query.show(stored, window))
+                rows += [tuple(row) for row in result if row[0] in expected]
         rows.sort(key=lambda row: [(value is None, value) for value in row])
         first: dict[str, Sequence[Any]] = {}
         for key, *values in rows:
@@ -251,7 +251,7 @@ class QueriedSource:
 
 
 def truth_settings(
-    settings: QueriedSettings, asked: TruthColumns, **place: object
+    settings: QueriedSettings, truth_columns: TruthColumns, **location: object
 ) -> dict[str, Any]:
     """Return what is set otherwise for reading a truth, whose table is at this place if it has one.
 
@@ -259,10 +259,10 @@ def truth_settings(
     counts.
     """
     changes: dict[str, Any] = {
-        "columns": Columns(id=asked.id, time=asked.time or asked.id),
+        "columns": Columns(id=truth_columns.id, time=truth_columns.time or truth_columns.id),
         "time_zone": settings.time_zone or "UTC",
     }
-    return changes if asked.table is None else {**changes, **place, "where": {}}
+    return changes if truth_columns.table is None else {**changes, **location, "where": {}}
 
 
 def _usable(planned: PlannedScan, table: Found) -> list[Scan]:

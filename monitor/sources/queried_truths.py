@@ -34,9 +34,9 @@ class QueriedTruths:
         Which columns.
     """
 
-    def __init__(self, source: QueriedSource, asked: TruthColumns) -> None:
+    def __init__(self, source: QueriedSource, truth_columns: TruthColumns) -> None:
         self._source = source
-        self._asked = asked
+        self._asked = truth_columns
         self.timeout = source.settings.timeout
         self.advice = source.advice
 
@@ -94,21 +94,21 @@ class QueriedTruths:
 
         Blanks around an id in the table count as none where the database compares so (CHAR).
         """
-        wanted = sorted(bare_ids(ids).union(ids))
+        expected = sorted(bare_ids(ids).union(ids))
         rows: list[tuple[Any, ...]] = []
         with self._opened() as (reading, query):
-            for start in range(0, len(wanted), self._source.most_ids):
-                part = set(wanted[start : start + self._source.most_ids])
+            for start in range(0, len(expected), self._source.most_ids):
+                part = set(expected[start : start + self._source.most_ids])
                 rows += self._found(reading, query, part)
             newest: dict[tuple[str, str], int] = {}
             for item, text, at in rows:
-                known = 0 if at is None else query.times.instant(at)
+                existing = 0 if at is None else query.times.instant(at)
                 key = item.strip(BLANKS), text.strip(BLANKS)
-                newest[key] = max(known, newest.get(key, known))
+                newest[key] = max(existing, newest.get(key, existing))
         truths: Truths = defaultdict(list)
-        for (item, text), known in sorted(newest.items()):
+        for (item, text), existing in sorted(newest.items()):
             if text:
-                truths[item].append(FoundTruth(text, known))
+                truths[item].append(FoundTruth(text, existing))
         return of_items(ids, truths)
 
     def _found(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
@@ -117,21 +117,21 @@ class QueriedTruths:
         if not stored:
             return []
         timed = self._asked.time is not None
-        found = reading.connection.execute(query.truths(self._asked.value, stored, timed=timed))
+        rows = reading.connection.execute(query.truths(self._asked.value, stored, timed=timed))
         bare = bare_ids(ids)
-        return [tuple(row) for row in found if row[0].strip(BLANKS) in bare]
+        return [tuple(row) for row in rows if row[0].strip(BLANKS) in bare]
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Reading, Query]]:
         """Begin to read; a column that is missing or cannot serve is refused."""
-        source, asked = self._source, self._asked
+        source, requested = self._source, self._asked
         with source.opened() as reading:
             table = replace(source.found(reading), refused=LabelsRefused)
-            table.need(asked.value, "labeling.value")
-            table.check_id(asked.id, "labeling.id")
+            table.need(requested.value, "labeling.value")
+            table.check_id(requested.id, "labeling.id")
             for column in source.settings.where:
                 table.need(column, "source.where")
             times = None
-            if asked.time is not None:
+            if requested.time is not None:
                 times = table.times(source.settings, "labeling.time")
             yield reading, source.query_of(table, times or local_times("UTC"), ())

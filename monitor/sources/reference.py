@@ -84,8 +84,8 @@ def read_reference(
         label = _yes_or_no(data, value, values, "positive", negatives)
         if negatives is None:
             values["folded"] = [text.lower() for text in positives]
-            is_alike = f"not {label} and list_contains($folded::varchar[], lower({_text(value)}))"
-            label = f"case when {is_alike} then null else {label} end"
+            is_similar = f"not {label} and list_contains($folded::varchar[], lower({_text(value)}))"
+            label = f"case when {is_similar} then null else {label} end"
         text = f"case when list_contains($missing::varchar[], {_text(value)}) then null else "
         text += f"{_text(value)} end"
         number = at_threshold(_number(data, score), threshold, values, "threshold")

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def naive_time(place: object, columns: Columns, example: str) -> SourceRefused:
+def naive_time(location: object, columns: Columns, example: str) -> SourceRefused:
     """Say that times lack a zone and the config names none."""
     message = (
-        f"{place}: column {columns.time!r} (columns.time) holds times without a time zone, the "
+        f"{location}: column {columns.time!r} (columns.time) holds times without a time zone, the "
         f"first is {example!r}; set source.time_zone (such as UTC or Europe/Prague), or write "
         "times with an offset"
     )
     return SourceRefused(message)
 
 
-def known_instant(place: object, columns: Columns, microseconds: int) -> datetime:
+def known_instant(location: object, columns: Columns, microseconds: int) -> datetime:
     """Make a time of microseconds since 1970.
 
     Raises
@@ -38,7 +38,7 @@ def known_instant(place: object, columns: Columns, microseconds: int) -> datetim
         return _EPOCH + timedelta(microseconds=microseconds)
     except OverflowError:
         message = (
-            f"{place}: column {columns.time!r} (columns.time) holds a time that is not of the "
+            f"{location}: column {columns.time!r} (columns.time) holds a time that is not of the "
             f"years 1 to 9999 ({microseconds:,} microseconds since 1970); correct that row, or "
             "source.time_unit where it has one"
         )
@@ -46,7 +46,7 @@ def known_instant(place: object, columns: Columns, microseconds: int) -> datetim
 
 
 def check_groups(
-    place: object, columns: Columns, groups: Sequence[frames.Group], strata: int
+    location: object, columns: Columns, groups: Sequence[frames.Group], strata: int
 ) -> None:
     """Refuse the data as a whole where nothing in it can be used.
 
@@ -57,18 +57,18 @@ def check_groups(
     """
     naive = frames.first_example(groups, frames.NAIVE_TIME)
     if naive is not None:
-        raise naive_time(place, columns, naive)
+        raise naive_time(location, columns, naive)
     wrong = frames.first_example(groups, frames.TIME_UNPARSABLE)
     if wrong is not None and all(g.bucket in frames.UNTIMED for g in groups):
         message = (
-            f"{place}: no value of column {columns.time!r} (columns.time) is a time, the "
+            f"{location}: no value of column {columns.time!r} (columns.time) is a time, the "
             f"first is {wrong!r}; wanted ISO 8601, such as 2026-03-02T06:00:00Z"
         )
         raise SourceRefused(message)
     wrong = frames.first_example(groups, frames.SCORE_UNREADABLE)
     if wrong is not None and not frames.rows_in(groups, *range(strata)):
         message = (
-            f"{place}: no value of column {columns.score!r} (columns.score) is a number, "
+            f"{location}: no value of column {columns.score!r} (columns.score) is a number, "
             f"the first is {wrong!r}; wanted numbers with a decimal point, such as 0.73"
         )
         raise SourceRefused(message)

@@ -37,9 +37,9 @@ def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
     by_segments: defaultdict[Sequence[str], list[Scan]] = defaultdict(list)
     for scan in scans:
         by_segments[scan.query.settings.columns.segments].append(scan)
-    for alike in by_segments.values():
+    for similar in by_segments.values():
         part: list[Scan] = []
-        for scan in alike:
+        for scan in similar:
             if part and not _fit([*part, scan]):
                 yield part
                 part = []
@@ -107,18 +107,18 @@ def drawn_from(
 ) -> Groups:
     """Give the groups of each monitor their candidates and segments."""
     draws = [Draw(groups, scan.at_most) for groups, scan in zip(counted, shared.scans, strict=True)]
-    wanting = {place: draw for place, draw in enumerate(draws) if draw.bounds}
+    wanting = {index: draw for index, draw in enumerate(draws) if draw.bounds}
     version = next((draw.version for draw in wanting.values()), None)
     if wanting:
-        bounds = {place: draw.bounds for place, draw in wanting.items()}
+        bounds = {index: draw.bounds for index, draw in wanting.items()}
         rows = reading.connection.execute(shared.draw(window, seed, bounds, version))
         _deal(rows, [*wanting.values()], len(shared.common.segments))
-    for place, draw in wanting.items():
-        _, query, strata, _ = shared.scans[place]
+    for index, draw in wanting.items():
+        _, query, strata, _ = shared.scans[index]
         draw.settle(seed, query)
         finish(draw, reading, query, window, strata, seed, is_first=False)
     values = values_of(reading, shared, window, version) if wanting else {}
-    return [draw.groups(values.get(place, {})) for place, draw in enumerate(draws)]
+    return [draw.groups(values.get(index, {})) for index, draw in enumerate(draws)]
 
 
 def _deal(rows: Iterable[Sequence[Any]], draws: Sequence[Draw], segments: int) -> None:
@@ -127,11 +127,11 @@ def _deal(rows: Iterable[Sequence[Any]], draws: Sequence[Draw], segments: int) -
     It has md5 and id, its segments, then its bucket for each of them, and its score for each.
     """
     own = 2 + segments
-    places = [(own + n, own + len(draws) + n, draw) for n, draw in enumerate(draws)]
+    locations = [(own + n, own + len(draws) + n, draw) for n, draw in enumerate(draws)]
     for row in rows:
         values = tuple(row)
         md5, item_id, *of_segments = values[:own]
-        for bucket, score, draw in places:
+        for bucket, score, draw in locations:
             if md5 < draw.bounds.get(values[bucket], ""):
                 draw.add((values[bucket], md5, item_id, values[score], *of_segments))
 
@@ -141,8 +141,8 @@ def values_of(
 ) -> Mapping[int, dict[int, tuple[Mapping[str, int], ...]]]:
     """Count each monitor's strata by the values of each segment column."""
     columns = [
-        _counts(reading.connection.execute(shared.values_of(place, window, version)))
-        for place in range(len(shared.common.segments))
+        _counts(reading.connection.execute(shared.values_of(index, window, version)))
+        for index in range(len(shared.common.segments))
     ]
     return {
         k: {

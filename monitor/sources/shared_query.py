@@ -64,12 +64,12 @@ class SharedQuery:
         groups = (rows.c.k, rows.c.bucket, rows.c.version)
         return select(*groups, func.count(), newest).group_by(*groups)
 
-    def values_of(self, place: int, window: Window, version: str | None) -> Select[Any]:
+    def values_of(self, index: int, window: Window, version: str | None) -> Select[Any]:
         """Count the rows of each monitor's strata by the values of a segment column."""
         rows = self._counted(window)
-        groups = (rows.c.k, rows.c.bucket, rows.c[f"segment_{place}"])
-        kept = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
-        return select(*groups, func.count()).where(*kept).group_by(*groups)
+        groups = (rows.c.k, rows.c.bucket, rows.c[f"segment_{index}"])
+        cached = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
+        return select(*groups, func.count()).where(*cached).group_by(*groups)
 
     def draw(
         self,
@@ -84,12 +84,14 @@ class SharedQuery:
         """
         rows = self.rows(window)
         drawn = self.common.hashed(seed, rows.c.id)
-        of_each = [self.placed(rows, place, bound_leaf(bounds[place])) for place in bounds]
+        of_each = [self.placed(rows, location, bound_leaf(bounds[location])) for location in bounds]
         greatest = of_each[0] if len(of_each) == 1 else self._greatest(of_each)
         highest = max(bound for of in bounds.values() for bound in of.values())
         below = [] if highest == ALL else [drawn < bound_of(highest)]
-        buckets = [self.placed(rows, place, code_of).label(f"bucket_{place}") for place in bounds]
-        scores = [rows.c[f"score_{place}"] for place in bounds]
+        buckets = [
+            self.placed(rows, location, code_of).label(f"bucket_{location}") for location in bounds
+        ]
+        scores = [rows.c[f"score_{location}"] for location in bounds]
         segments = [rows.c[name] for name in self.common.segments]
         return select(drawn.label("h"), rows.c.id, *segments, *buckets, *scores).where(
             *below, drawn < greatest, *of_version(rows, version)
@@ -102,14 +104,16 @@ class SharedQuery:
     def rows(self, window: Window) -> Subquery:
         """Rows of a window with what each monitor has of its own, under names with its place."""
         parts = {name: part for name, part in self.common.parts().items() if name not in _OWN}
-        for place, scan in enumerate(self.scans):
+        for index, scan in enumerate(self.scans):
             of_one = scan.query.parts()
-            parts |= {f"{name}_{place}": of_one[name] for name in _OWN if name in of_one}
+            parts |= {f"{name}_{index}": of_one[name] for name in _OWN if name in of_one}
         return self.common.rows_of(parts, window)
 
     def _counted(self, window: Window) -> Subquery:
         rows = self.for_each(self.rows(window))
-        bucket = self.chosen(rows, [self.placed(rows, place, code_of) for place in self.places])
+        bucket = self.chosen(
+            rows, [self.placed(rows, location, code_of) for location in self.places]
+        )
         segments = [rows.c[name] for name in self.common.segments]
         return select(
             rows.c.k, rows.c.t, rows.c.version, *segments, bucket.label("bucket")
@@ -117,24 +121,26 @@ class SharedQuery:
 
     def for_each(self, rows: Subquery) -> Subquery:
         """Let each row stand there once for every monitor, whose place it has as ``k``."""
-        places = union_all(*(select(code_of(place).label("k")) for place in self.places)).subquery()
-        return select(*rows.c, places.c.k).select_from(Crossed(rows, places)).subquery()
+        locations = union_all(
+            *(select(code_of(location).label("k")) for location in self.places)
+        ).subquery()
+        return select(*rows.c, locations.c.k).select_from(Crossed(rows, locations)).subquery()
 
     def chosen(self, rows: Subquery, of_each: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
         """Choose what the monitor of a row has, of what each has."""
-        return halved(rows.c.k, [code_of(place) for place in self.places[1:]], of_each)
+        return halved(rows.c.k, [code_of(location) for location in self.places[1:]], of_each)
 
     @property
     def places(self) -> range:
         """The places of the monitors."""
         return range(len(self.scans))
 
-    def placed(self, rows: Subquery, place: int, leaf: Leaf) -> ColumnElement[Any]:
+    def placed(self, rows: Subquery, index: int, leaf: Leaf) -> ColumnElement[Any]:
         """Put a row into its stratum for one of the monitors."""
-        names = {name: f"{name}_{place}" for name in _OWN}
+        names = {name: f"{name}_{index}" for name in _OWN}
         own = {name: rows.c.get(named) for name, named in names.items()}
         c = SimpleNamespace(id=rows.c.id, version=rows.c.version, **own)
-        scan = self.scans[place]
+        scan = self.scans[index]
         return scan.query.placed(c, scan.strata, leaf)
 
 
@@ -143,12 +149,12 @@ class Crossed(Join):
 
     inherit_cache = False
 
-    def __init__(self, left: FromClause, right: FromClause) -> None:
-        super().__init__(left, right, true())
+    def __init__(self, from_clause: FromClause, right: FromClause) -> None:
+        super().__init__(from_clause, right, true())
 
 
 @compiles(Crossed)
 def _crossed(join: Crossed, compiler: Any, **options: Any) -> str:
     options["from_linter"] = None  # which looks for products that nobody meant
-    left, right = (compiler.process(one, **options) for one in (join.left, join.right))
-    return f"{left} CROSS JOIN {right}"
+    remaining, right = (compiler.process(one, **options) for one in (join.left, join.right))
+    return f"{remaining} CROSS JOIN {right}"

@@ -54,15 +54,15 @@ class SqlSource(QueriedSource):
         """Find the table or view by reflection."""
         return find_table(reading, self.place, self._sql.table)
 
-    def truth_source(self, asked: TruthColumns) -> SqlSource:
+    def truth_source(self, truth_columns: TruthColumns) -> SqlSource:
         """Return the source of the table with the truth, in this database."""
-        changes = truth_settings(self._sql, asked, table=asked.table)
+        changes = truth_settings(self._sql, truth_columns, table=truth_columns.table)
         source = SqlSource(self._sql.model_copy(update=changes), self.base_folder)
         source.advice = slow("id")
         source.database = SqlDatabase(
             source._sql,
             Path(self.base_folder),
-            setting="table" if asked.table is None else "labeling.table",
+            setting="table" if truth_columns.table is None else "labeling.table",
             advice=source.advice,
         )
         return source

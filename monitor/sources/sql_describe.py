@@ -56,17 +56,17 @@ class Described:
     def columns(self) -> list[tuple[str, str]]:
         """List columns with their types, named as those of files are."""
         with self._database.reading() as reading:
-            found = find_table(reading, str(self._database), self._table)
-            return [(name, _named(kind, reading.words)) for name, kind in found.types.items()]
+            table = find_table(reading, str(self._database), self._table)
+            return [(name, _named(kind, reading.words)) for name, kind in table.types.items()]
 
     def class_values(self, column: str) -> tuple[str, ...]:
         """List the values of a column; none where there are more than a class has."""
         with self._database.reading() as reading:
-            found = find_table(reading, str(self._database), self._table)
-            value = written(reading.words.text, found.column(column)).label("value")
-            rows = select(value).where(found.column(column).is_not(None)).subquery()
-            asked = select(rows.c.value).distinct().limit(_MOST_VALUES + 1)
-            values = sorted({str(row[0]).strip() for row in reading.connection.execute(asked)})
+            table = find_table(reading, str(self._database), self._table)
+            value = written(reading.words.text, table.column(column)).label("value")
+            rows = select(value).where(table.column(column).is_not(None)).subquery()
+            requested = select(rows.c.value).distinct().limit(_MOST_VALUES + 1)
+            values = sorted({str(row[0]).strip() for row in reading.connection.execute(requested)})
         return tuple(values) if len(values) <= _MOST_VALUES else ()
 
 
@@ -84,18 +84,18 @@ def _without_password(address: str) -> str:
     return address
 
 
-def _value(found: re.Match[str]) -> str:
-    if found[1] not in os.environ:
-        message = f"the environment has no variable {found[1]}; set it first"
+def _value(match: re.Match[str]) -> str:
+    if match[1] not in os.environ:
+        message = f"the environment has no variable {match[1]}; set it first"
         raise InputRefused(message)
-    return os.environ[found[1]]
+    return os.environ[match[1]]
 
 
-def _named(kind: TypeEngine[Any], words: Words) -> str:
+def _named(kind: TypeEngine[Any], dialect: Words) -> str:
     """Name a type as files name it, by which columns are recognized."""
     if isinstance(kind, types.DateTime):
         is_aware = getattr(kind, "timezone", False) or type(kind).__name__ in (
-            words.aware | words.naive_utc
+            dialect.aware | dialect.naive_utc
         )
         return "TIMESTAMP WITH TIME ZONE" if is_aware else "TIMESTAMP"
     names: list[tuple[type[TypeEngine[Any]], str]] = [

@@ -92,8 +92,8 @@ def of_one_state(
 
 def has_all(drawn: Sequence[frames.Group], at_most: int) -> bool:
     """Whether as many rows were drawn of each stratum as were counted, or are wanted."""
-    wanted = max(1, at_most)
-    return all(len(group.candidates) == min(wanted, group.rows) for group in current(drawn))
+    expected = max(1, at_most)
+    return all(len(group.candidates) == min(expected, group.rows) for group in current(drawn))
 
 
 def drawn_from(
@@ -203,9 +203,9 @@ def current(groups: Iterable[frames.Group]) -> list[frames.Group]:
     return [group for group in frames.of_newest_version(groups) if group.bucket >= 0]
 
 
-def first_bound(wanted: int, rows: int) -> str:
+def first_bound(expected: int, rows: int) -> str:
     """Give the md5 below which enough of so many rows lie, but for one case in 10^14."""
-    return _hex((wanted + 8 * sqrt(wanted) + 20) / rows)
+    return _hex((expected + 8 * sqrt(expected) + 20) / rows)
 
 
 def raised(bound: str) -> str:
@@ -242,9 +242,9 @@ def untimed(reading: Reading, query: Query) -> list[frames.Group]:
 class _First:
     """Keeps the first rows of each stratum by md5, as many as are wanted."""
 
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
-        self._most = 2 * wanted + _AT_ONCE
+    def __init__(self, expected: int) -> None:
+        self._wanted = expected
+        self._most = 2 * expected + _AT_ONCE
         self._kept: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
 
     def add(self, row: tuple[Any, ...]) -> None:
@@ -291,14 +291,14 @@ def values_of(
 ) -> dict[int, tuple[Mapping[str, int], ...]]:
     """Count each stratum by the values of each segment column."""
     columns: list[defaultdict[int, dict[str, int]]] = []
-    for place, _ in enumerate(query.segments):
+    for index, _ in enumerate(query.segments):
         counted: defaultdict[int, dict[str, int]] = defaultdict(dict)
-        statement = query.values_of(place, window, strata, version)
+        statement = query.values_of(index, window, strata, version)
         for bucket, value, count in reading.connection.execute(statement):
             counted[bucket][value] = count
         columns.append(counted)
     return {
-        place: tuple(counted[place] for counted in columns)
-        for place in range(len(strata))
+        index: tuple(counted[index] for counted in columns)
+        for index in range(len(strata))
         if columns
     }

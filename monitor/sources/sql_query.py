@@ -74,14 +74,16 @@ class Query:
         ).group_by(rows.c.bucket, rows.c.version)
 
     def values_of(
-        self, place: int, window: Window, strata: Sequence[Stratum], version: str | None
+        self, index: int, window: Window, strata: Sequence[Stratum], version: str | None
     ) -> Select[Any]:
         """Count the rows of each stratum by the values of a segment column."""
         rows = self._classed(window, strata)
-        value = rows.c[f"segment_{place}"]
-        kept = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
+        value = rows.c[f"segment_{index}"]
+        retained = [rows.c.bucket >= code_of(0), *of_version(rows, version)]
         return (
-            select(rows.c.bucket, value, func.count()).where(*kept).group_by(rows.c.bucket, value)
+            select(rows.c.bucket, value, func.count())
+            .where(*retained)
+            .group_by(rows.c.bucket, value)
         )
 
     def draw(
@@ -91,7 +93,7 @@ class Query:
         seed: str,
         bounds: Mapping[int, str],
         version: str | None,
-        wanted: int,  # noqa: ARG002  an engine may leave out those that come later by itself
+        expected: int,  # noqa: ARG002  an engine may leave out those that come later by itself
     ) -> Select[Any]:
         """Take the rows of some strata whose md5 is below the bound of their stratum."""
         rows = self._rows(window)
@@ -173,14 +175,14 @@ class Query:
         labeled = (part.label(name) for name, part in parts.items())
         rows = self._from(*labeled).where(self._may_be(ids)).subquery()
         newest = self.newest(rows.c.t) if timed else null()
-        found = select(rows.c.id, rows.c.value, newest).where(rows.c.value.is_not(None))
-        return found.group_by(rows.c.id, rows.c.value)
+        result = select(rows.c.id, rows.c.value, newest).where(rows.c.value.is_not(None))
+        return result.group_by(rows.c.id, rows.c.value)
 
     def values(self, name: str) -> Select[Any]:
         """Count the rows of each value of a column."""
         rows = self._from(self._trimmed(name).label("value")).subquery()
-        found = select(rows.c.value, func.count()).where(rows.c.value.is_not(None))
-        return found.group_by(rows.c.value)
+        result = select(rows.c.value, func.count()).where(rows.c.value.is_not(None))
+        return result.group_by(rows.c.value)
 
     def ids(self, at_most: int) -> Select[Any]:
         """List the first ids."""
@@ -205,7 +207,7 @@ class Query:
     @property
     def segments(self) -> list[str]:
         """Names of the segment columns inside the statements."""
-        return [f"segment_{place}" for place in range(len(self.settings.columns.segments))]
+        return [f"segment_{index}" for index in range(len(self.settings.columns.segments))]
 
     @property
     def _t(self) -> ColumnElement[Any]:
@@ -267,18 +269,18 @@ class Query:
     def _id(self) -> ColumnElement[Any]:
         name = self.settings.columns.id
         if isinstance(self.table.types[name], types.String) or not self.table.words.has_types:
-            words = self.table.words
-            return written(words.id_text or words.text, self.table.column(name))
+            terms = self.table.words
+            return written(terms.id_text or terms.text, self.table.column(name))
         return self._text(name)
 
     def _text(self, name: str) -> ColumnElement[Any]:
-        words, kind = self.table.words, self.table.types[name]
+        terms, kind = self.table.words, self.table.types[name]
         template = ""
         if isinstance(kind, Uuid):
-            template = words.uuid
+            template = terms.uuid
         elif isinstance(kind, Boolean) or type(kind).__name__ == "BIT":
-            template = words.boolean
-        return written(template or words.text, self.table.column(name))
+            template = terms.boolean
+        return written(template or terms.text, self.table.column(name))
 
     def _class_text(self, name: str) -> ColumnElement[Any]:
         return func.nullif(self._trimmed(name), "nan")
@@ -320,8 +322,8 @@ class Query:
 
     @property
     def _negatives(self) -> list[str]:
-        given = self.settings.negative
-        texts = [*self.settings.negatives] if given is None else self._spelled(given)
+        provided = self.settings.negative
+        texts = [*self.settings.negatives] if provided is None else self._spelled(provided)
         return [text for text in texts if text not in self._positives]
 
     def placed(self, c: Any, strata: Sequence[Stratum], leaf: Leaf) -> ColumnElement[Any]:
@@ -334,8 +336,8 @@ class Query:
         return case(*reasons, (self._flagged(c), flagged), else_=passed)
 
     def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
-        words, columns = self.table.words, self.settings.columns
-        no_id = or_(c.id.is_(None), written(words.length, c.id, Integer()) == code_of(0))
+        terms, columns = self.table.words, self.settings.columns
+        no_id = or_(c.id.is_(None), written(terms.length, c.id, Integer()) == code_of(0))
         reasons = [(no_id, frames.ID_MISSING)]
         if columns.model_version is not None:
             reasons.append((c.version.is_(None), frames.VERSION_MISSING))
@@ -349,16 +351,16 @@ class Query:
         return reasons
 
     def _score_reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
-        words, score = self.table.words, c.score
+        terms, score = self.table.words, c.score
         reasons: list[tuple[ColumnElement[bool], int]] = []
-        if not words.has_types:
+        if not terms.has_types:
             unread = and_(score.is_(None), c.score_text.is_not(None))
             reasons.append((unread, frames.SCORE_UNREADABLE))
         if self.settings.threshold is not None:
             reasons.append((score.is_(None), frames.SCORE_MISSING))
         for template, code in (
-            (words.nan, frames.SCORE_NAN),
-            (words.infinite, frames.SCORE_INFINITE),
+            (terms.nan, frames.SCORE_NAN),
+            (terms.infinite, frames.SCORE_INFINITE),
         ):
             if template:
                 reasons.append((written(template, score, Boolean()), code))

@@ -109,12 +109,12 @@ class SqlDatabase:
         """
         try:
             with self.engine.connect() as connection:
-                words = self._words(connection)
+                terms = self._words(connection)
                 limits = {"seconds": self._seconds, "ms": self._seconds * 1000}
-                for statement in words.begin:
+                for statement in terms.begin:
                     connection.execute(DDL(statement, context=limits))  # type: ignore[no-untyped-call]
                 with stopped_by(_stop_of(connection)):
-                    yield Reading(connection, words)
+                    yield Reading(connection, terms)
                 connection.rollback()
         except SQLAlchemyError as error:
             raise self._as_ours(error) from None  # its text may hold the address
@@ -177,13 +177,13 @@ class SqlDatabase:
         return engine
 
     def _words(self, connection: Connection) -> Words:
-        words = words_of(connection.dialect)
-        if words is None:
+        terms = words_of(connection.dialect)
+        if terms is None:
             message = f"{self.shown}: {connection.dialect.name} is not known here"
             raise SourceRefused(message)
         if connection.dialect.name == "postgresql" and not self._is_utf8(connection):
-            return words.hashing_bytes()
-        return words
+            return terms.hashing_bytes()
+        return terms
 
     def _is_utf8(self, connection: Connection) -> bool:
         if self._utf8 is None:
@@ -199,21 +199,21 @@ class SqlDatabase:
     def _as_ours(self, error: SQLAlchemyError) -> MonitorError:
         if not isinstance(error, DBAPIError):
             return SourceRefused(f"{self} cannot be read: {self._said(error)}")
-        code, said = _code_of(error), self._said(error.orig)
+        code, answer = _code_of(error), self._said(error.orig)
         if code in _NOT_ALLOWED:
             return SourceRefused(
-                f"{self}: this user may not read it: {said}. Let the user of source.url connect "
+                f"{self}: this user may not read it: {answer}. Let the user of source.url connect "
                 "and select from the table; it is tried again"
             )
-        if code in _TOO_SLOW or said == "interrupted":
+        if code in _TOO_SLOW or answer == "interrupted":
             return SourceUnavailable(
-                f"{self} did not answer within {self._seconds:g} s: {said}. {self._advice}"
+                f"{self} did not answer within {self._seconds:g} s: {answer}. {self._advice}"
             )
         if code in _GONE or code in _CLOSED:
-            return SourceRefused(f"{self} cannot be read: {said}; check source.url and its table")
+            return SourceRefused(f"{self} cannot be read: {answer}; check source.url and its table")
         if _is_outage(error):
-            return SourceUnavailable(f"{self} cannot be read now: {said}. It is tried again")
-        return SourceRefused(f"{self} cannot be read: {said}")
+            return SourceUnavailable(f"{self} cannot be read now: {answer}. It is tried again")
+        return SourceRefused(f"{self} cannot be read: {answer}")
 
     def _said(self, error: BaseException | None) -> str:
         """Give the first line of an error, without what the address holds."""

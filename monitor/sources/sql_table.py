@@ -84,8 +84,8 @@ class Found:
         """Refuse a column whose values have no one text form."""
         kind = self.need(name, setting)
         if self.words.has_types and not is_id(kind):
-            wanted = f"text, whole numbers or UUIDs; {_CASTED}"
-            raise self._refuse_type(name, setting, wanted)
+            expected = f"text, whole numbers or UUIDs; {_CASTED}"
+            raise self._refuse_type(name, setting, expected)
 
     def _check_score(self, name: str) -> None:
         kind = self.need(name, "columns.score")
@@ -93,10 +93,10 @@ class Found:
         if self.words.has_types and not numbers:
             raise self._refuse_type(name, "columns.score", f"numbers; {_CASTED}")
 
-    def _refuse_type(self, name: str, setting: str, wanted: str) -> InputRefused:
+    def _refuse_type(self, name: str, setting: str, expected: str) -> InputRefused:
         message = (
             f"{self.place}: column {name!r} ({setting}) is {type_name(self.types[name])}; "
-            f"wanted {wanted}"
+            f"wanted {expected}"
         )
         return self.refused(message)
 
@@ -114,8 +114,8 @@ class Found:
             return read_times()
         if isinstance(kind, types.Numeric | types.Float | types.Integer):
             if settings.time_unit is None:
-                wanted = "times; if it counts since 1970, say in which source.time_unit"
-                raise self._refuse_type(name, setting, wanted)
+                expected = "times; if it counts since 1970, say in which source.time_unit"
+                raise self._refuse_type(name, setting, expected)
             return numbered_times(settings.time_unit)
         if not isinstance(kind, types.DateTime | types.Date):
             raise self._refuse_type(name, setting, f"times; {_CASTED}")
@@ -126,7 +126,7 @@ class Found:
         return None if settings.time_zone is None else local_times(settings.time_zone)
 
 
-def find_table(reading: Reading, place: str, name: str) -> Found:
+def find_table(reading: Reading, location: str, name: str) -> Found:
     """Find a table or view, ``name`` or ``schema.name``.
 
     Raises
@@ -143,8 +143,8 @@ def find_table(reading: Reading, place: str, name: str) -> Found:
             clause = table_of(table, *(column(*each) for each in typed.items()), schema=there)
             nullable = frozenset(one["name"] for one in columns if one.get("nullable", True))
             stable = reading.words.sees_one_state and _is_transactional(inspector, table, there)
-            return Found(place, clause, kinds, nullable, reading.words, stable)
-    raise _no_table(inspector, place, schema or None, last)
+            return Found(location, clause, kinds, nullable, reading.words, stable)
+    raise _no_table(inspector, location, schema or None, last)
 
 
 def _columns(inspector: Inspector, table: str, schema: str | None) -> list[Any]:
@@ -172,13 +172,14 @@ def _is_transactional(inspector: Inspector, table: str, schema: str | None) -> b
     return options.get(f"{inspector.dialect.name}_engine") == "InnoDB"
 
 
-def _no_table(inspector: Inspector, place: str, schema: str | None, name: str) -> SourceRefused:
-    known = sorted({*inspector.get_table_names(schema), *inspector.get_view_names(schema)})
-    close = difflib.get_close_matches(name, known, n=1)
+def _no_table(inspector: Inspector, location: str, schema: str | None, name: str) -> SourceRefused:
+    existing = sorted({*inspector.get_table_names(schema), *inspector.get_view_names(schema)})
+    close = difflib.get_close_matches(name, existing, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    listed = ", ".join(known[:_MOST_TABLES]) or "none"
+    listed = ", ".join(existing[:_MOST_TABLES]) or "none"
     message = (
-        f"{place}: there is no such table or view that this user may read; there are {listed}{hint}"
+        f"{location}: there is no such table or view that this user may read; there are "
+        f"{listed}{hint}"
     )
     return SourceRefused(message)
 

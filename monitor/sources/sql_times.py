@@ -82,11 +82,11 @@ def aware_times() -> Times:
 
 def local_times(zone: str) -> Times:
     """Read a column of wall-clock times of one zone."""
-    known = ZoneInfo(zone)
+    existing = ZoneInfo(zone)
     return Times(
         DateTime(),
-        lambda at: first_local(at, known),
-        lambda value: _since_1970(_utc(_whole(value), known)),
+        lambda at: first_local(at, existing),
+        lambda value: _since_1970(_utc(_whole(value), existing)),
         ends=(datetime.min, datetime.max),  # noqa: DTZ901  local times, as the column has
     )
 
@@ -150,18 +150,18 @@ def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
     (0, 2000000)
     """
     if isinstance(value, int | float):
-        found: float | None = None if unit is None else value * _UNITS[unit]
+        result: float | None = None if unit is None else value * _UNITS[unit]
     elif isinstance(value, str):
-        found = _of_text(value, zone)
+        result = _of_text(value, zone)
     else:
-        found = None
-    return int(found) if found is not None and FIRST <= found <= LAST else None
+        result = None
+    return int(result) if result is not None and FIRST <= result <= LAST else None
 
 
 def _of_text(value: str, zone: str | None) -> int | None:
-    known = _usual(value)
-    if known is not None and known.tzinfo is not None:
-        return _since_1970(known)
+    existing = _usual(value)
+    if existing is not None and existing.tzinfo is not None:
+        return _since_1970(existing)
     return _by_parts(value, zone)
 
 
@@ -195,7 +195,7 @@ def is_naive(value: object) -> bool:
 
 
 def _local(parts: re.Match[str]) -> datetime:
-    year, month, day, hour, minute, second = (int(parts[place] or 0) for place in range(1, 7))
+    year, month, day, hour, minute, second = (int(parts[index] or 0) for index in range(1, 7))
     micros = int((parts[7] or "")[:6].ljust(6, "0"))
     return datetime(year, month, day, hour, minute, second, micros)  # noqa: DTZ001  a local time
 

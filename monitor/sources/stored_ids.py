@@ -26,8 +26,8 @@ def as_stored(ids: Collection[str], kind: TypeEngine[Any] | None) -> Iterator[ob
         if kind is None:
             yield from _in_every_form(each)
         elif isinstance(kind, types.Integer):
-            known = _UNSIGNED if getattr(kind, "unsigned", False) else _INTEGERS
-            yield from (number for number in _as_number(each) if number in known)
+            existing = _UNSIGNED if getattr(kind, "unsigned", False) else _INTEGERS
+            yield from (number for number in _as_number(each) if number in existing)
         elif isinstance(kind, types.Numeric):
             yield from map(Decimal, _as_number(each))
         elif isinstance(kind, types.Uuid):
@@ -57,8 +57,8 @@ def _as_number(text: str) -> Iterator[int]:
 
 def _as_uuid(text: str) -> Iterator[UUID]:
     try:
-        known = UUID(text)
+        existing = UUID(text)
     except ValueError:
         return
-    if str(known) == text:
-        yield known
+    if str(existing) == text:
+        yield existing

@@ -101,7 +101,7 @@ def copied(queries: Sequence[Query], window: Window, state: object, seed: str) -
         if any(types[column] != table.types[column] for column in columns):
             _drop(connection, name)
             return None
-    kept = OpenTable(
+    retained = OpenTable(
         place=table.place,
         connection=connection,
         relation=name,
@@ -110,7 +110,7 @@ def copied(queries: Sequence[Query], window: Window, state: object, seed: str) -
         refused=table.refused,
         hashed=(seed, HASHED),
     )
-    return WindowCopy(window, state, kept, engine)
+    return WindowCopy(window, state, retained, engine)
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:

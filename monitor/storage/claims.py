@@ -63,11 +63,11 @@ def wait_for_turn(connection: Connection, which: ColumnElement[bool]) -> int:
     lock rounds in opposite orders. Whoever writes estimates, rounds or labels begins with this.
     Returns the monitor's id.
     """
-    found = wait_if_known(connection, which)
-    if found is None:
+    result = wait_if_known(connection, which)
+    if result is None:
         message = "the monitor whose turn is waited for is not in the store"
         raise AssertionError(message)
-    return found
+    return result
 
 
 def wait_if_known(connection: Connection, which: ColumnElement[bool]) -> int | None:

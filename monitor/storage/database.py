@@ -144,8 +144,10 @@ class Database:
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
         self._secrets = secrets_of({"url": url})
-        place = self.engine.url
-        address = f"sqlite:///{place.database}" if self.is_sqlite else place.render_as_string()
+        location = self.engine.url
+        address = (
+            f"sqlite:///{location.database}" if self.is_sqlite else location.render_as_string()
+        )
         self.shown = masked(address, self._secrets)
 
     @property
@@ -186,10 +188,10 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            said = self._sentence(error)
-            if said is None:
+            answer = self._sentence(error)
+            if answer is None:
                 raise
-            raise said from error
+            raise answer from error
         except PendingRollbackError as error:  # the connection was lost in the transaction
             message = (
                 f"the store {self.shown} cannot be used now: the connection was lost. Nothing "
@@ -227,10 +229,10 @@ class Database:
         """Say what is wrong with a SQLite file and where it lies, that does not pass by itself."""
         if folder := self._missing_folder():
             return f"store: there is no folder {folder}; make it or change the path"
-        if place := self._closed_place(error):
+        if location := self._closed_place(error):
             return (
-                f"store: this user may not write {place}: {cause}. A store is written by all who "
-                "use it, in its file and next to it: let this user write both, or name another "
+                f"store: this user may not write {location}: {cause}. A store is written by all "
+                "who use it, in its file and next to it: let this user write both, or name another "
                 "place"
             )
         if type(error) is DatabaseError:
@@ -253,9 +255,9 @@ class Database:
         if code not in _CLOSED or name.startswith("file:"):
             return None
         path = Path(name)
-        for place in (path.parent, path, *_beside(path)):
-            if place.exists() and not _may_write(place):
-                return None if os.statvfs(place).f_flag & os.ST_RDONLY else place
+        for location in (path.parent, path, *_beside(path)):
+            if location.exists() and not _may_write(location):
+                return None if os.statvfs(location).f_flag & os.ST_RDONLY else location
         return None
 
 
@@ -264,8 +266,8 @@ def _beside(path: Path) -> tuple[Path, ...]:
     return tuple(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
 
 
-def _may_write(place: Path) -> bool:
-    return os.access(place, os.W_OK | os.X_OK if place.is_dir() else os.W_OK)
+def _may_write(location: Path) -> bool:
+    return os.access(location, os.W_OK | os.X_OK if location.is_dir() else os.W_OK)
 
 
 def _is_outage(error: DBAPIError) -> bool:

@@ -54,11 +54,13 @@ def upgrade(database: Database) -> None:
 def check(database: Database) -> None:
     """Raise `SchemaMismatch` unless the store holds exactly this program's schema."""
     with database.read() as connection:
-        found, wanted = _found(connection), _head()
-        if found == wanted:
+        result, expected = _found(connection), _head()
+        if result == expected:
             return
         _refuse_unknown(connection, database)
-    what = "holds no tables yet" if found is None else f"has schema {found}, this program {wanted}"
+    what = (
+        "holds no tables yet" if result is None else f"has schema {result}, this program {expected}"
+    )
     message = f"the store {database.shown} {what}; run: pr-monitor db upgrade"
     raise SchemaMismatch(message)
 
@@ -88,8 +90,8 @@ def _found(connection: Connection) -> str | None:
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     version = table(VERSION_TABLE, column("version_num", String))
-    found: str | None = connection.execute(select(version.c.version_num)).scalar()
-    return found
+    value: str | None = connection.execute(select(version.c.version_num)).scalar()
+    return value
 
 
 def revisions() -> list[str]:
@@ -99,25 +101,25 @@ def revisions() -> list[str]:
 
 
 def _head() -> str:
-    known = revisions()
-    if not known:
+    existing = revisions()
+    if not existing:
         message = f"no migrations in {migrations_folder()}: the installation is broken"
         raise SchemaMismatch(message)
-    return known[-1]
+    return existing[-1]
 
 
 def _refuse_unknown(connection: Connection, database: Database) -> None:
-    found = _found(connection)
-    if found is None and inspect(connection).has_table(_BEFORE_RELEASE):
+    result = _found(connection)
+    if result is None and inspect(connection).has_table(_BEFORE_RELEASE):
         message = (
             f"the store {database.shown} was made by a development version before 0.1.0, which "
             "this version does not read. Keep it, name another one in the config, and fill that: "
             "pr-monitor backfill"
         )
         raise SchemaMismatch(message)
-    if found is not None and found not in revisions():
+    if result is not None and result not in revisions():
         message = (
-            f"the store {database.shown} has schema {found}, which this version does not know: "
+            f"the store {database.shown} has schema {result}, which this version does not know: "
             "it was upgraded by a newer mlflow-pr-monitor. Install that version again"
         )
         raise SchemaNewer(message)

@@ -101,11 +101,13 @@ def _copy(database: Database, target: Path) -> None:
 def _check(copy: Path) -> None:
     """Read the whole copy, since a backup that cannot be used is found out too late."""
     with closing(sqlite3.connect(copy)) as connection:
-        found = [row[0] for row in connection.execute("pragma integrity_check")]
+        results = [row[0] for row in connection.execute("pragma integrity_check")]
         broken = connection.execute("pragma foreign_key_check").fetchall()
-    if found != ["ok"] or broken:
-        said = found[0] if found != ["ok"] else f"{len(broken)} rows without what they belong to"
-        message = f"the copy is not whole ({said}), so it was deleted; check the store's disk"
+    if results != ["ok"] or broken:
+        text = (
+            results[0] if results != ["ok"] else f"{len(broken)} rows without what they belong to"
+        )
+        message = f"the copy is not whole ({text}), so it was deleted; check the store's disk"
         raise StoreUnavailable(message)
 
 

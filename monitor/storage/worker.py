@@ -25,9 +25,9 @@ def is_gone(worker: str) -> bool:
 
     False where that cannot be known: then its claim has to run out.
     """
-    place, _, process = worker.partition("/")
+    location, _, process = worker.partition("/")
     pid, _, started = process.partition("/")
-    if place != _place() or started == _UNKNOWN or not pid.isdigit():
+    if location != _place() or started == _UNKNOWN or not pid.isdigit():
         return False
     return _started(int(pid)) not in {started, _UNKNOWN}
 

@@ -34,8 +34,8 @@ class ChallengerContract:
     def _rows(self, count: int = 200) -> list[Row]:
         decisions = (True, False, False, None, True, False, False)
         return [
-            {**row, "other": decisions[place % len(decisions)]}
-            for place, row in enumerate(example_rows(count))
+            {**row, "other": decisions[index % len(decisions)]}
+            for index, row in enumerate(example_rows(count))
         ]
 
     def _members(self, rows: list[Row], stratum: Stratum) -> list[Row]:
@@ -80,9 +80,9 @@ class ChallengerContract:
             for each in (rows, others)
         )
 
-        for mine, its in zip(one.strata, two.strata, strict=True):
-            assert mine.size == its.size
-            assert [c.id for c in mine.candidates] == [c.id for c in its.candidates]
+        for own, its in zip(one.strata, two.strata, strict=True):
+            assert own.size == its.size
+            assert [c.id for c in own.candidates] == [c.id for c in its.candidates]
 
     def test_repeated_rows_count_once(self) -> None:
         """As they do in the sizes."""

@@ -108,9 +108,9 @@ class LabelerContract:
         labeler.send("round-1", self.tasks)
         self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
 
-        asked = {"key02": self.by_key["key02"]}
+        requested = {"key02": self.by_key["key02"]}
 
-        assert {event.task_key for event in labeler.collect(asked, None).events} == {"key02"}
+        assert {event.task_key for event in labeler.collect(requested, None).events} == {"key02"}
 
     def test_people_see_the_shown_columns_and_no_item_id(self) -> None:
         """Blind: an id could be looked up, a score could be believed."""
@@ -141,10 +141,10 @@ class LabelerContract:
         self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})
 
         labeler.forget("round-1", ["key11"])
-        again = labeler.forget("round-1", ["key11"])
+        repeated = labeler.forget("round-1", ["key11"])
 
         seen = self.seen_by_people(labeler, "round-1")
-        assert not again
+        assert not repeated
         assert "message 11" not in seen
-        assert not seen or all(f"message {place}" in seen for place in range(11))
+        assert not seen or all(f"message {index}" in seen for index in range(11))
         assert self.current(labeler) == {"key01": Answer.POSITIVE, "key02": Answer.NEGATIVE}

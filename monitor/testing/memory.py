@@ -113,14 +113,14 @@ class MemorySource:
         bad: Counter[BadRow] = Counter()
         taken: set[str] = set()
         for row in rows:
-            place = self._place(row, strata)
+            location = self._place(row, strata)
             # A bad row takes no id: of a bad and a good one with the same id the good one stays.
-            if isinstance(place, BadRow):
-                bad[place] += 1
+            if isinstance(location, BadRow):
+                bad[location] += 1
             elif row["id"] in taken:
                 bad[BadRow.DUPLICATE] += 1
             else:
-                members[place].append(
+                members[location].append(
                     Candidate(row["id"], row.get("score"), self._values(row), self._decision(row))
                 )
                 taken.add(row["id"])
@@ -134,11 +134,11 @@ class MemorySource:
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
         """Return what labelers may see for each id: texts, and mappings as they are."""
         self._answer()
-        wanted = set(ids)
+        expected = set(ids)
         return {
             row["id"]: {name: _as_shown(row.get(name, "")) for name in self.shown}
             for row in self.rows
-            if row["id"] in wanted and within(row, window)
+            if row["id"] in expected and within(row, window)
         }
 
     def span(self) -> tuple[datetime, datetime] | None:
@@ -188,12 +188,12 @@ class MemorySource:
     def _fixed_order(self, seed: str, row: Row) -> tuple[object, ...]:
         """Sort by draw order; of rows with one id the flagged one first, then the low score."""
         score = row.get("score")
-        known = score is not None and not math.isnan(score)
+        existing = score is not None and not math.isnan(score)
         return (
             draw_order(seed, row["id"] or ""),
-            not self._flagged(row) if row.get("predicted") is not None or known else True,
-            not known,
-            score if known else 0.0,
+            not self._flagged(row) if row.get("predicted") is not None or existing else True,
+            not existing,
+            score if existing else 0.0,
             self._values(row),
         )
 
@@ -314,9 +314,9 @@ class MemoryLabeler:
         """Forget what was shown of some tasks."""
         self._answer()
         out = self.sent.get(round_name, {})
-        found = [key for key in keys if key in out and out[key].shown]
-        out.update({key: replace(out[key], shown={}) for key in found})
-        return tuple(f"{round_name} {key}" for key in found)
+        matches = [key for key in keys if key in out and out[key].shown]
+        out.update({key: replace(out[key], shown={}) for key in matches})
+        return tuple(f"{round_name} {key}" for key in matches)
 
     def _answer(self) -> None:
         if self.down:

@@ -28,14 +28,14 @@ def example_rows(count: int = 200, *, start: datetime = MONDAY, days: int = 2) -
     step = days * DAY / count
     return [
         {
-            "id": f"{place:05d}",
-            "time": start + place * step,
-            "score": (place * 0.6180339887498949) % 1,
-            "predicted": (place * 0.6180339887498949) % 1 >= 0.5,
-            "text": f"message {place}",
-            "country": ("CZ", "SK", "PL", "CZ", "")[place % 5],
+            "id": f"{index:05d}",
+            "time": start + index * step,
+            "score": (index * 0.6180339887498949) % 1,
+            "predicted": (index * 0.6180339887498949) % 1 >= 0.5,
+            "text": f"message {index}",
+            "country": ("CZ", "SK", "PL", "CZ", "")[index % 5],
         }
-        for place in range(count)
+        for index in range(count)
     ]
 
 
@@ -167,7 +167,7 @@ class SourceContract:
         """Windows that follow one another share no row and lose none."""
         row = example_rows(1)[0]
         edges = [MONDAY, MONDAY + DAY - timedelta(microseconds=1), MONDAY + DAY]
-        rows = [{**row, "id": str(place), "time": time} for place, time in enumerate(edges)]
+        rows = [{**row, "id": str(index), "time": time} for index, time in enumerate(edges)]
         source = self.source(rows)
 
         first = source.scan(self.window, self.strata, 9, "s")
@@ -192,8 +192,8 @@ class SourceContract:
 
         frame = self.source(rows).scan(self.window, self.strata, 9, "s")
 
-        found = {p.stratum.name: [c.id for c in p.candidates] for p in frame.strata}
-        assert found == {
+        result = {p.stratum.name: [c.id for c in p.candidates] for p in frame.strata}
+        assert result == {
             "flagged-1": ["b"],
             "flagged-2": ["c"],
             "flagged-3": ["d"],
@@ -229,8 +229,8 @@ class SourceContract:
     def test_only_the_largest_values_are_told_apart(self) -> None:
         """However many values a column has, a page stays readable."""
         rows = example_rows(400)
-        for place, row in enumerate(rows):
-            row["country"] = "big" if place % 2 else f"tiny {place:03}"
+        for index, row in enumerate(rows):
+            row["country"] = "big" if index % 2 else f"tiny {index:03}"
 
         frame = self.source(rows).scan(Window(MONDAY, MONDAY + 2 * DAY), self.strata, 900, "s")
 

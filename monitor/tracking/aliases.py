@@ -77,14 +77,14 @@ class MlflowAliases:
         if self._failed is not None and time.monotonic() < self._failed[0] + PAUSE:
             raise self._failed[1]
         try:
-            found = self._ask_server(alias) if self.is_cheap else self._ask_process(model)
+            result = self._ask_server(alias) if self.is_cheap else self._ask_process(model)
         except AliasRefused:  # of this model; another may be asked
             raise
         except RegistryUnavailable as error:
             self._failed = time.monotonic(), error
             raise
         self._failed = None
-        return found
+        return result
 
     def _ask_server(self, alias: Alias) -> str | None:
         import httpx  # noqa: PLC0415  0.1 s, needed only where MLflow is asked
@@ -140,8 +140,10 @@ class MlflowAliases:
         return None if version is None else str(version)
 
     def _no_answer(self, why: str) -> RegistryUnavailable:
-        place = shown(self._uri)
-        message = f"MLflow at {place} does not tell ({visible(masked(why, secrets()))[:_LONGEST]})"
+        location = shown(self._uri)
+        message = (
+            f"MLflow at {location} does not tell ({visible(masked(why, secrets()))[:_LONGEST]})"
+        )
         return RegistryUnavailable(message)
 
 

@@ -41,14 +41,16 @@ def metrics(report: ClassReport) -> dict[str, float]:
 
     None of a window in which a class is missing: charts have a gap there.
     """
-    found = {
+    result = {
         f"{row.average}/{row.metric}{ending}": getattr(row, end)
         for row in report.averages
         for end, ending in _ENDS.items()
     }
-    known = {name: round(value, _DECIMALS) for name, value in found.items() if value is not None}
+    existing = {
+        name: round(value, _DECIMALS) for name, value in result.items() if value is not None
+    }
     counts = {"labels": report.labels, "items": report.items, "classes": len(report.classes)}
-    return known | {f"round/{name}": float(count) for name, count in counts.items() if known}
+    return existing | {f"round/{name}": float(count) for name, count in counts.items() if existing}
 
 
 def write_classes(
@@ -60,11 +62,11 @@ def write_classes(
     """
     from mlflow.entities import Metric, RunTag  # noqa: PLC0415
 
-    known = run.data.tags
-    if known.get(DIGEST) == digest and not has_failed:
+    existing = run.data.tags
+    if existing.get(DIGEST) == digest and not has_failed:
         return
     this = report.slot.astimezone(UTC).isoformat(), report.version
-    newest = this >= (known.get("monitor.slot", ""), int(known.get("monitor.version", 0)))
+    newest = this >= (existing.get("monitor.slot", ""), int(existing.get("monitor.version", 0)))
     # at equal step and time MLflow shows the larger value, so each version is a millisecond later
     at = values.milliseconds(report.slot) + report.version
     client.log_batch(

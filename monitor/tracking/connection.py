@@ -98,16 +98,16 @@ class Connection:
         making its tables takes some seconds the first time.
     """
 
-    def __init__(self, tracking_uri: str, registry_uri: str | None, patience: float) -> None:
+    def __init__(self, tracking_uri: str, registry_uri: str | None, idle_timeout: float) -> None:
         self.tracking_uri = tracking_uri
         self._registry_uri = registry_uri
-        self._patience = patience
+        self._patience = idle_timeout
         self._remote = sqlite_path(tracking_uri) is None
         self._client: MlflowClient | None = None
         self._answered = -math.inf  # when it took the last delivery
 
     @contextmanager
-    def open(self, asked: str) -> Iterator[MlflowClient]:
+    def open(self, requested: str) -> Iterator[MlflowClient]:
         """Give a client whose calls end in time and whose errors are ours.
 
         Raises
@@ -117,7 +117,7 @@ class Connection:
         """
         is_there = self._answered + _FRESH > time.monotonic()
         if not is_there:
-            self.check_reachable(asked)
+            self.check_reachable(requested)
         load_mlflow()
         from mlflow.exceptions import MlflowException  # noqa: PLC0415
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
@@ -136,10 +136,10 @@ class Connection:
                 raise
             except (MlflowException, SQLAlchemyError, OSError) as error:
                 self._forget()
-                raise self.failure(error, asked) from error
+                raise self.failure(error, requested) from error
             self._answered = time.monotonic()
 
-    def check_reachable(self, asked: str) -> None:
+    def check_reachable(self, requested: str) -> None:
         """Find out that nothing listens, before anything slow is done for it.
 
         Raises
@@ -150,23 +150,25 @@ class Connection:
         try:
             check_reachable(self.tracking_uri)
         except OSError as error:
-            raise self.failure(error, asked) from error
+            raise self.failure(error, requested) from error
 
-    def failure(self, error: Exception, asked: str) -> DeliveryFailed:
+    def failure(self, error: Exception, requested: str) -> DeliveryFailed:
         """Turn an error of MLflow, or of what it stores its files on, into ours."""
         where = f"MLflow at {shown(self.tracking_uri)}"
         if _denied(error):
             message = (
-                f"{where} refuses {asked}: the user needs permission EDIT there (and to create "
+                f"{where} refuses {requested}: the user needs permission EDIT there (and to create "
                 "experiments, the first time). Grant it, or set MLFLOW_TRACKING_USERNAME and "
                 "MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, for a user who has it"
             )
             return DeliveryFailed(message, lasting=True)
         if _no_answer(error):
-            message = f"{where} does not answer ({_brief(error)}); {asked} waits and is tried again"
+            message = (
+                f"{where} does not answer ({_brief(error)}); {requested} waits and is tried again"
+            )
             return DeliveryFailed(message)
         way_out = self._way_out(error)
-        message = f"{where} did not take {asked}: {_brief(error)}{way_out}"
+        message = f"{where} did not take {requested}: {_brief(error)}{way_out}"
         return DeliveryFailed(message, sink_down=_code(error) in _DOWN, lasting=bool(way_out))
 
     def _way_out(self, error: Exception) -> str:
@@ -242,14 +244,14 @@ class Deadline:
         DeliveryFailed
             If no time is left.
         """
-        left = self._end - time.monotonic()
-        if left <= 0:
+        remaining = self._end - time.monotonic()
+        if remaining <= 0:
             message = (
                 f"MLflow answers too slowly: the delivery was not done after {self._seconds:g} s. "
                 "It goes on where it stopped at the next try; raise mlflow.timeout if this stays so"
             )
             raise DeliveryFailed(message)
-        return max(1, int(min(CALL_SECONDS, left)))
+        return max(1, int(min(CALL_SECONDS, remaining)))
 
 
 class Timed:

@@ -86,8 +86,8 @@ def as_far_as_fits(text: str, room: int) -> str:
     """Leave out the last paragraphs and tables of a description that is too long."""
     if len(text) <= room:
         return text
-    kept = text[: room - len(_LEFT_OUT)].rpartition("\n\n")[0]
-    return kept + _LEFT_OUT
+    retained = text[: room - len(_LEFT_OUT)].rpartition("\n\n")[0]
+    return retained + _LEFT_OUT
 
 
 def verdict(report: RoundReport) -> str:
@@ -190,8 +190,8 @@ def _cause(report: RoundReport) -> list[str]:
     causes = [alert_cause(alert, report) for alert in firing]
     if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
         causes.append(report.cause.sentence)
-    told = " ".join(f"{capital(escaped(cause))}." for cause in dict.fromkeys(causes) if cause)
-    return [f"**Against earlier rounds:** {told}"] if told else []
+    notified = " ".join(f"{capital(escaped(cause))}." for cause in dict.fromkeys(causes) if cause)
+    return [f"**Against earlier rounds:** {notified}"] if notified else []
 
 
 def _challenger(report: RoundReport) -> list[str]:
@@ -200,10 +200,10 @@ def _challenger(report: RoundReport) -> list[str]:
 
 
 def _challenger_table(report: RoundReport) -> list[str]:
-    found = table_of(report)
-    if found is None:
+    table = table_of(report)
+    if table is None:
         return []
-    return [f"Challenger, {found.title}: {ONE_LOOK}.", table_text(found.head, found.rows)]
+    return [f"Challenger, {table.title}: {ONE_LOOK}.", table_text(table.head, table.rows)]
 
 
 def _next_round(report: RoundReport) -> list[str]:
@@ -320,8 +320,8 @@ def _segment_table(rows: list[SegmentRow], *, most: int) -> str:
         [escaped(rows[0].segment), "size", "labeled", *(row.metric for row in shown[0][1])],
         [cells for value, of_value in shown for cells in _segment_cells(value, of_value)],
     )
-    left = len(by_value) - len(shown)
-    return f"{table}\n\n{left} more segments are in segments.json." if left else table
+    remaining = len(by_value) - len(shown)
+    return f"{table}\n\n{remaining} more segments are in segments.json." if remaining else table
 
 
 def _segment_cells(value: str, rows: list[SegmentRow]) -> list[list[str]]:
@@ -345,9 +345,9 @@ def _strata_table(report: RoundReport) -> str:
         for row in report.strata[:_MOST_STRATA]
     ]
     parts = ["**Labels by stratum:**", table_text(head, rows)] if rows else []
-    left = len(report.strata) - _MOST_STRATA
-    if left > 0:
-        parts.append(f"{left} more strata are in counts.json.")
+    remaining = len(report.strata) - _MOST_STRATA
+    if remaining > 0:
+        parts.append(f"{remaining} more strata are in counts.json.")
     if len(report.cells) > len(report.strata):
         parts.append(f"{capital(BANDS_OF_CELLS)}; counts.json has the cells.")
     return "\n\n".join(parts)

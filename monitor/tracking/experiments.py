@@ -44,22 +44,25 @@ def find_or_create_experiment(
     """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
-    found: Any = client.get_experiment_by_name(name)
-    if found is None:
+    experiment: Any = client.get_experiment_by_name(name)
+    if experiment is None:
         location = artifacts.as_uri() if artifacts else None
         try:
             return Experiment(client.create_experiment(name, location), {})
         except MlflowException:
-            found = client.get_experiment_by_name(name)  # another worker was faster, or it is lost
-            if found is None:
+            experiment = client.get_experiment_by_name(
+                name
+            )  # another worker was faster, or it is lost
+            if experiment is None:
                 raise
-    if found.lifecycle_stage != "active":
+    if experiment.lifecycle_stage != "active":
         message = (
             f"MLflow experiment {name!r} was deleted; restore it with: mlflow experiments restore "
-            f"--experiment-id {found.experiment_id}, or choose another mlflow.experiment_prefix"
+            f"--experiment-id {experiment.experiment_id}, or choose another "
+            "mlflow.experiment_prefix"
         )
         raise DeliveryFailed(message, sink_down=False)
-    return Experiment(str(found.experiment_id), dict(found.tags))
+    return Experiment(str(experiment.experiment_id), dict(experiment.tags))
 
 
 def write_note(client: MlflowClient, experiment: Experiment, note: str) -> None:

@@ -33,11 +33,11 @@ def keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
         return
     with TemporaryDirectory(prefix="monitor-") as folder:
         try:
-            found = _fetched(client, run.info.run_id, folder)
-            version = int(json.loads(found.read_text(encoding="utf-8"))["version"])
+            result = _fetched(client, run.info.run_id, folder)
+            version = int(json.loads(result.read_text(encoding="utf-8"))["version"])
             if version < report.version:
-                kept = shutil.copy(found, Path(folder) / f"report-v{version}.json")
-                client.log_artifact(run.info.run_id, str(kept))
+                retained = shutil.copy(result, Path(folder) / f"report-v{version}.json")
+                client.log_artifact(run.info.run_id, str(retained))
         except Exception as error:  # each artifact store brings errors of its own
             if is_down(error):
                 raise  # the round is told again, and nothing of it is replaced yet

@@ -129,9 +129,9 @@ class MlflowHandler:
         if effect.kind is EffectKind.CLASS_AVERAGES:
             return self._class_averages(effect, digest)
         report = RoundReport.model_validate(dict(effect.payload))
-        asked = self._asked(effect.kind, report)
+        requested = self._asked(effect.kind, report)
         try:
-            with self._connection.open(asked) as client:
+            with self._connection.open(requested) as client:
                 if effect.kind is EffectKind.ROUND_RUN:
                     return self._round_run(client, report, digest, effect.has_failed)
                 if effect.kind is EffectKind.FLEET_POINT:
@@ -156,12 +156,12 @@ class MlflowHandler:
         """
         try:
             with self._connection.open(f"model version {uri}") as client:
-                found = model_version(client, uri)
+                result = model_version(client, uri)
         except DeliveryFailed as error:
             if error.sink_down:
                 raise
             raise ConfigRefused(str(error)) from error
-        return f"models:/{found.name}/{found.version}"
+        return f"models:/{result.name}/{result.version}"
 
     def check(self, monitors: Sequence[str] = ()) -> list[str]:
         """List what keeps this MLflow from taking reports; empty if all is well.
@@ -328,9 +328,9 @@ def _write_once(
     run = find_or_create(client, experiment, key, new)
     for _ in range(_SETTLING):
         write(run)
-        kept = settle(client, experiment, key)
-        if kept.info.run_id == run.info.run_id:
+        retained = settle(client, experiment, key)
+        if retained.info.run_id == run.info.run_id:
             return f"experiments/{experiment}/runs/{run.info.run_id}"
-        run = kept
+        run = retained
     message = f"other workers keep making MLflow runs for {key.value}; it is tried again"
     raise DeliveryFailed(message, sink_down=False)

@@ -75,12 +75,12 @@ def with_our_part(before: str, report: RoundReport, links: RoundLinks) -> str:
     begin = f"<!-- pr-monitor {name}: each round writes anew from here -->"
     end = f"<!-- pr-monitor {name}: to here -->"
     marked = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    found = marked.search(before)
-    picture = links.picture or _picture_of(found[0] if found else "")
+    match = marked.search(before)
+    picture = links.picture or _picture_of(match[0] if match else "")
     parts = [_first_line(report, links), picture, sentence(report) if report.estimates else ""]
     ours = "\n\n".join([begin, *(part for part in parts if part), end])
-    if found:
-        return f"{before[: found.start()]}{ours}{before[found.end() :]}"
+    if match:
+        return f"{before[: match.start()]}{ours}{before[match.end() :]}"
     return f"{before.rstrip()}\n\n{ours}" if before.strip() else ours
 
 

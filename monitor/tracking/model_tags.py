@@ -34,12 +34,12 @@ _OF_ONE = re.compile(rf"monitor\.(?P<name>.+)\.(?P<field>{'|'.join(_FIELDS)})", 
 
 def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport, link: str) -> None:
     """Write how the version stands; what stands already fires no webhook."""
-    mine = _stand(report, link)
+    own = _stand(report, link)
     stands = stands_of(version.tags)
     if not stands and version.tags.get(_NAME, report.monitor) == report.monitor:
-        _write(client, version, version.tags, {_NAME: report.monitor, **_tags("monitor", mine)})
+        _write(client, version, version.tags, {_NAME: report.monitor, **_tags("monitor", own)})
         return
-    tags = _write_of_each(client, version, stands, {report.monitor: mine})
+    tags = _write_of_each(client, version, stands, {report.monitor: own})
     name, gravest = gravest_of(stands_of(tags))
     blank = dict.fromkeys(_ESTIMATES, NOT_ESTIMABLE)  # the plain ones may be another monitor's
     _write(client, version, tags, {_NAME: name, **_tags("monitor", {**blank, **gravest})})
@@ -50,11 +50,11 @@ def stands_of(tags: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
     Without a status the tags are not whole: that is written last.
     """
-    found: dict[str, dict[str, str]] = {}
+    result: dict[str, dict[str, str]] = {}
     for key, value in tags.items():
         if parts := _OF_ONE.fullmatch(key):
-            found.setdefault(parts["name"], {})[parts["field"]] = value
-    return {name: stand for name, stand in found.items() if "status" in stand}
+            result.setdefault(parts["name"], {})[parts["field"]] = value
+    return {name: state for name, state in result.items() if "status" in state}
 
 
 def gravest_of(stands: Mapping[str, Stand]) -> tuple[str, Stand]:
@@ -70,9 +70,9 @@ def _grade(status: str) -> int:
 
 
 def _stand(report: RoundReport, link: str) -> dict[str, str]:
-    known = {metric: interval(report, metric) for metric in _ESTIMATES}
+    existing = {metric: interval(report, metric) for metric in _ESTIMATES}
     return {
-        **(known if report.estimates else {}),  # a round without any leaves the last ones
+        **(existing if report.estimates else {}),  # a round without any leaves the last ones
         "date": slot_date(report),
         "link": link,
         "status": str(report.status),
@@ -83,7 +83,7 @@ def _write_of_each(
     client: MlflowClient,
     version: ModelVersion,
     stands: Mapping[str, Stand],
-    mine: Mapping[str, Stand],
+    own: Mapping[str, Stand],
 ) -> dict[str, str]:
     """Write the tags of single monitors, and return all tags as they are then.
 
@@ -92,28 +92,28 @@ def _write_of_each(
     tags = dict(version.tags)
     plain = {field: tags[f"monitor.{field}"] for field in _FIELDS if f"monitor.{field}" in tags}
     first = {} if stands or "status" not in plain else {tags[_NAME]: plain}
-    wanted = {
+    expected = {
         key: value
-        for name, stand in (first | dict(mine)).items()
-        for key, value in _tags(f"monitor.{name}", stand).items()
+        for name, state in (first | dict(own)).items()
+        for key, value in _tags(f"monitor.{name}", state).items()
     }
-    if not _write(client, version, tags, wanted):
+    if not _write(client, version, tags, expected):
         return tags
     return dict(client.get_model_version(version.name, str(version.version)).tags)  # others write
 
 
-def _tags(begin: str, stand: Stand) -> dict[str, str]:
-    return {f"{begin}.{field}": stand[field] for field in _FIELDS if field in stand}
+def _tags(begin: str, state: Stand) -> dict[str, str]:
+    return {f"{begin}.{field}": state[field] for field in _FIELDS if field in state}
 
 
 def _write(
     client: MlflowClient,
     version: ModelVersion,
     tags: Mapping[str, str],
-    wanted: Mapping[str, str],
+    expected: Mapping[str, str],
 ) -> bool:
     """Write those that are not there yet; returns whether there were any."""
-    changed = {key: value for key, value in wanted.items() if tags.get(key) != value}
+    changed = {key: value for key, value in expected.items() if tags.get(key) != value}
     for key, value in changed.items():
         client.set_model_version_tag(version.name, str(version.version), key, value)
     return bool(changed)

@@ -64,5 +64,5 @@ def ask_health(uri: str) -> Health:
         retry_codes=frozenset(),
         raise_on_status=False,
     )
-    said = {name.lower(): value for name, value in answer.headers.items()}
-    return Health(int(answer.status_code), retry_after(said, utc_now()))
+    answers = {name.lower(): value for name, value in answer.headers.items()}
+    return Health(int(answer.status_code), retry_after(answers, utc_now()))

@@ -95,10 +95,10 @@ def _with_key(client: MlflowClient, experiment: str, key: RunKey) -> list[Run]:
     """Find the runs of a key, the one to keep first; deleted ones too, but no removed doubles."""
     from mlflow.entities import ViewType  # noqa: PLC0415
 
-    found = client.search_runs(
+    search_runs = client.search_runs(
         [experiment], f"tags.`{key.tag}` = '{key.safe}'", ViewType.ALL, max_results=100
     )
-    runs = [run for run in found if run.data.tags.get(key.tag) == key.safe]
+    runs = [run for run in search_runs if run.data.tags.get(key.tag) == key.safe]
     return sorted((run for run in runs if _is_live(run) or not _is_removed(run)), key=_rank)
 
 

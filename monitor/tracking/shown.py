@@ -55,12 +55,12 @@ class MlflowRuns:
 
     def find(self, store_id: str, monitor: str) -> list[ShownRun]:
         """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
-        found: list[ShownRun] = []
+        results: list[ShownRun] = []
         page: str | None = ""
         while page is not None:
             runs, page = self._page(store_id, monitor, page)
-            found += runs
-        return sorted(found, key=lambda run: (run.slot, run.version))
+            results += runs
+        return sorted(results, key=lambda run: (run.slot, run.version))
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
         """Tell the latest slot that a live run is of; None where there is none.
@@ -92,11 +92,11 @@ class MlflowRuns:
 
     def _newest_tags(self, client: httpx.Client, experiment: str, begin: str) -> list[Any]:
         name = {"experiment_name": experiment}
-        found = self._ask(client, "GET", "experiments/get-by-name", params=name)
-        if found is None:
+        result = self._ask(client, "GET", "experiments/get-by-name", params=name)
+        if result is None:
             return []
         search = {
-            "experiment_ids": [found["experiment"]["experiment_id"]],
+            "experiment_ids": [result["experiment"]["experiment_id"]],
             "filter": _of_round(begin),
             "run_view_type": "ACTIVE_ONLY",
             "max_results": 1,
@@ -134,14 +134,14 @@ class MlflowRuns:
             try:
                 with self._connection.open("the report of a round") as client:
                     path = client.download_artifacts(run.run_id, _REPORT, folder)
-                found = json.loads(Path(path).read_text(encoding="utf-8"))
+                result = json.loads(Path(path).read_text(encoding="utf-8"))
             except DeliveryFailed as error:
                 if error.sink_down or error.lasting:
                     raise
                 return None
             except ValueError:
                 return None
-        return found if isinstance(found, dict) else None
+        return result if isinstance(result, dict) else None
 
     def retire(self, runs: Sequence[ShownRun]) -> None:
         """Delete runs of rounds that are done again, so that nobody finds or restores them."""
@@ -158,8 +158,8 @@ class MlflowRuns:
             experiment = client.get_experiment_by_name(self._prefix)
             if experiment is None:
                 return
-            asked = f"tags.`{key.tag}` = '{key.safe}'"
-            for run in client.search_runs([experiment.experiment_id], asked):
+            requested = f"tags.`{key.tag}` = '{key.safe}'"
+            for run in client.search_runs([experiment.experiment_id], requested):
                 if int(run.data.tags.get("monitor.round", 0)) > newest_round:
                     client.set_tag(run.info.run_id, "monitor.round", str(newest_round))
 
@@ -172,9 +172,9 @@ class MlflowRuns:
         name = f"{self._prefix}/{monitor}"
         begin = f"{store_id}/{monitor}/"
         with self._connection.open(f"experiment {name!r}") as client:
-            found: Any = _search(client, name, begin, page, newest=newest)
-        token = getattr(found, "token", None)
-        return [_shown(run, begin) for run in found if _is_of(run, begin)], token or None
+            match: Any = _search(client, name, begin, page, newest=newest)
+        token = getattr(match, "token", None)
+        return [_shown(run, begin) for run in match if _is_of(run, begin)], token or None
 
     def _is_there(self) -> bool:
         """Whether there is an MLflow to ask: looking into a SQLite file would make one."""

@@ -46,9 +46,9 @@ def write_round(
     The digest comes last: a run that has it is complete, unless a try failed and others may have
     written into it meanwhile. ``model`` is Markdown that names the model at the end.
     """
-    known = run.data.tags
-    is_complete = known.get(DIGEST) == digest and not has_failed
-    if is_complete or int(known.get("monitor.version", 0)) > report.version:
+    existing = run.data.tags
+    is_complete = existing.get(DIGEST) == digest and not has_failed
+    if is_complete or int(existing.get("monitor.version", 0)) > report.version:
         return
     keep_replaced(client, run, report)
     tables = _tables(report)

@@ -41,9 +41,9 @@ def expanded(sql: str, variables: Mapping[str, str], since: datetime, until: dat
     return _TIME_FILTER.sub(lambda found: f"{found['column']} {between}", with_values)
 
 
-def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
-    value = variables[found["name"]]
-    if found["format"] == "sqlstring":
+def _value(match: re.Match[str], variables: Mapping[str, str]) -> str:
+    value = variables[match["name"]]
+    if match["format"] == "sqlstring":
         quoted = value.replace("'", "''")
         return f"'{quoted}'"
     return value

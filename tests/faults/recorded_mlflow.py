@@ -174,7 +174,7 @@ class RecordedConnection:
         self.client = RecordedClient(path)
 
     @contextmanager
-    def open(self, asked):
+    def open(self, requested):
         yield Timed(cast("Any", self.client), Deadline(PATIENCE), set_timeout=lambda _: None)
 
 

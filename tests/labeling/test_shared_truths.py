@@ -87,7 +87,7 @@ class Reading:
 
 def test_expected_items_are_read_once_and_forgotten_after_the_last_asker():
     shared, read = SharedTruths(), Reading(a="1", b="0", c="1")
-    shared.expect({"a", "b", "c"}, askers=2)
+    shared.expect({"a", "b", "c"}, readers=2)
 
     found = [shared.of({"a"}, "one state", read)]
     shared.asked()
@@ -104,7 +104,7 @@ def test_expected_items_are_read_once_and_forgotten_after_the_last_asker():
 
 def test_items_that_nobody_expected_are_read_by_themselves():
     shared, read = SharedTruths(), Reading(a="1", d="1")
-    shared.expect({"a", "b"}, askers=2)
+    shared.expect({"a", "b"}, readers=2)
 
     assert shared.of({"a", "d"}, "one state", read).keys() == {"a", "d"}
     assert read.asked == [["a", "d"]]
@@ -117,7 +117,7 @@ def test_a_reading_that_hangs_keeps_no_other_from_reading():
         threading.Event(),
         Reading(b="1"),
     )
-    shared.expect({"a", "b"}, askers=2)
+    shared.expect({"a", "b"}, readers=2)
 
     def hang(items):
         begun.set()

@@ -121,7 +121,7 @@ def test_a_monitor_alone_reads_for_itself(application, readings):
 
 def test_lanes_wait_for_the_one_reading(application, readings):
     running = Running(application, None, Pulse("rounds"))
-    lanes = Lanes(running, loop.advance, stop=threading.Event(), news=threading.Event())
+    lanes = Lanes(running, loop.advance, stop=threading.Event(), changes=threading.Event())
 
     lanes.tick()
     lanes._pool.shutdown(wait=True)  # as `close` does, but for looks that wait

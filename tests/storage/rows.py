@@ -60,7 +60,7 @@ def add_history(connection, monitor_id, **changes):
     )
 
 
-def draw(database, round_id, *, sizes=(100, 900), wanted=(5, 5), strata=STRATA):
+def draw(database, round_id, *, sizes=(100, 900), expected=(5, 5), strata=STRATA):
     """Give a round its history and a sample, as the draw does; returns the claim's end: labeling.
 
     Items are named ``<stratum>-<order>``.
@@ -73,10 +73,10 @@ def draw(database, round_id, *, sizes=(100, 900), wanted=(5, 5), strata=STRATA):
         frame_store.write_frame(
             connection,
             round_id,
-            planned=[StratumTally(*each) for each in zip(strata, sizes, wanted, strict=True)],
+            planned=[StratumTally(*each) for each in zip(strata, sizes, expected, strict=True)],
             drawn=[
                 Item(f"{stratum.name}-{order}", stratum.name, order, None, stratum.flagged)
-                for stratum, count in zip(strata, wanted, strict=True)
+                for stratum, count in zip(strata, expected, strict=True)
                 for order in range(count)
             ],
             shown={},

@@ -31,7 +31,7 @@ def round_id(database):
 
 def drawn(database, number=1, wanted=(5, 5)):
     found = add_round(database, number)
-    draw(database, found, wanted=wanted)
+    draw(database, found, expected=wanted)
     return found
 
 

@@ -39,7 +39,7 @@ def rows(database, query, **values):
 def closed(database, number, versions, *, sizes, wanted, strata=STRATA):
     """A round with versions, each the (labeled, positive, declined) of every stratum."""
     round_id = add_round(database, number)
-    draw(database, round_id, sizes=sizes, wanted=wanted, strata=strata)
+    draw(database, round_id, sizes=sizes, expected=wanted, strata=strata)
     claim = claimed(database, round_id)
     with database.write() as connection:
         round_transitions.move(

@@ -102,11 +102,13 @@ def _known_aliases(application: Application) -> Iterator[Check]:
             continue
         try:
             with application.database.read() as connection:
-                looks = alias_store.read_looks(connection, model)
+                warnings = alias_store.read_looks(connection, model)
         except MonitorError:
             return  # the store has a line of its own
-        if looks:
-            yield Check(f"model of {context.settings.name}", note=last_named_line(model, looks[-1]))
+        if warnings:
+            yield Check(
+                f"model of {context.settings.name}", note=last_named_line(model, warnings[-1])
+            )
 
 
 def promise_lines(config: Config) -> list[str]:
@@ -126,19 +128,19 @@ def _expected(context: MonitorContext) -> Iterator[Check]:
     from monitor.rounds.forecast.simulate import expected_round
 
     try:
-        known = expected_round(context, None, None)
+        existing = expected_round(context, None, None)
     except MonitorError:
         return  # a new monitor, or one whose source has a problem shown above
-    for what, line in (("plan", plan_line(known)), ("alerts", alerts_line(context, known))):
+    for what, line in (("plan", plan_line(existing)), ("alerts", alerts_line(context, existing))):
         if line is not None:
             yield Check(f"{what} of {name}", line)
 
 
-def plan_line(known: ExpectedRound) -> str | None:
+def plan_line(expected_round: ExpectedRound) -> str | None:
     """Say the half-widths expected and the assurance of the margins; None without margins."""
     from monitor.presentation.forecasts import assured_text
 
-    plan = known.plan
+    plan = expected_round.plan
     sure = assured_text(plan.margins, plan.asked, plan.assured)
     if not sure:
         return None
@@ -146,7 +148,7 @@ def plan_line(known: ExpectedRound) -> str | None:
     return f"{plan.total:,} labels a round once its strata are known: {sure}{more}"
 
 
-def alerts_line(context: MonitorContext, known: ExpectedRound) -> str | None:
+def alerts_line(context: MonitorContext, expected_round: ExpectedRound) -> str | None:
     """Say which drops a monitor's labels can find; None without limits from below."""
     limits = context.settings.round.limits
     if not limits.bounds:
@@ -155,12 +157,14 @@ def alerts_line(context: MonitorContext, known: ExpectedRound) -> str | None:
     from monitor.rounds.forecast.simulate import found_soon
     from monitor.stats.detection.power import WITHIN
 
-    shown = smallest_drop_texts(found_soon(known, limits.watched(), limits.false_alarm_every))
+    shown = smallest_drop_texts(
+        found_soon(expected_round, limits.watched(), limits.false_alarm_every)
+    )
     if not shown:
         return None
     return (
         f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(shown)} "
-        f"({known.scenario.labels:,} labels a round; more by simulate)"
+        f"({expected_round.scenario.labels:,} labels a round; more by simulate)"
     )
 
 
@@ -171,11 +175,11 @@ def exit_code(checks: Sequence[Check]) -> int:
 
 def _tried(what: str, act: Callable[[], Found | str]) -> Check:
     try:
-        found = act()
+        result = act()
         return (
-            Check(what, found)
-            if isinstance(found, str)
-            else Check(what, found.text, looks=found.looks)
+            Check(what, result)
+            if isinstance(result, str)
+            else Check(what, result.text, looks=result.looks)
         )
     except MonitorError as error:
         return Check(what, problem=str(error), code=error.exit_code)

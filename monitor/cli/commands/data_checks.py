@@ -73,16 +73,21 @@ def check_source(context: MonitorContext) -> Found:
     if reason is not None:
         message = f"in {newest}: {reason}"
         raise SourceRefused(message)
-    odd = look_odd(context, frame, slot, settings)
-    for concern in odd.concerns:
+    unexpected = look_odd(context, frame, slot, settings)
+    for concern in unexpected.concerns:
         if concern.is_setting:
             message = f"in {newest}: {concern.sentence}"
             raise SourceRefused(message)
     bad = [f"{count} {reason}" for reason, count in frame.bad_rows.items()]
-    found = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
-    looks = (*(concern.sentence for concern in odd.concerns), *_looks_at_shown(context, frame))
-    text = "; ".join([found, *([f"left out: {', '.join(bad)}"] if bad else []), *odd.notes])
-    return Found(text, looks)
+    summary = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
+    warnings = (
+        *(concern.sentence for concern in unexpected.concerns),
+        *_looks_at_shown(context, frame),
+    )
+    text = "; ".join(
+        [summary, *([f"left out: {', '.join(bad)}"] if bad else []), *unexpected.notes]
+    )
+    return Found(text, warnings)
 
 
 def _looks_at_shown(context: MonitorContext, frame: Frame) -> Iterator[str]:
@@ -100,10 +105,10 @@ def _looks_at_shown(context: MonitorContext, frame: Frame) -> Iterator[str]:
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
-    place = _TEXTS_ONLY.get(context.labeler.name)
-    if pictures and place is not None:
+    location = _TEXTS_ONLY.get(context.labeler.name)
+    if pictures and location is not None:
         yield (
-            f"pictures ({', '.join(pictures)}) stand in {place} by their paths or as a remark; "
+            f"pictures ({', '.join(pictures)}) stand in {location} by their paths or as a remark; "
             "labeling of kind page shows them"
         )
     if isinstance(context.labeler, PageLabeler):
@@ -119,12 +124,12 @@ def _looks_at_gold(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[s
     if not (gold and shown):
         return
     names = {name for one in shown for name in one}
-    odd = sorted(names ^ {name for item in gold for name in item.shown})
-    if odd:
+    unexpected = sorted(names ^ {name for item in gold for name in item.shown})
+    if unexpected:
         yield (
             "gold items of labeling.gold do not look like tasks: only one of both has "
-            f"{', '.join(map(repr, odd))}; give their file the columns that people are shown "
-            f"({', '.join(sorted(names))})"
+            f"{', '.join(map(repr, unexpected))}; give their file the columns that people are "
+            f"shown ({', '.join(sorted(names))})"
         )
 
 
@@ -136,11 +141,11 @@ def _nothing(context: MonitorContext, window: Window) -> Found:
     latest = f"the newest is of {minute_text(span[1])} UTC"
     if span[1] >= window.end:
         return Found(f"no predictions in {newest}; {latest}")
-    look = (
+    warning = (
         f"{latest}, before {newest}: are they still written, and is schedule.lag as long as they "
         "take to arrive?"
     )
-    return Found(f"no predictions in {newest}; {latest}", (look,))
+    return Found(f"no predictions in {newest}; {latest}", (warning,))
 
 
 def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
@@ -154,11 +159,11 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
     """
     settings = labeler.settings
     labeler.columns()  # refuses a missing column before rows are read
-    looks = _unknown_truth(context, labeler)
+    warnings = _unknown_truth(context, labeler)
     text = f"column {settings.value} of {labeler.truths}"
     window = _joined_window(context, settings.matures)
     if window is None:
-        return Found(text, looks)
+        return Found(text, warnings)
     ids = [
         candidate.id
         for part in context.source.scan(window, BandEdges().strata(), _COMPARED, "check").strata
@@ -173,15 +178,15 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
             refuse_unreached(context, labeler, window)
     has_a_row_each = is_mature and settings.missing_means == "unanswered"
     near = near_misses_concern(labeler, ids, {len(example) for example in join.examples})
-    looks = (
-        *looks,
+    warnings = (
+        *warnings,
         *_looks_at_join(join, has_a_row_each=has_a_row_each),
         *([] if near is None else [near]),
         *_looks_at_classes(context, labeler, join, has_a_row_each=has_a_row_each),
         *_looks_at_unmatched(context, labeler),
     )
     shares = f"{_share(reach.flagged)} flagged and {_share(reach.passed)} passed"
-    return Found(f"{text}; {shares} items from {window} have a label", looks)
+    return Found(f"{text}; {shares} items from {window} have a label", warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +216,14 @@ def _refuse_unjoined(join: _Join) -> None:
 
 def _looks_at_join(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
     """Say what is odd about a join; ``has_a_row_each``: every item should have its truth by now."""
-    found = join.all
-    least = _FEW * found.looked if has_a_row_each else min(1, found.looked)
-    if join.examples and found.known < least:
+    result = join.all
+    least = _FEW * result.looked if has_a_row_each else min(1, result.looked)
+    if join.examples and result.known < least:
         yield _unjoined(join)
     if has_a_row_each and not join.examples:
         yield "it has no row yet"
-    if found.known and not found.positive:
-        yield f"none of the {found.known} known is positive; is labeling.positive right?"
+    if result.known and not result.positive:
+        yield f"none of the {result.known} known is positive; is labeling.positive right?"
 
 
 def _looks_at_classes(
@@ -277,15 +282,15 @@ def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str
     """Say which values are odd; refuse those that mean nothing if too many to be noise do."""
     values, block = labeler.values(), context.settings.round.block
     classes = () if block is None else block.values
-    alike = {text: rows for text, rows in values.alike.items() if text not in classes}
-    looks = [labeler.alike_sentence(alike)] if alike else []
+    similar = {text: rows for text, rows in values.alike.items() if text not in classes}
+    warnings = [labeler.alike_sentence(similar)] if similar else []
     if values.missing:
-        looks.append(labeler.missing_sentence(values.missing))
+        warnings.append(labeler.missing_sentence(values.missing))
     if values.unknown:
-        looks.insert(0, labeler.unknown_sentence(values.unknown))
+        warnings.insert(0, labeler.unknown_sentence(values.unknown))
     if sum(values.unknown.values()) > context.settings.round.bad_rows_max * values.rows:
-        raise LabelsRefused(looks[0])
-    return tuple(looks)
+        raise LabelsRefused(warnings[0])
+    return tuple(warnings)
 
 
 def _joined_window(context: MonitorContext, matures: timedelta) -> Window | None:

@@ -54,14 +54,14 @@ def _labeled(week: AskedWeek, *, port: int, no_browser: bool, json: bool) -> Ans
         settings=PagesSettings(listen=f"127.0.0.1:{port}"),
         setting="--port",
         name=account(),
-        told=teller(no_browser=no_browser, json=json),
+        notified=teller(no_browser=no_browser, json=json),
     )
-    asked = signals.listen()
+    requested = signals.listen()
     server.start()
     try:
         while (answered := week.answered()) is None:
             try:
-                if asked.get(timeout=_LOOK_EVERY) != signals.RELOAD:
+                if requested.get(timeout=_LOOK_EVERY) != signals.RELOAD:
                     return None
             except Empty:
                 continue

@@ -126,8 +126,8 @@ def drop(
         say(f"{plural(len(chosen), 'effect')} given up: {reason}")
 
 
-def _refuse_unclear(given: Sequence[bool], ways: str) -> None:
-    if list(given).count(True) != 1:
+def _refuse_unclear(provided: Sequence[bool], ways: str) -> None:
+    if list(provided).count(True) != 1:
         message = f"name either {ways}; pr-monitor effects lists what there is"
         raise typer.BadParameter(message, param_hint="ID")
 
@@ -148,8 +148,10 @@ def _chosen(connection: Connection, number: int | None, sink: str | None) -> lis
         message = f"no open effect has the id {number}; pr-monitor effects lists those there are"
         raise InputRefused(message)
     if sink is not None and not effects:
-        known = sorted({effect.sink for effect in find_open(connection)})
-        message = f"nothing waits for {sink!r}; sinks for which something waits: {_listed(known)}"
+        existing = sorted({effect.sink for effect in find_open(connection)})
+        message = (
+            f"nothing waits for {sink!r}; sinks for which something waits: {_listed(existing)}"
+        )
         raise InputRefused(message)
     return effects
 

@@ -43,7 +43,7 @@ def estimate(
     """
     import monitor
 
-    found = monitor.estimate(
+    result = monitor.estimate(
         tp=tp,
         fp=fp,
         fn=fn,
@@ -53,9 +53,9 @@ def estimate(
         level=level,
     )
     if json:
-        say_json(found)
+        say_json(result)
     else:
-        _say_estimates(found["estimates"])
+        _say_estimates(result["estimates"])
 
 
 def _say_estimates(estimates: Sequence[dict[str, Any]]) -> None:

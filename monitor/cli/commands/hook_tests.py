@@ -47,8 +47,8 @@ def try_hooks(path: Path, only: str | None) -> list[Tested]:
     set_up_logs()
     config = load_config(path)
     if only is not None and only not in config.hooks:
-        known = ", ".join(config.hooks) or "none"
-        message = f"there is no hook {only!r} in {path}; it has {known}"
+        existing = ", ".join(config.hooks) or "none"
+        message = f"there is no hook {only!r} in {path}; it has {existing}"
         raise InputRefused(message)
     application = build(config)
     return [
@@ -64,12 +64,12 @@ def say_tests(tests: Sequence[Tested]) -> None:
         say("the config has no hooks; alerts go to the log and to MLflow only")
         return
     for tested in tests:
-        said = (
+        text = (
             f"PROBLEM: {tested.problem}"
             if tested.problem
             else f"accepted the test ({tested.receipt})"
         )
-        say(f"hook {tested.hook} ({tested.kind}): {said}", indent="  ")
+        say(f"hook {tested.hook} ({tested.kind}): {text}", indent="  ")
     wrong = sum(each.problem is not None for each in tests)
     if wrong:
         say(f"{plural(wrong, 'hook')} of {len(tests)} did not accept the test")

@@ -80,17 +80,17 @@ def forget(
         freed = _forgotten(application, item, monitor)
         # SQLite's write-ahead log may still hold the text that was deleted from the tables.
         wiped = sqlite_file.wipe_log(application.database)
-    left = [*_not_looked_at(freed), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
+    remaining = [*_not_looked_at(freed), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
     if json:
         say_json(
             {
                 "item": item,
                 "rounds": [asdict(forgotten) for forgotten in freed],
-                "out_of_reach": left,
+                "out_of_reach": remaining,
             }
         )
     else:
-        _say_forgotten(item, freed, left)
+        _say_forgotten(item, freed, remaining)
 
 
 _BUSY = "the store's log, which somebody is reading; run this again, or restart the service"
@@ -119,21 +119,23 @@ def _forgotten(application: Application, item: str, monitor: str | None) -> list
 
 
 def _labelers(application: Application, round_: Round) -> Sequence[Labeler]:
-    known = [context for context in application.monitors if context.settings.name == round_.monitor]
-    return known[0].labelers_of(round_.settings) if known else ()
+    existing = [
+        context for context in application.monitors if context.settings.name == round_.monitor
+    ]
+    return existing[0].labelers_of(round_.settings) if existing else ()
 
 
 def _not_looked_at(freed: Sequence[Forgotten]) -> list[str]:
-    gone = sorted({forgotten.monitor for forgotten in freed if not forgotten.reached})
-    return [f"label files of {name}, a monitor that the config no longer has" for name in gone]
+    removed = sorted({forgotten.monitor for forgotten in freed if not forgotten.reached})
+    return [f"label files of {name}, a monitor that the config no longer has" for name in removed]
 
 
-def _say_forgotten(item: str, freed: Sequence[Forgotten], left: Sequence[str]) -> None:
+def _say_forgotten(item: str, freed: Sequence[Forgotten], remaining: Sequence[str]) -> None:
     for forgotten in freed:
         what = "deleted" if forgotten.deleted else "was deleted before"
         files = f", and taken out of {', '.join(forgotten.places)}" if forgotten.places else ""
         say(f"{forgotten.monitor} round {forgotten.round}: {what}{files}", indent="  ")
     say(f"what people saw of item {item!r} is gone from {plural(len(freed), 'round')}; labels stay")
     say("out of reach, so look there yourself:")
-    for place in left:
-        say(f"- {place}", indent="  ")
+    for location in remaining:
+        say(f"- {location}", indent="  ")

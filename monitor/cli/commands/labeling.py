@@ -67,11 +67,11 @@ def label(
             settings=PagesSettings(listen=f"127.0.0.1:{port}"),
             setting="--port",
             name=name or account(),
-            told=teller(no_browser=no_browser, json=json),
+            notified=teller(no_browser=no_browser, json=json),
         )
-        asked = signals.listen()
+        requested = signals.listen()
         server.start()
-        while asked.get() == signals.RELOAD:
+        while requested.get() == signals.RELOAD:
             say_error("the config is read at the start only; end this and begin it again")
         server.stop()
     if not json:
@@ -112,9 +112,9 @@ def _on_the_page(application: Application, monitor: str | None) -> list[str]:
         if any(isinstance(one, PageLabeler) for one in labelers_in_use(context))
     ]
     if not names:
-        asked = ", ".join(context.settings.name for context in chosen)
+        requested = ", ".join(context.settings.name for context in chosen)
         message = (
-            f"nobody labels {asked} on the labeling page; it is for monitors with "
+            f"nobody labels {requested} on the labeling page; it is for monitors with "
             'labeling: {kind: page, question: "Is it really ...?"}'
         )
         raise InputRefused(message)

@@ -106,13 +106,13 @@ def _asked(several: Sequence[tuple[MonitorContext, list[Task]]]) -> tuple[list[T
 
     Where monitors ask different ones, every task shows its own.
     """
-    asked = [(_question(context), tasks) for context, tasks in several if tasks]
-    questions = {question for question, _ in asked}
+    requested = [(_question(context), tasks) for context, tasks in several if tasks]
+    questions = {question for question, _ in requested}
     if len(questions) <= 1:
-        return [task for _, tasks in asked for task in tasks], next(iter(questions), None)
+        return [task for _, tasks in requested for task in tasks], next(iter(questions), None)
     with_its_own = [
         replace(task, shown={"question asked": question or "", **task.shown})
-        for question, tasks in asked
+        for question, tasks in requested
         for task in tasks
     ]
     return with_its_own, None
@@ -155,12 +155,12 @@ def import_(
         parts_of: dict[str, MonitorContext] = {}
         tasks: dict[str, Task] = {}
         for context in _asking_people(application, monitor):
-            mine = accepting(context)
-            tasks |= mine
-            parts_of |= dict.fromkeys(mine, context)
-        known = "it is of no round that takes labels now"
+            own = accepting(context)
+            tasks |= own
+            parts_of |= dict.fromkeys(own, context)
+        available = "it is of no round that takes labels now"
         now = application.clock()
-        collected = read_labels(file, tasks, known=known, follow=True, now=now)
+        collected = read_labels(file, tasks, existing=available, follow=True, now=now)
         taken = _store(collected, parts_of)
         collected = taken.collected
     if json:
@@ -240,21 +240,21 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
     from monitor.storage.labels.changed_answers import Changes, count_changes
 
     several: list[tuple[MonitorContext, Collected]] = []
-    kept: list[LabelEvent] = []
+    label_events: list[LabelEvent] = []
     refused = list(collected.refused)
     for context in {id(context): context for context in parts_of.values()}.values():
-        mine = tuple(e for e in collected.events if parts_of[e.task_key] is context)
-        taken = without_same_person(context, Part(events=mine))
+        own = tuple(e for e in collected.events if parts_of[e.task_key] is context)
+        taken = without_same_person(context, Part(events=own))
         several.append((context, taken))
-        kept += taken.events
+        label_events += taken.events
         refused += taken.refused
     changes = Changes()
     if several:
         with several[0][0].database.read() as connection:
-            changes = count_changes(connection, kept)
+            changes = count_changes(connection, label_events)
     added = store_together(several, labeler=FilesLabeler.name)
     new = max(0, added - changes.changed - changes.older)
-    return _Taken(Part(tuple(kept), tuple(refused)), new, changes.changed, changes.older)
+    return _Taken(Part(tuple(label_events), tuple(refused)), new, changes.changed, changes.older)
 
 
 def _asking_people(application: Application, monitor: str | None) -> list[MonitorContext]:

@@ -50,7 +50,7 @@ def read_others(
         item = table.id_text(id_column, "--id")
         values: dict[str, object] = {}
         flag = _flag_text(table, score, predicted, threshold, values)
-        found = table.rows(
+        result = table.rows(
             f"select {item}, {flag} from {table.relation} where {item} in "  # noqa: S608
             "(select unnest($ids))",
             {"ids": list(ids), **values},
@@ -61,8 +61,8 @@ def read_others(
             f"from {table.relation}",
             values,
         )
-    _check(file, ids, found)
-    return Others({str(key): bool(up) for key, up in found}, int(rows), int(flagged))
+    _check(file, ids, result)
+    return Others({str(key): bool(up) for key, up in result}, int(rows), int(flagged))
 
 
 def _check_kind(file: Path) -> None:
@@ -92,8 +92,8 @@ def _flag_text(
     table.need(score or "", "--score")
     value = f"try_cast({quoted(score or '')} as double)"
     values["threshold"] = threshold
-    known = at_threshold(value, threshold, values, "threshold")
-    return f"case when not isnan({value}) then {known} >= $threshold end"
+    existing = at_threshold(value, threshold, values, "threshold")
+    return f"case when not isnan({value}) then {existing} >= $threshold end"
 
 
 def _check(file: Path, ids: Sequence[str], decisions: Sequence[tuple[object, ...]]) -> None:

@@ -26,20 +26,20 @@ def page_checks(application: Application) -> dict[str, Callable[[], Found | str]
     settings = application.config.pages
     if settings is None:
         return {}
-    found: dict[str, Callable[[], Found | str]] = {
+    result: dict[str, Callable[[], Found | str]] = {
         "pages": lambda: _pages(application, settings),
     }
     if settings.login is not None:
         login = settings.login
-        found["login of pages"] = lambda: _login(application, login)
-    return found
+        result["login of pages"] = lambda: _login(application, login)
+    return result
 
 
 def _pages(application: Application, settings: PagesSettings) -> Found:
-    text, looks = str(settings.address), list[str]()
+    text, warnings = str(settings.address), list[str]()
     if settings.tls is not None:
         names = settings.names
-        end, looks = certificate_looks(
+        end, warnings = certificate_looks(
             settings.tls, application.config.folder, names, application.clock()
         )
         text = f"{text}; {end}"
@@ -47,7 +47,7 @@ def _pages(application: Application, settings: PagesSettings) -> Found:
         listening(settings.address, "pages.listen").close()
     except TryLater:
         text = f"{text}; in use now, by serve or another program"
-    return Found(text, tuple(looks))
+    return Found(text, tuple(warnings))
 
 
 def _login(application: Application, login: LoginSettings) -> Found:
@@ -65,21 +65,21 @@ def _login(application: Application, login: LoginSettings) -> Found:
 
 def _adjudicators(application: Application, roles: Mapping[str, str]) -> tuple[str, ...]:
     """Name the adjudicators who cannot open the page on which they should decide."""
-    looks = []
+    warnings = []
     for name, monitors in _deciding(application).items():
         who = f"labeling.adjudicator of {monitors} is {name}"
         role = roles.get(name)
         if role is None:
-            looks.append(
+            warnings.append(
                 f"{who}, who cannot sign in, so nobody decides conflicts; run: "
                 f"pr-monitor users add {name!r} --role admin"
             )
         elif role != Role.ADMIN:
-            looks.append(
+            warnings.append(
                 f"{who}, who is {role} and cannot open the page of conflicts; run: "
                 f"pr-monitor users role {name!r} admin"
             )
-    return tuple(looks)
+    return tuple(warnings)
 
 
 def _mlflow_adjudicators(application: Application, login: LoginSettings) -> tuple[str, ...]:
@@ -94,9 +94,9 @@ def _mlflow_adjudicators(application: Application, login: LoginSettings) -> tupl
 
 def _deciding(application: Application) -> dict[str, str]:
     """Name who decides conflicts on the labeling page, each with the monitors."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for monitor in application.config.monitors:
         adjudicator = monitor.labeling.adjudicator
         if isinstance(monitor.labeling, PageSettings) and adjudicator is not None:
-            found.setdefault(adjudicator, []).append(monitor.name)
-    return {name: ", ".join(monitors) for name, monitors in found.items()}
+            result.setdefault(adjudicator, []).append(monitor.name)
+    return {name: ", ".join(monitors) for name, monitors in result.items()}

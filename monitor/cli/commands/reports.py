@@ -51,15 +51,15 @@ def report(
     with opened(config) as application:
         name = only_monitor(application, monitor)
         with application.database.read() as connection:
-            found = read_report(connection, name, number, version)
-    path = out or Path(f"{name}-round-{found.round}.html")
+            result = read_report(connection, name, number, version)
+    path = out or Path(f"{name}-round-{result.round}.html")
 
     def write(stream: IO[str]) -> None:
-        stream.write(report_html(found).decode())
+        stream.write(report_html(result).decode())
 
     write_whole(path, write)
     if json:
-        written = {"round": found.round, "version": found.version, "file": str(path)}
+        written = {"round": result.round, "version": result.version, "file": str(path)}
         say_json({"monitor": name, **written})
         return
-    say(f"{path}: {name}, round {found.round}, version {found.version}")
+    say(f"{path}: {name}, round {result.round}, version {result.version}")

@@ -76,7 +76,7 @@ def restate(
     _refuse_wrong(reason, names=bool(numbers) or since is not None, changes=changes_labels)
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
-        asked = Asked(
+        requested = Asked(
             by=_name(by),
             why=reason.strip(),
             rounds=tuple(numbers or ()),
@@ -85,7 +85,7 @@ def restate(
             truth=truth,
             without=without,
         )
-        outcome = restated(context, asked, dry_run=dry_run)
+        outcome = restated(context, requested, dry_run=dry_run)
     if json:
         say_json(_json(outcome, dry_run=dry_run))
     else:
@@ -103,8 +103,8 @@ class _File:
         """Read the answers to these tasks."""
         from monitor.labeling.label_files import read_labels
 
-        known = "it is of no round that is to be restated"
-        return read_labels(self.path, tasks, known=known, follow=True)
+        available = "it is of no round that is to be restated"
+        return read_labels(self.path, tasks, existing=available, follow=True)
 
 
 def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:

@@ -59,17 +59,17 @@ def status(
 
     with opened(config) as application:
         chosen = application.monitors if monitor is None else (application.context(monitor),)
-        asked = [context.settings for context in chosen]
-        found = [
+        requested = [context.settings for context in chosen]
+        results = [
             with_links(overview, application.link)
-            for overview in overviews(application.database, asked, application.clock())
+            for overview in overviews(application.database, requested, application.clock())
         ]
-        blocks = _blocks(application, asked)
-        gone = [] if monitor is not None else _not_in_the_config(application)
+        blocks = _blocks(application, requested)
+        removed = [] if monitor is not None else _not_in_the_config(application)
     if json:
-        say_json(status_json(found, blocks, gone, application.config))
+        say_json(status_json(results, blocks, removed, application.config))
     else:
-        say_status(found, blocks, gone, _promises(application) if monitor is None else [])
+        say_status(results, blocks, removed, _promises(application) if monitor is None else [])
 
 
 def rounds(
@@ -108,21 +108,21 @@ def rounds(
             application.config.monitor(monitor)
         name = monitor if before is None else only_monitor(application, monitor)
         with application.database.read() as connection:
-            asked = Asked(
+            requested = Asked(
                 monitor=name,
                 before=None if before is None else find_round(connection, str(name), before).slot,
                 last=last,
                 newest=None if everything or last is not None else LISTED,
                 skipped=skipped,
             )
-            found = listed(connection, asked)
+            result = listed(connection, requested)
     if json:
-        rows = [round_json(row) for row in found.rows]
-        say_json({"rounds": rows, "hidden": found.hidden, "has_older": found.has_older})
-        if found.has_older and last is None:  # nobody asked for fewer
-            say_error(older_text(found.rows))
+        rows = [round_json(row) for row in result.rows]
+        say_json({"rounds": rows, "hidden": result.hidden, "has_older": result.has_older})
+        if result.has_older and last is None:  # nobody asked for fewer
+            say_error(older_text(result.rows))
     else:
-        say_rounds(found, more=last is None)
+        say_rounds(result, more=last is None)
 
 
 def show(
@@ -200,9 +200,9 @@ def resolve(
         firing = alert_store.find_alerts(connection, state=AlertState.FIRING)
         chosen = [each for each in firing if each.id.startswith(alert)]
         if len(chosen) != 1:
-            found = "several open alerts" if chosen else "no open alert"
+            text = "several open alerts" if chosen else "no open alert"
             ids = ", ".join(alert.id[:8] for alert in firing) or "none"
-            message = f"the id of {found} begins with {alert!r}; open alerts: {ids}"
+            message = f"the id of {text} begins with {alert!r}; open alerts: {ids}"
             raise InputRefused(message)
         alert_store.end(
             connection, chosen[0].id, AlertState.RESOLVED, why=reason, now=application.clock()
@@ -244,11 +244,13 @@ def _promises(application: Application) -> list[str]:
     return promise_lines(config) if len(config.false_alarms_a_year()) > 1 else []
 
 
-def _blocks(application: Application, asked: Sequence[MonitorSettings]) -> list[ClassOverview]:
+def _blocks(
+    application: Application, monitor_settings: Sequence[MonitorSettings]
+) -> list[ClassOverview]:
     """Read how the blocks of classes stand that these monitors belong to."""
     from monitor.rounds.class_overview import class_overviews
 
-    names = {each.round.block.name for each in asked if each.round.block is not None}
+    names = {each.round.block.name for each in monitor_settings if each.round.block is not None}
     if not names:
         return []
     every = [context.settings for context in application.monitors]

@@ -79,7 +79,7 @@ def run_once(
                 remember(context)
             _open_asked(monitors, slot)
         idle = Idle(application.database, application.clock, application.said_of_monitors())
-        result = one_pass(application, monitors, idle=idle, before_look=remember)
+        result = one_pass(application, monitors, idle=idle, previous_scan=remember)
         moved = {
             name: moves(application, name, before[name]) if name in before else []
             for name in (context.settings.name for context in monitors)
@@ -180,8 +180,8 @@ def _write_metrics(
         last_success=now if well else earlier,
         failing={name: name in result.errors for name in names},
     )
-    known = [context.settings.name for context in application.monitors]
-    write_textfile(path, exposition(application.database, known, own, now))
+    existing = [context.settings.name for context in application.monitors]
+    write_textfile(path, exposition(application.database, existing, own, now))
 
 
 def _chosen(application: Application, monitor: str | None) -> Sequence[MonitorContext]:
@@ -202,28 +202,30 @@ def _open_asked(monitors: Sequence[MonitorContext], slot: str) -> None:
     from monitor.rounds.opening.due import open_slot
     from monitor.rounds.opening.redo import why_it_stays
 
-    asked = parse_time(slot, "--slot")
+    requested = parse_time(slot, "--slot")
     # All monitors are asked first: a slot that one of them refuses is then opened for none.
     for context in monitors:
-        _refuse_no_slot(context, slot, asked)
+        _refuse_no_slot(context, slot, requested)
     for context in monitors:
-        if open_slot(context, asked, backfill=False) is None:
+        if open_slot(context, requested, backfill=False) is None:
             name = context.settings.name
-            say_error(f"{name}: the round due {minute(asked)} UTC {why_it_stays(context, asked)}")
+            say_error(
+                f"{name}: the round due {minute(requested)} UTC {why_it_stays(context, requested)}"
+            )
 
 
-def _refuse_no_slot(context: MonitorContext, slot: str, asked: datetime) -> None:
+def _refuse_no_slot(context: MonitorContext, slot: str, requested: datetime) -> None:
     from monitor.domain.errors import InputRefused
     from monitor.domain.slots import newest_slot, slots_after
 
     name, schedule, now = context.settings.name, context.settings.round.schedule, context.clock()
-    if asked > now:
+    if requested > now:
         newest = minute(newest_slot(schedule, now))
         message = f"--slot {slot} is not due yet; the newest slot of {name} that is due: {newest}"
         raise InputRefused(message)
-    before = newest_slot(schedule, asked)
-    if before != asked and not _has_round(context, asked):
-        after = next(slots_after(schedule, asked))
+    before = newest_slot(schedule, requested)
+    if before != requested and not _has_round(context, requested):
+        after = next(slots_after(schedule, requested))
         message = (
             f"--slot {slot} is no slot of {name} ({schedule.cron!r} in {schedule.time_zone}); the "
             f"nearest are {minute(before)} and {minute(after)} UTC"

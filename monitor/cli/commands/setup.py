@@ -145,15 +145,15 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     set_up_logs()
     loaded = load_config(config)
     application = build(loaded)
-    found = []
+    results = []
     for check in checks(application, config):
-        found.append(check)
+        results.append(check)
         if not json:
             _say_check(check)
     application.database.close()
-    code = exit_code(found)
+    code = exit_code(results)
     if json:
-        say_json({"checks": [each.as_json() for each in found], "ok": code == 0})
+        say_json({"checks": [each.as_json() for each in results], "ok": code == 0})
     raise typer.Exit(code)
 
 
@@ -254,8 +254,8 @@ def _say_check(check: Check) -> None:
         say(f"note     {check.what}: {check.note}", indent=indent, colour="yellow")
     elif check.problem is None:
         say(f"ok       {check.what}: {check.found}", indent=indent, colour="green")
-        for look in check.looks:
-            say(f"LOOK     {check.what}: {look}", indent=indent, colour="magenta")
+        for warning in check.looks:
+            say(f"LOOK     {check.what}: {warning}", indent=indent, colour="magenta")
     else:
         say(f"PROBLEM  {check.what}: {check.problem}", indent=indent, colour="red")
 

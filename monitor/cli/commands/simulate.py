@@ -165,12 +165,12 @@ def _share(value: float | None, option: str) -> float:
     return value
 
 
-def _limits(context: MonitorContext, asked: Sequence[str]) -> list[Limit]:
+def _limits(context: MonitorContext, requested: Sequence[str]) -> list[Limit]:
     from monitor.domain.errors import InputRefused
 
     limits: Limits = context.settings.round.limits
-    if asked:
-        limits = _asked_limits(asked)
+    if requested:
+        limits = _asked_limits(requested)
     watched = limits.watched()
     if not watched:
         message = (
@@ -181,12 +181,12 @@ def _limits(context: MonitorContext, asked: Sequence[str]) -> list[Limit]:
     return watched
 
 
-def _asked_limits(asked: Sequence[str]) -> Limits:
+def _asked_limits(requested: Sequence[str]) -> Limits:
     from pydantic import ValidationError
 
     from monitor.domain.settings import Limits
 
-    pairs = dict(_pair(each, "--limit", "precision=0.80") for each in asked)
+    pairs = dict(_pair(each, "--limit", "precision=0.80") for each in requested)
     try:
         return Limits.model_validate(pairs)
     except ValidationError as error:

@@ -82,11 +82,11 @@ def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     from monitor.storage.pages import people_store
 
     with opened(config) as application, application.database.read() as connection:
-        found = people_store.users(connection)
+        users = people_store.users(connection)
     if json:
-        say_json({"users": [user._asdict() for user in found]})
-    elif found:
-        rows = [[user.name, user.role, minute(user.added_at)] for user in found]
+        say_json({"users": [user._asdict() for user in users]})
+    elif users:
+        rows = [[user.name, user.role, minute(user.added_at)] for user in users]
         say_table(["name", "role", "added"], rows)
     else:
         say("nobody was added; do it with: pr-monitor users add NAME --role labeler|viewer|admin")

@@ -36,7 +36,7 @@ def moves(application: Application, name: str, before: dict[int, Mark]) -> list[
     """Find the rounds that are new or stand elsewhere than before."""
     with application.database.read() as connection:
         now = round_store.read_marks(connection, name)
-        moved = {each for each, mark in now.items() if before.get(each) != mark}
+        moved = {each for each, marker in now.items() if before.get(each) != marker}
         rounds = round_store.find_rounds(connection, name) if moved else []
     return [round_ for round_ in rounds if round_.id in moved]
 
@@ -46,8 +46,8 @@ def second_waves(before: dict[str, dict[int, Mark]], moved: dict[str, list[Round
     waited = {
         round_id
         for of_monitor in before.values()
-        for round_id, mark in of_monitor.items()
-        if mark.has_wave_to_come
+        for round_id, marker in of_monitor.items()
+        if marker.has_wave_to_come
     }
     labeling = {
         round_.id
@@ -79,11 +79,11 @@ def say_pass(
     monitors: Sequence[MonitorContext],
     result: Pass,
     moved: dict[str, list[Round]],
-    handed_out: Collection[int],
+    assigned: Collection[int],
 ) -> None:
     """Print what a pass did; what went wrong goes to standard error.
 
-    ``handed_out`` are the rounds whose second wave it handed out, by id.
+    ``assigned`` are the rounds whose second wave it handed out, by id.
     """
     from monitor.rounds.open_rounds import all_open_rounds
 
@@ -93,7 +93,7 @@ def say_pass(
         )
     for context in monitors:
         name = context.settings.name
-        for sentence in _round_sentences(moved[name], handed_out, is_stated=name in result.errors):
+        for sentence in _round_sentences(moved[name], assigned, is_stated=name in result.errors):
             say(f"{name}: {sentence}", indent="  ")
         if not moved[name]:
             for sentence in _still(context, waiting.get(name, []), is_stated=name in result.errors):
@@ -116,7 +116,7 @@ def say_failures(result: Pass) -> None:
 
 
 def _round_sentences(
-    rounds: Sequence[Round], handed_out: Collection[int], *, is_stated: bool
+    rounds: Sequence[Round], assigned: Collection[int], *, is_stated: bool
 ) -> Iterator[str]:
     """Say where each round stands; skipped rounds that follow one another share a sentence.
 
@@ -132,7 +132,7 @@ def _round_sentences(
             )
         else:
             yield from (
-                _round_sentence(round_, is_stated=is_stated, has_more=round_.id in handed_out)
+                _round_sentence(round_, is_stated=is_stated, has_more=round_.id in assigned)
                 for round_ in members
             )
 

@@ -50,14 +50,14 @@ def widths_svg(forecast: PlanForecast) -> bytes:
     )
     (best, top), right = panel.above(curve.best), _BOX.left + _BOX.width
     corner = right - legend.column_width(keys) - 6, top + len(keys) * 12.5
-    said, title = f"the plan: s = {curve.best:.3g}", f"{curve.labels:,} labels"
+    answer, title = f"the plan: s = {curve.best:.3g}", f"{curve.labels:,} labels"
     shapes = [
         *panel.shapes(),
         *legend.column(keys, corner),
-        words_at((best + 5, top + 12), said, 9),
+        words_at((best + 5, top + 12), answer, 9),
         words_at((_BOX.left, top - 8), title, 11, bold=True),
     ]
-    return picture(_SIZE, f"Interval widths with {title}", said, shapes)
+    return picture(_SIZE, f"Interval widths with {title}", answer, shapes)
 
 
 def _panel(curve: WidthCurve) -> Panel:

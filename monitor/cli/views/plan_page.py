@@ -51,8 +51,10 @@ def sentences(forecast: PlanForecast) -> list[str]:
         lines.append(_TWO_WAVES)
     assurance = forecast.outlook.assurance
     if plan.assured:
-        kept = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]
-        lines.append(f"Probability that they are within {_widths(plan.asked)}: {', '.join(kept)}.")
+        retained = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]
+        lines.append(
+            f"Probability that they are within {_widths(plan.asked)}: {', '.join(retained)}."
+        )
     if forecast.outlook.plausible is not None:
         lines.append(plausible_text(forecast.outlook.plausible, plan.assured))
     if plan.needed is not None and plan.needed > plan.total:
@@ -79,19 +81,19 @@ def _say_window(forecast: PlanForecast) -> None:
     flagged = int(size[up].sum())
     say(f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed", indent="  ")
     expected = planned.prospect.expected
-    known = bool(forecast.outlook.plan.margins)
+    existing = bool(forecast.outlook.plan.margins)
     values = ", ".join(f"{name} {expected[name]:.3f}" for name in METRICS if name in expected)
-    say(f"planned by {planned.basis}{f': {values}' if known and values else ''}", indent="  ")
+    say(f"planned by {planned.basis}{f': {values}' if existing and values else ''}", indent="  ")
     say()
 
 
 def _say_strata(forecast: PlanForecast) -> None:
-    known = bool(forecast.outlook.plan.margins)
+    existing = bool(forecast.outlook.plan.margins)
     rows = [
         [
             band.stratum,
             f"{band.size:,}",
-            f"{band.rate:.4f}" if known and band.rate is not None else "-",
+            f"{band.rate:.4f}" if existing and band.rate is not None else "-",
             f"{band.labels:,}",
         ]
         for band in forecast.bands()

@@ -36,8 +36,8 @@ def say(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
 
 def say_block(lines: Iterable[str]) -> None:
     """Print lines, if there are any, after an empty one."""
-    for place, line in enumerate(lines):
-        if place == 0:
+    for index, line in enumerate(lines):
+        if index == 0:
             say()
         say(line, indent="  ")
 
@@ -118,8 +118,8 @@ def _wrapped(text: str, stream: TextIO, indent: str) -> str:
 def _row_lines(row: list[str], widths: Sequence[int], right: str, *, indent: int) -> list[str]:
     parts = textwrap.wrap(row[-1], widths[-1], break_on_hyphens=False) or [""]
     cells = [
-        cell.rjust(size) if str(place) in right else cell.ljust(size)
-        for place, (cell, size) in enumerate(zip([*row[:-1], parts[0]], widths, strict=True))
+        cell.rjust(size) if str(index) in right else cell.ljust(size)
+        for index, (cell, size) in enumerate(zip([*row[:-1], parts[0]], widths, strict=True))
     ]
     return [GAP.join(cells).rstrip(), *(" " * indent + part for part in parts[1:])]
 

@@ -132,5 +132,5 @@ def _more(row: Row) -> str:
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:
-    found = {(row.metric, row.basis): interval_text(row, 2) for row in estimates}
-    return {key: found.get(key, "-") for key in ORDER}
+    result = {(row.metric, row.basis): interval_text(row, 2) for row in estimates}
+    return {key: result.get(key, "-") for key in ORDER}

@@ -26,7 +26,7 @@ def forecast_json(monitor: str, forecast: Forecast) -> dict[str, Any]:
         "monitor": monitor,
         "known_from": forecast.expected.source,
         "labels_per_round": forecast.expected.scenario.labels,
-        "limits": [_limit(forecast, place) for place in range(len(forecast.limits))],
+        "limits": [_limit(forecast, index) for index in range(len(forecast.limits))],
         "false_alarm_every": forecast.every,
         "rounds": forecast.rounds,
         "alarms_without_drift": forecast.quiet,
@@ -85,10 +85,10 @@ def _alarm_lines(forecast: Forecast) -> Iterator[str]:
         yield f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(texts)}"
 
 
-def _drift_lines(forecast: Forecast, after: Detection, words: str) -> Iterator[str]:
+def _drift_lines(forecast: Forecast, after: Detection, text: str) -> Iterator[str]:
     if not forecast.broken:
         yield (
-            f"{words}: every limit is kept, so nothing should alert; "
+            f"{text}: every limit is kept, so nothing should alert; "
             f"{forecast.alarms_after or 0:.2f} alarms in {forecast.rounds} rounds"
         )
         return
@@ -99,8 +99,8 @@ def _drift_lines(forecast: Forecast, after: Detection, words: str) -> Iterator[s
         if lowest is None
         else (f", {_percent(lowest.share_within(soon))} if all new misses lie in the lowest band")
     )
-    found = _percent(after.share_within(soon))
-    yield f"{words}: found within {soon} rounds in {found} of cases{more}"
+    result = _percent(after.share_within(soon))
+    yield f"{text}: found within {soon} rounds in {result} of cases{more}"
     if after.median is None:
         yield f"in half of them not within {forecast.rounds} rounds"
         return
@@ -123,13 +123,13 @@ def _percent(share: float) -> str:
 
 
 def _drift_words(drift: Drift) -> str:
-    words = [
+    terms = [
         f"{metric} {'falls' if drop > 0 else 'rises'} by {abs(drop):g}"
         for metric, drop in drift.drops.items()
     ]
     if not math.isclose(drift.prevalence, 1):
-        words.insert(0, f"positives become {drift.prevalence:g} times as common")
-    return " and ".join(words)
+        terms.insert(0, f"positives become {drift.prevalence:g} times as common")
+    return " and ".join(terms)
 
 
 def _value(scenario: Scenario, metric: str) -> str:
@@ -137,8 +137,8 @@ def _value(scenario: Scenario, metric: str) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-def _limit(forecast: Forecast, place: int) -> dict[str, Any]:
-    limit = forecast.limits[place]
+def _limit(forecast: Forecast, index: int) -> dict[str, Any]:
+    limit = forecast.limits[index]
     return {
         "metric": limit.metric,
         "side": limit.side,

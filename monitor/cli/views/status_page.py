@@ -43,14 +43,14 @@ COLOURS = {
 def status_json(
     monitors: Sequence[Overview],
     blocks: Sequence[ClassOverview],
-    gone: Sequence[RemovedMonitor],
+    removed_monitors: Sequence[RemovedMonitor],
     config: Config,
 ) -> dict[str, Any]:
     """Return the whole page for programs."""
     return {
         "monitors": [overview_json(monitor) for monitor in monitors],
         "classes": [_block_json(block) for block in blocks],
-        "left_behind": [left_behind_json(monitor) for monitor in gone],
+        "left_behind": [left_behind_json(monitor) for monitor in removed_monitors],
         "false_alarms_a_year": sum(config.false_alarms_a_year().values()),
     }
 
@@ -58,22 +58,22 @@ def status_json(
 def say_status(
     monitors: Sequence[Overview],
     blocks: Sequence[ClassOverview],
-    gone: Sequence[RemovedMonitor],
+    removed_monitors: Sequence[RemovedMonitor],
     promises: Sequence[str],
 ) -> None:
     """Print the page: each monitor, the blocks of classes, what is left of removed monitors.
 
     Then what all promise together.
     """
-    for place, monitor in enumerate(monitors):
-        if place:
+    for index, monitor in enumerate(monitors):
+        if index:
             say()
         say_overview(monitor)
     for block in blocks:
         say()
         for line in block_lines(block):
             say(line, indent="  ")
-    say_block(f"warning: {left.sentence}" for left in gone)
+    say_block(f"warning: {remaining.sentence}" for remaining in removed_monitors)
     say_block(promises)
 
 
@@ -111,9 +111,9 @@ def _open_alert_json(alert: Alert, overview: Overview) -> dict[str, Any]:
 
 def alert_json(alert: Alert) -> dict[str, Any]:
     """Return an alert for programs."""
-    found = asdict(alert)
-    del found["fired_round_id"], found["fired_slot"]  # `fired_in_round` says it
-    return {**found, "window": [alert.window.start, alert.window.end]}
+    result = asdict(alert)
+    del result["fired_round_id"], result["fired_slot"]  # `fired_in_round` says it
+    return {**result, "window": [alert.window.start, alert.window.end]}
 
 
 def left_behind_json(removed: RemovedMonitor) -> dict[str, Any]:
@@ -172,8 +172,8 @@ def _alert(alert: Alert, overview: Overview) -> Iterator[str]:
 
 
 def _learning(overview: Overview) -> list[str]:
-    left = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
-    return learning_lines(left, overview.proposed_limits)
+    remaining = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
+    return learning_lines(remaining, overview.proposed_limits)
 
 
 def _number(row: EstimateRow) -> str:

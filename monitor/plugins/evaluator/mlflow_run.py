@@ -120,15 +120,15 @@ def _rows(dataset: Any, model: Any, predictions: str | None, config: Mapping[str
     features, score, threshold = dataset.features_data, config.get("score"), config.get("threshold")
     output = dataset.predictions_data if model is None else _output(model, features, config)
     name = "the predictions" if model is None else "the model's output"
-    predicted, found = _predicted(output, name, predictions, threshold)
+    predicted, values = _predicted(output, name, predictions, threshold)
     if score is not None:
         table = output if _has(output, score) else features
-        found = values_of(table, score, "score")
+        values = values_of(table, score, "score")
     targets = dataset.targets_name
     return read_rows(
         Column("the targets" if targets is None else f"column {targets!r}", dataset.labels_data),
         predicted=predicted,
-        score=found,
+        score=values,
         threshold=threshold,
         weight=values_of(features, config.get("weight"), "weight"),
         stratum=values_of(features, config.get("stratum"), "stratum"),
@@ -138,8 +138,8 @@ def _rows(dataset: Any, model: Any, predictions: str | None, config: Mapping[str
 def _output(model: Any, features: Any, config: Mapping[str, Any]) -> Any:
     """Ask the model, without the columns that are about the labels' drawing and not features."""
     if isinstance(features, pd.DataFrame):
-        given = (config.get(name) for name in ("weight", "stratum", "score"))
-        ours = [name for name in given if isinstance(name, str) and name in features.columns]
+        provided = (config.get(name) for name in ("weight", "stratum", "score"))
+        ours = [name for name in provided if isinstance(name, str) and name in features.columns]
         features = features.drop(columns=ours)
     return model.predict(features)
 
@@ -178,10 +178,10 @@ def _of_positive(values: Any, name: str) -> Any:
     except (TypeError, ValueError):
         numbers = np.full(values.shape, np.nan)
     is_share = ((numbers >= 0) & (numbers <= 1)).all(axis=1)
-    odd = ~(is_share & (np.abs(numbers.sum(axis=1) - 1) <= _SUM_OFF))
-    if not odd.any():
+    unexpected = ~(is_share & (np.abs(numbers.sum(axis=1) - 1) <= _SUM_OFF))
+    if not unexpected.any():
         return numbers[:, 1]
-    first = int(odd.argmax())
+    first = int(unexpected.argmax())
     message = (
         f"{name} has two columns that are not the probabilities of two classes: row {first} holds "
         f"{values[first, 0]!s} and {values[first, 1]!s}, and they should lie in [0, 1] and sum to "
@@ -232,8 +232,8 @@ def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
     metrics = {f"{prefix}{name}": value for name, value in evaluation.metrics.items()}
     now = get_current_time_millis()  # type: ignore[no-untyped-call]
     tags = {f"{prefix}{name}": text for name, text in _tags(evaluation).items()}
-    known = client.get_run(run_id).data.tags
-    if MLFLOW_RUN_NOTE not in known:  # a person's own words stay
+    existing = client.get_run(run_id).data.tags
+    if MLFLOW_RUN_NOTE not in existing:  # a person's own words stay
         tags[MLFLOW_RUN_NOTE] = _note(evaluation)
     client.log_batch(
         run_id,
@@ -243,7 +243,7 @@ def _log(run_id: str, evaluation: Evaluation, prefix: str) -> EvaluationResult:
     )
     artifacts = {}
     files = {f"{prefix}{name}": file for name, file in _files(evaluation).items()}
-    listed = _listed_tables(known, [name for name, file in files.items() if file.is_table])
+    listed = _listed_tables(existing, [name for name, file in files.items() if file.is_table])
     client.set_tag(run_id, MLFLOW_LOGGED_ARTIFACTS, listed)
     with TemporaryDirectory(prefix="monitor-") as folder:
         for name, file in files.items():
@@ -279,11 +279,11 @@ def _text(evaluation: Evaluation, metric: str) -> str:
 
 
 def _tags(evaluation: Evaluation) -> dict[str, str]:
-    found = {"pr_monitor.drawn": evaluation.drawn}
+    result = {"pr_monitor.drawn": evaluation.drawn}
     for metric in ("precision", "recall"):
-        found[f"pr_monitor.{metric}"] = _text(evaluation, metric)
-    found["pr_monitor.warnings"] = "; ".join(evaluation.warnings)[:_LONGEST_TAG] or "none"
-    return found
+        result[f"pr_monitor.{metric}"] = _text(evaluation, metric)
+    result["pr_monitor.warnings"] = "; ".join(evaluation.warnings)[:_LONGEST_TAG] or "none"
+    return result
 
 
 def _files(evaluation: Evaluation) -> dict[str, _File]:

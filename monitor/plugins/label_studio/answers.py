@@ -30,7 +30,7 @@ class Reading:
 def read_answers(
     project: Project,
     tasks: Sequence[StudioTask],
-    asked: Collection[str],
+    requested: Collection[str],
     people: Mapping[int, str],
 ) -> Reading:
     """Read what people said about the tasks that were asked for."""
@@ -38,7 +38,7 @@ def read_answers(
     for task in tasks:
         for annotation in sorted(task.annotations, key=lambda one: (one.updated_at, one.id)):
             try:
-                key = _asked_key(task, asked)
+                key = _asked_key(task, requested)
                 name, answer = _name(annotation, people), answer_of(annotation)
             except ValueError as problem:
                 where = f"Label Studio, project {project.id}, task {task.id}"
@@ -50,11 +50,11 @@ def read_answers(
     return reading
 
 
-def _take(reading: Reading, key: str, name: str, said: tuple[Answer, datetime]) -> None:
+def _take(reading: Reading, key: str, name: str, answer: tuple[Answer, datetime]) -> None:
     """Take an answer, unless the same person gave a later one."""
     of_task = reading.answers.setdefault(key, {})
-    if name not in of_task or of_task[name][1] <= said[1]:
-        of_task[name] = said
+    if name not in of_task or of_task[name][1] <= answer[1]:
+        of_task[name] = answer
 
 
 def answer_of(annotation: StudioAnnotation) -> Answer:
@@ -84,9 +84,9 @@ def _choices(region: object) -> list[str]:
     raise ValueError(message)
 
 
-def _asked_key(task: StudioTask, asked: Collection[str]) -> str:
+def _asked_key(task: StudioTask, requested: Collection[str]) -> str:
     key = task.key
-    if key is None or key not in asked:
+    if key is None or key not in requested:
         message = "the task was not sent by this round; answers to it count nowhere"
         raise ValueError(message)
     return key

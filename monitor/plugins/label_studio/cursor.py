@@ -60,17 +60,19 @@ def in_order(before: Answers, now: Answers) -> Answers:
     Of two annotations of a person the later counts; once that is deleted the earlier one does.
     """
     return {
-        key: {name: _dated(before.get(key, {}).get(name), said) for name, said in of_task.items()}
+        key: {
+            name: _dated(before.get(key, {}).get(name), answer) for name, answer in of_task.items()
+        }
         for key, of_task in now.items()
     }
 
 
 def _dated(
-    before: tuple[Answer, AwareDatetime] | None, said: tuple[Answer, AwareDatetime]
+    before: tuple[Answer, AwareDatetime] | None, answer: tuple[Answer, AwareDatetime]
 ) -> tuple[Answer, AwareDatetime]:
-    if before is None or said[1] > before[1]:
-        return said
-    return before if said[0] == before[0] else (said[0], before[1] + _NEXT)
+    if before is None or answer[1] > before[1]:
+        return answer
+    return before if answer[0] == before[0] else (answer[0], before[1] + _NEXT)
 
 
 def events_between(before: Answers, now: Answers) -> Iterator[LabelEvent]:

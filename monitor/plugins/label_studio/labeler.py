@@ -76,27 +76,27 @@ class LabelStudioLabeler:
         is looked which tasks are there, before and after it, and what is there twice is deleted.
         """
         for second in (False, True):
-            mine = [task for task in tasks if (task.slot > 1) is second]
-            if mine:
-                self._send(round_name, mine, second=second)
+            own = [task for task in tasks if (task.slot > 1) is second]
+            if own:
+                self._send(round_name, own, second=second)
 
     def _send(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> None:
         projects = self.projects
         if not projects.of_round(round_name, second=second):
             projects.make(round_name, self.settings.question, second=second)
-        mine = projects.of_round(round_name, second=second)
-        if not mine:
+        own = projects.of_round(round_name, second=second)
+        if not own:
             message = (
                 f"Label Studio at {self.settings.url} made a project for {round_name} and does not "
                 "list it; does the account of labeling.token see all projects?"
             )
             raise LabelsRefused(message)
-        out = {task.key for _, task in _all_tasks(projects, mine)}
+        out = {task.key for _, task in _all_tasks(projects, own)}
         missing = [task for task in tasks if task.key not in out]
         if missing:
-            projects.add(mine[0], missing)
-        there = _all_tasks(projects, mine)
-        _remove_surplus(projects, mine, there)
+            projects.add(own[0], missing)
+        there = _all_tasks(projects, own)
+        _remove_surplus(projects, own, there)
         lost = {task.key for task in tasks} - {task.key for _, task in there}
         if lost:
             message = (
@@ -121,28 +121,28 @@ class LabelStudioLabeler:
         before = StudioCursor.read(cursor, self.settings.url)
         projects = self.projects
         listed = projects.all()
-        known = _known(projects, listed, before, tasks)
-        asked = [one for one in listed if one.id in known and known[one.id][0] in tasks]
-        self._refuse_gone(listed, asked, before, tasks)
-        looks = {project.id: projects.look(project) for project in asked}
+        existing = _known(projects, listed, before, tasks)
+        requested = [one for one in listed if one.id in existing and existing[one.id][0] in tasks]
+        self._refuse_gone(listed, requested, before, tasks)
+        checks = {project.id: projects.look(project) for project in requested}
         digest = _digest(tasks)
-        if (looks, digest) == (before.looks, before.asked):
+        if (checks, digest) == (before.looks, before.asked):
             return Collected(cursor=cursor, anew=False)
-        events, refused, answers = self._read(projects, asked, before, tasks)
-        kept = {
+        events, refused, answers = self._read(projects, requested, before, tasks)
+        retained = {
             one.id: before.answers[one.id]
             for one in listed
             if one.id in before.answers and not one.mark.closed
         }
         after = StudioCursor(
-            url=before.url, asked=digest, looks=looks, known=known, answers=kept | answers
+            url=before.url, asked=digest, looks=checks, known=existing, answers=retained | answers
         )
         return Collected(tuple(events), tuple(refused), after.model_dump_json())
 
     def _read(
         self,
         projects: Projects,
-        asked: Sequence[Project],
+        requested: Sequence[Project],
         before: StudioCursor,
         tasks: Mapping[str, Task],
     ) -> tuple[list[LabelEvent], list[Refusal], dict[int, Answers]]:
@@ -150,11 +150,11 @@ class LabelStudioLabeler:
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
         answers: dict[int, Answers] = {}
-        for project in asked:
+        for project in requested:
             reading = read_answers(project, projects.tasks(project), tasks, people)
-            known = before.answers.get(project.id, {})
-            answers[project.id] = in_order(known, reading.answers)
-            here = {key: of_task for key, of_task in known.items() if key in tasks}
+            existing = before.answers.get(project.id, {})
+            answers[project.id] = in_order(existing, reading.answers)
+            here = {key: of_task for key, of_task in existing.items() if key in tasks}
             events += events_between(here, answers[project.id])
             refused += reading.refused
         return events, refused, answers
@@ -162,20 +162,20 @@ class LabelStudioLabeler:
     def _refuse_gone(
         self,
         listed: Sequence[Project],
-        asked: Sequence[Project],
+        projects: Sequence[Project],
         before: StudioCursor,
         tasks: Mapping[str, Task],
     ) -> None:
         there, marks = {one.id for one in listed}, {one.mark.text() for one in listed}
         lost = {
-            number: mark
-            for number, (key, mark) in before.known.items()
+            number: marker
+            for number, (key, marker) in before.known.items()
             if key in tasks and number not in there
         }
-        gone = sorted(number for number, mark in lost.items() if mark not in marks)
-        if gone:
-            raise LabelsRefused(self._gone(f"project {gone[0]}") + _instead(lost[gone[0]]))
-        if not asked and not lost:
+        removed = sorted(number for number, marker in lost.items() if marker not in marks)
+        if removed:
+            raise LabelsRefused(self._gone(f"project {removed[0]}") + _instead(lost[removed[0]]))
+        if not projects and not lost:
             raise LabelsRefused(self._gone(f"the project of {len(tasks)} tasks"))
 
     def _gone(self, which: str) -> str:
@@ -209,19 +209,19 @@ class LabelStudioLabeler:
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Delete what was shown of these tasks; answers and tasks stay."""
         projects = self.projects
-        places = []
+        locations = []
         for second in (False, True):
             for project in projects.of_round(round_name, second=second):
-                mine = [task for task in projects.tasks(project) if task.key in keys]
-                if [task for task in mine if projects.blank(task)]:
-                    places.append(f"{self.settings.url}/projects/{project.id}")
-        return tuple(places)
+                own = [task for task in projects.tasks(project) if task.key in keys]
+                if [task for task in own if projects.blank(task)]:
+                    locations.append(f"{self.settings.url}/projects/{project.id}")
+        return tuple(locations)
 
 
-def _instead(mark: str) -> str:
+def _instead(marker: str) -> str:
     return (
         "; if the labels taken so far are all that there will be, make an empty project with the "
-        f"description {mark}"
+        f"description {marker}"
     )
 
 
@@ -232,16 +232,16 @@ def _known(
     tasks: Mapping[str, Task],
 ) -> dict[int, tuple[str, str]]:
     """Find a key of each project that has any, so that only those asked for are read."""
-    known: dict[int, tuple[str, str]] = {}
+    existing: dict[int, tuple[str, str]] = {}
     for project in listed:
         if project.id in before.known:
-            known[project.id] = before.known[project.id]
+            existing[project.id] = before.known[project.id]
             continue
         there = [task.key for task in projects.tasks(project) if task.key is not None]
         if there:
             key = next((key for key in there if key in tasks), there[0])
-            known[project.id] = (key, project.mark.text())
-    return known
+            existing[project.id] = (key, project.mark.text())
+    return existing
 
 
 def _all_tasks(projects: Projects, several: Sequence[Project]) -> list[tuple[Project, StudioTask]]:
@@ -254,18 +254,18 @@ def _remove_surplus(
     """Keep the oldest task of each key, and what was answered; delete projects left empty."""
     seen: set[str] = set()
     surplus: dict[int, list[StudioTask]] = {project.id: [] for project in several}
-    left = dict.fromkeys(surplus, 0)
+    remaining = dict.fromkeys(surplus, 0)
     for project, task in there:
         if task.key in seen and not task.annotations:
             surplus[project.id].append(task)
         else:
-            left[project.id] += 1
+            remaining[project.id] += 1
         if task.key is not None:
             seen.add(task.key)
     for project in several:
         projects.remove(project, surplus[project.id])
     for project in several[1:]:
-        if not left[project.id]:
+        if not remaining[project.id]:
             projects.delete(project)
 
 

@@ -53,10 +53,10 @@ class Mark:
     @classmethod
     def found_in(cls, description: str) -> Mark | None:
         """Find the mark in a description, which people may have written around."""
-        found = _MARK.search(description)
-        if found is None:
+        match = _MARK.search(description)
+        if match is None:
             return None
-        return cls(found[1], found[2], second=bool(found[3]), closed=bool(found[4]))
+        return cls(match[1], match[2], second=bool(match[3]), closed=bool(match[4]))
 
     def text(self) -> str:
         """Write it as descriptions have it."""
@@ -65,8 +65,8 @@ class Mark:
 
     def is_of(self, other: Mark) -> bool:
         """Whether both are of one round and one copy, closed or not."""
-        mine = (self.owner, self.round_name, self.second)
-        return mine == (other.owner, other.round_name, other.second)
+        own = (self.owner, self.round_name, self.second)
+        return own == (other.owner, other.round_name, other.second)
 
 
 def owner_of(store: str) -> str:
@@ -152,32 +152,32 @@ class Projects:
 
     def all(self) -> list[Project]:
         """Find all projects of this store, the oldest first."""
-        owner, found, page = owner_of(self.store), dict[int, Project](), 1
+        owner, result, page = owner_of(self.store), dict[int, Project](), 1
         more = True
         while more:
             params: Params = {"include": "id,description", "ordering": "id"}
             params |= {"page_size": _PAGE, "page": page}
             answer = self._read(_Projects, "/api/projects/", params)
             for one in answer.results:
-                mark = Mark.found_in(one.description or "")
-                if mark is not None and mark.owner == owner:
-                    found[one.id] = Project(one.id, mark, one.description or "")
+                marker = Mark.found_in(one.description or "")
+                if marker is not None and marker.owner == owner:
+                    result[one.id] = Project(one.id, marker, one.description or "")
             more, page = answer.next is not None, page + 1
-        return [found[number] for number in sorted(found)]
+        return [result[number] for number in sorted(result)]
 
     def of_round(self, round_name: str, *, second: bool) -> list[Project]:
         """Find the projects of a round, the oldest first: after a crash there may be two."""
-        mark = Mark.of(self.store, round_name, second=second)
-        return [project for project in self.all() if project.mark.is_of(mark)]
+        marker = Mark.of(self.store, round_name, second=second)
+        return [project for project in self.all() if project.mark.is_of(marker)]
 
     def make(self, round_name: str, question: str, *, second: bool) -> None:
         """Make the project of a round."""
-        mark = Mark.of(self.store, round_name, second=second)
+        marker = Mark.of(self.store, round_name, second=second)
         copies = " (second person)" if second else ""
         name = visible(round_name)
         about = (
             f"Round {name}{copies} of pr-monitor. Please keep this line, by which it finds the "
-            f"project again: {mark.text()}"
+            f"project again: {marker.text()}"
         )
         project = {
             "title": f"{name[: _LONGEST_TITLE - len(copies)]}{copies}".ljust(3, "."),
@@ -247,21 +247,21 @@ class Projects:
         LabelsUnavailable
             If tasks came or went while it was read, so that some may be missing here.
         """
-        found: dict[int, StudioTask] = {}
+        result: dict[int, StudioTask] = {}
         page, total = 1, 1
         while (page - 1) * _PAGE < total:
             params: Params = {"project": project.id, "fields": "all"}
             params |= {"page_size": _PAGE, "page": page}
             answer = self._read(_Page, "/api/tasks/", params)
-            found |= {task.id: task for task in answer.tasks}
+            result |= {task.id: task for task in answer.tasks}
             page, total = page + 1, answer.total
-        if len(found) != total:
+        if len(result) != total:
             message = (
                 f"Label Studio at {self._server.url}: tasks of project {project.id} came or went "
                 "while it was read; it is read again in the next pass"
             )
             raise LabelsUnavailable(message)
-        return [found[number] for number in sorted(found)]
+        return [result[number] for number in sorted(result)]
 
     def people(self) -> dict[int, str]:
         """Read the names of annotators, by the number that their annotations have."""
@@ -274,11 +274,13 @@ class Projects:
             return TypeAdapter(kind).validate_python(answer)
         except ValidationError as error:
             # Not its text, which may hold what people are shown.
-            place = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "the whole"
+            location = (
+                ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "the whole"
+            )
             message = (
                 f"Label Studio at {self._server.url} was asked GET {path}: its answer is not what "
-                f"Label Studio 1.23 gives (at {visible(place)[:80]}); is labeling.url the address "
-                "of a Label Studio?"
+                f"Label Studio 1.23 gives (at {visible(location)[:80]}); is labeling.url the "
+                "address of a Label Studio?"
             )
             raise LabelsRefused(message) from error
 
@@ -287,11 +289,11 @@ def _batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     batch: list[dict[str, Any]] = []
     length = 0
     for item in items:
-        mine = len(item["data"]["text"])
-        if batch and (len(batch) == _BATCH or length + mine > _BATCH_TEXT):
+        own = len(item["data"]["text"])
+        if batch and (len(batch) == _BATCH or length + own > _BATCH_TEXT):
             yield batch
             batch, length = [], 0
         batch.append(item)
-        length += mine
+        length += own
     if batch:
         yield batch

@@ -116,26 +116,26 @@ class Server:
             raise LabelsUnavailable(message) from error
 
     def _content(self, response: httpx.Response, method: str, path: str) -> bytes:
-        end, found = time.monotonic() + WHOLE, bytearray()
+        end, result = time.monotonic() + WHOLE, bytearray()
         for piece in response.iter_bytes():
-            found += piece
-            if len(found) > MOST_BYTES:
+            result += piece
+            if len(result) > MOST_BYTES:
                 reason = f"its answer is longer than {MOST_BYTES // 1_000_000} MB"
                 raise self._odd(method, path, reason)
             if time.monotonic() > end:
                 what = self._what(method, path)
                 message = f"{what}: its answer took longer than {WHOLE:g} s; {_TRIED_AGAIN}"
                 raise LabelsUnavailable(message)
-        return bytes(found)
+        return bytes(result)
 
     def _answer(self, method: str, path: str, status: int, content: bytes) -> Any:
         if status in range(200, 300):
             return self._read(method, path, content)
-        what, said = self._what(method, path), self._said(content)
+        what, answer = self._what(method, path), self._said(content)
         if status in _MAY_PASS or status >= _SERVER_ERROR:
-            message = f"{what}: it answered {status}{said}; {_TRIED_AGAIN}"
+            message = f"{what}: it answered {status}{answer}; {_TRIED_AGAIN}"
             raise LabelsUnavailable(message)
-        message = f"{what}: it answered {status}{said}; {_what_to_do(status)}"
+        message = f"{what}: it answered {status}{answer}; {_what_to_do(status)}"
         raise LabelsRefused(message)
 
     def _read(self, method: str, path: str, content: bytes) -> Any:
@@ -154,8 +154,8 @@ class Server:
             return ""
         if not isinstance(answer, dict):
             return ""
-        said = [answer[name] for name in ("detail", "validation_errors") if answer.get(name)]
-        return f" ({self._clean(', '.join(map(str, said)))})" if said else ""
+        answers = [answer[name] for name in ("detail", "validation_errors") if answer.get(name)]
+        return f" ({self._clean(', '.join(map(str, answers)))})" if answers else ""
 
     def _clean(self, text: str) -> str:
         """Cut a text of the server's and take secrets out of it, should it repeat them."""

@@ -30,12 +30,12 @@ def labeling_config(question: str) -> str:
     A word joiner, which nobody sees, keeps Label Studio from reading ``$100`` as the name of a
     field.
     """
-    asked = quoteattr(visible(question).replace("$", f"${_WORD_JOINER}"))
+    requested = quoteattr(visible(question).replace("$", f"${_WORD_JOINER}"))
     choices = "".join(
         f'<Choice value="{choice}" hotkey="{_HOTKEYS[choice]}"/>' for choice in CHOICES
     )
     return (
-        f"<View><Header value={asked}/>"
+        f"<View><Header value={requested}/>"
         '<Text name="text" value="$text" valueType="text" saveTextResult="no"/>'
         f'<Choices name="{CONTROL}" toName="text" choice="single-radio" required="true" '
         f'requiredMessage="Choose one of the three answers">{choices}</Choices></View>'

@@ -53,10 +53,10 @@ class DeltaLake:
         """
         from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415
 
-        version, _, known = snapshot.partition(".")
+        version, _, existing = snapshot.partition(".")
         try:
             table = self._table(int(version))
-            if known in ("", _id_of(table)):
+            if existing in ("", _id_of(table)):
                 return DeltaSnapshot(table)
         except TableNotFoundError:
             pass

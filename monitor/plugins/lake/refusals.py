@@ -34,7 +34,7 @@ _LONGEST = 300  # characters of another program's message
 
 
 @contextmanager
-def as_ours(place: str, settings: LakeSettings, setting: str | None = None) -> Iterator[None]:
+def as_ours(location: str, settings: LakeSettings, setting: str | None = None) -> Iterator[None]:
     """Raise errors of the block as ours.
 
     Parameters
@@ -59,41 +59,42 @@ def as_ours(place: str, settings: LakeSettings, setting: str | None = None) -> I
     except ImportError as error:
         extra = "delta" if settings.iceberg is None else "iceberg"
         message = (
-            f"{place} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' ({error})"
+            f"{location} needs the extra {extra}: pip install 'mlflow-pr-monitor[{extra}]' "
+            f"({error})"
         )
         raise SourceRefused(message, is_public=True) from error
     except Exception as error:  # noqa: BLE001  stores, catalogs, formats, DuckDB: no common base
         raise _ours(
-            place, settings, setting, error
+            location, settings, setting, error
         ) from None  # its text may hold keys of the config
 
 
 def _ours(
-    place: str, settings: LakeSettings, setting: str | None, error: Exception
+    location: str, settings: LakeSettings, setting: str | None, error: Exception
 ) -> MonitorError:
     table, access = ("delta", "storage") if settings.iceberg is None else ("iceberg", "catalog")
     line = _cleaned(str(error), settings)
-    said = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+    text = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
     whole = f"{type(error).__name__} {line}"
     if type(error).__name__ in _NO_TABLE or _NO_BUCKET.search(whole):
         message = (
-            f"{place} is not there ({said}); correct {setting or f'source.{table}'}, or make it"
+            f"{location} is not there ({text}); correct {setting or f'source.{table}'}, or make it"
         )
         return SourceRefused(message, is_public=True)
     if _UNUSABLE.search(whole):
-        return SourceRefused(f"{place} cannot be reached by source.{access}: {said}; correct it")
+        return SourceRefused(f"{location} cannot be reached by source.{access}: {text}; correct it")
     if _NOT_ALLOWED.search(whole):
         return SourceRefused(
-            f"{place}: these credentials may not read it: {said}. Correct source.{access}, or what "
-            "they may do; it is tried again"
+            f"{location}: these credentials may not read it: {text}. Correct source.{access}, or "
+            "what they may do; it is tried again"
         )
     if _GONE.search(whole):
         message = (
-            f"files of a snapshot of {place} are not there any more ({said}); the newest one is "
+            f"files of a snapshot of {location} are not there any more ({text}); the newest one is "
             "taken at the next try"
         )
         return SnapshotGone(message)
-    message = f"{place} cannot be read now: {said}; it is tried again"
+    message = f"{location} cannot be read now: {text}; it is tried again"
     return SourceUnavailable(message)
 
 

@@ -53,8 +53,8 @@ class LakeSettings(ChallengedSettings):
     @model_validator(mode="after")
     def _one_table(self) -> LakeSettings:
         if (self.delta is None) == (self.iceberg is None):
-            found = "neither is there" if self.delta is None else "both are there"
-            message = f"name one table, by delta or by iceberg; {found}"
+            text = "neither is there" if self.delta is None else "both are there"
+            message = f"name one table, by delta or by iceberg; {text}"
             raise ValueError(message)
         for name, owner in (("storage", "delta"), ("catalog", "iceberg")):
             if name in self.model_fields_set and getattr(self, owner) is None:

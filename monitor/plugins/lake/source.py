@@ -73,7 +73,7 @@ class LakeSource(TableSource):
         named = "" if self._setting is None else f" ({self._setting})"
         return masked(f"the table {self.settings.delta or self.settings.iceberg}{named}")
 
-    def truths(self, asked: TruthColumns) -> LakeTruths:
+    def truths(self, truth_columns: TruthColumns) -> LakeTruths:
         """Return the truth that some columns of this table have, or of another one beside it.
 
         Raises
@@ -81,16 +81,16 @@ class LakeSource(TableSource):
         SettingRefused
             If that is no table of the catalog.
         """
-        if asked.table is None:
-            return LakeTruths(LakeSource(self.settings, self._base_folder), asked)
+        if truth_columns.table is None:
+            return LakeTruths(LakeSource(self.settings, self._base_folder), truth_columns)
         if self.settings.iceberg is None:
-            changes: dict[str, object] = {"delta": asked.table}
+            changes: dict[str, object] = {"delta": truth_columns.table}
         else:
-            check_named(asked.table, "table")
-            changes = {"iceberg": asked.table}
+            check_named(truth_columns.table, "table")
+            changes = {"iceberg": truth_columns.table}
         settings = self.settings.model_copy(update={**changes, "where": {}})
         source = LakeSource(settings, self._base_folder, setting="labeling.table")
-        return LakeTruths(source, asked)
+        return LakeTruths(source, truth_columns)
 
     def at(self, snapshot: str) -> LakeSource:
         """Return the source of one snapshot."""

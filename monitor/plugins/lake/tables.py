@@ -110,7 +110,7 @@ class LakeTable(OpenTable):
 
 @contextmanager
 def opened(
-    place: str,
+    location: str,
     snapshot: Snapshot,
     window: Window | None,
     time_column: str,
@@ -121,15 +121,15 @@ def opened(
         with _registered(connection, snapshot.stream((), None)):
             described = connection.execute(f"describe {_ROWS}").fetchall()
         types = {row[0]: row[1] for row in described}
-        known = window is not None and time_column in types
+        existing = window is not None and time_column in types
         yield LakeTable(
-            place,
+            location,
             connection,
             _ROWS,
             types,
             refused=refused,
             snapshot=snapshot,
-            near=near(window, time_column, types[time_column]) if window and known else None,
+            near=near(window, time_column, types[time_column]) if window and existing else None,
         )
 
 

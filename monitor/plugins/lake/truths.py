@@ -28,9 +28,9 @@ class LakeTruths(TableTruths):
         Which columns.
     """
 
-    def __init__(self, source: LakeSource, asked: TruthColumns) -> None:
+    def __init__(self, source: LakeSource, truth_columns: TruthColumns) -> None:
         where = source.settings.where
-        super().__init__(asked, {name: all_texts(values) for name, values in where.items()})
+        super().__init__(truth_columns, {name: all_texts(values) for name, values in where.items()})
         self._source = source
         self.timeout = source.settings.timeout
         self.advice = source.advice

@@ -58,27 +58,29 @@ class Reading:
         self._mark.update(json.dumps([key, question, assessments], sort_keys=True).encode())
         by_name: dict[str, dict[str, _Said]] = {}
         for one in assessments if isinstance(assessments, list) else []:
-            said = self._said(key, question, one)
-            if said is None:
+            answer = self._said(key, question, one)
+            if answer is None:
                 continue
-            mine = by_name.setdefault(said.annotator, {})
-            before = mine.get(said.name)
-            if before is None or (before.at, before.id) < (said.at, said.id):
-                mine[said.name] = said
+            own = by_name.setdefault(answer.annotator, {})
+            before = own.get(answer.name)
+            if before is None or (before.at, before.id) < (answer.at, answer.id):
+                own[answer.name] = answer
         self.said[key] = {}
         for annotator, names in by_name.items():
-            standing = self._standing(key, names.get(question), names.get(CANNOT_TELL))
-            if standing is not None:
-                self.said[key][annotator] = standing
+            current = self._standing(key, names.get(question), names.get(CANNOT_TELL))
+            if current is not None:
+                self.said[key][annotator] = current
 
-    def take_kept(self, key: str, kept: str) -> None:
+    def take_kept(self, key: str, retained: str) -> None:
         """Take what was kept of a task whose trace is gone (`kept_text`)."""
-        self._mark.update(f"{key} {kept}".encode())
+        self._mark.update(f"{key} {retained}".encode())
         try:
-            rows = [(str(name), Answer(answer), time_of(at)) for name, answer, at in _rows(kept)]
+            rows = [
+                (str(name), Answer(answer), time_of(at)) for name, answer, at in _rows(retained)
+            ]
         except (TypeError, ValueError):
             reason = "what was kept of it cannot be read"
-            self.refused.append(Refusal(f"task {key}", reason, kept[:40]))
+            self.refused.append(Refusal(f"task {key}", reason, retained[:40]))
             rows = []
         self.said[key] = {name: Standing(answer, at) for name, answer, at in rows if at is not None}
 
@@ -102,14 +104,14 @@ class Reading:
             self.refused.append(Refusal(f"task {key}, {name}", str(error), version))
             return None
 
-    def _standing(self, key: str, said: _Said | None, unclear: _Said | None) -> Standing | None:
+    def _standing(self, key: str, answer: _Said | None, unclear: _Said | None) -> Standing | None:
         """Combine what one person answered to the two questions: "cannot tell" wins."""
         if unclear is not None and unclear.value:
-            at = unclear.at if said is None else max(said.at, unclear.at)
+            at = unclear.at if answer is None else max(answer.at, unclear.at)
             return Standing(Answer.CANNOT_TELL, at)
-        if said is not None:
-            at = said.at if unclear is None else max(said.at, unclear.at)
-            return Standing(_YES_OR_NO[said.value], at)
+        if answer is not None:
+            at = answer.at if unclear is None else max(answer.at, unclear.at)
+            return Standing(_YES_OR_NO[answer.value], at)
         if unclear is not None:
             reason = "says that it can be told and not what it is; answer the question itself too"
             where = f"task {key}, {unclear.annotator}"
@@ -139,13 +141,13 @@ def _read(one: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _
     return _Said(annotator, str(name), value, at, str(one.get("assessment_id")))
 
 
-def kept_text(said: Mapping[str, Standing]) -> str:
+def kept_text(reported: Mapping[str, Standing]) -> str:
     """Write what was said of a task, to be kept when its trace goes."""
-    return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in said.items()])
+    return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in reported.items()])
 
 
-def _rows(kept: str) -> list[list[Any]]:
-    rows = json.loads(kept)
+def _rows(retained: str) -> list[list[Any]]:
+    rows = json.loads(retained)
     if not isinstance(rows, list):
         raise TypeError
     return rows
@@ -162,42 +164,42 @@ class Cursor:
     def of(cls, text: str | None) -> Cursor:
         """Read a cursor; one that cannot be read knows nothing."""
         try:
-            kept = json.loads(text or "{}")
-            known = {
+            retained = json.loads(text or "{}")
+            existing = {
                 key: {
                     name: Standing(Answer(answer) if answer else None, datetime.fromisoformat(at))
-                    for name, (answer, at) in said.items()
+                    for name, (answer, at) in reported.items()
                 }
-                for key, said in kept["known"].items()
+                for key, reported in retained["known"].items()
             }
-            return cls(str(kept["mark"]), known)
+            return cls(str(retained["mark"]), existing)
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls()
 
     def text(self) -> str:
         """Write it down."""
-        known = {
-            key: {name: [answer, at.isoformat()] for name, (answer, at) in said.items()}
-            for key, said in self.known.items()
+        existing = {
+            key: {name: [answer, at.isoformat()] for name, (answer, at) in reported.items()}
+            for key, reported in self.known.items()
         }
-        return json.dumps({"mark": self.mark, "known": known})
+        return json.dumps({"mark": self.mark, "known": existing})
 
-    def after(self, mark: str, said: Mapping[str, Mapping[str, Standing]]) -> Cursor:
+    def after(self, marker: str, answer: Mapping[str, Mapping[str, Standing]]) -> Cursor:
         """Return the cursor after a reading; what was not read stays known."""
-        read = {key: self._moved(key, standing) for key, standing in said.items()}
+        read = {key: self._moved(key, current) for key, current in answer.items()}
         others = {key: before for key, before in self.known.items() if key not in read}
-        kept = dict(list(others.items())[-MOST_KNOWN:])
-        return Cursor(mark, kept | {key: standing for key, standing in read.items() if standing})
+        retained = dict(list(others.items())[-MOST_KNOWN:])
+        return Cursor(marker, retained | {key: current for key, current in read.items() if current})
 
-    def _moved(self, key: str, said: Mapping[str, Standing]) -> dict[str, Standing]:
+    def _moved(self, key: str, answer: Mapping[str, Standing]) -> dict[str, Standing]:
         """Return what is said now, each change later than what it changes.
 
         MLflow dates an answer and not its deletion; and of two questions one may be taken back,
         so that the other's older time would count.
         """
         before = self.known.get(key, {})
-        gone = {name: _taken_back(before[name]) for name in before if name not in said}
-        return gone | {name: _later(before.get(name), now) for name, now in said.items()}
+        removed = {name: _taken_back(before[name]) for name in before if name not in answer}
+        return removed | {name: _later(before.get(name), now) for name, now in answer.items()}
 
     def events(self, keys: Iterable[str]) -> list[LabelEvent]:
         """Say what stands of these tasks, and what was taken back."""

@@ -39,11 +39,11 @@ def found_experiment(calls: Calls, name: str) -> Experiment | None:
     LabelsRefused
         If it was deleted.
     """
-    found = calls.find(f"{_EXPERIMENTS}/get-by-name", experiment_name=name)
-    if found is None:
+    result = calls.find(f"{_EXPERIMENTS}/get-by-name", experiment_name=name)
+    if result is None:
         return None
-    id_ = str(found["experiment"]["experiment_id"])
-    if found["experiment"].get("lifecycle_stage") == "deleted":
+    id_ = str(result["experiment"]["experiment_id"])
+    if result["experiment"].get("lifecycle_stage") == "deleted":
         message = (
             f"MLflow's experiment {name} was deleted, and what people answered with it; restore it "
             f"(mlflow experiments restore --experiment-id {id_})"
@@ -54,14 +54,14 @@ def found_experiment(calls: Calls, name: str) -> Experiment | None:
 
 def made_experiment(calls: Calls, name: str) -> Experiment:
     """Find an experiment, or make it."""
-    found = found_experiment(calls, name)
-    if found is None:
+    experiment = found_experiment(calls, name)
+    if experiment is None:
         _create(calls, f"{_EXPERIMENTS}/create", {"name": name})
-        found = found_experiment(calls, name)
-    if found is None:
+        experiment = found_experiment(calls, name)
+    if experiment is None:
         message = f"MLflow made the experiment {name} and does not find it; is it hidden from us?"
         raise LabelsRefused(message)
-    return found
+    return experiment
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,13 @@ class Experiment:
     id: str
     name: str
 
-    def search(self, wanted: str) -> Iterator[list[dict[str, Any]]]:
+    def search(self, expected: str) -> Iterator[list[dict[str, Any]]]:
         """Find the traces that a filter wants, page by page: their tags and assessments.
 
         Not by their ids: with accounts, MLflow refuses those if one of them is not there.
         """
-        place = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": self.id}}
-        body: dict[str, Any] = {"locations": [place], "filter": wanted, "max_results": PAGE}
+        location = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": self.id}}
+        body: dict[str, Any] = {"locations": [location], "filter": expected, "max_results": PAGE}
         while True:
             answer = self.calls.post(f"{V3}/traces/search", body)
             yield answer.get("traces", [])
@@ -123,25 +123,25 @@ class Experiment:
     def queue(self, name: str, question: str) -> Queue:
         """Find a queue, or make one that asks this; one that is there keeps its question."""
         where = {"experiment_id": self.id, "name": name}
-        found = self.calls.find(f"{V3}/review-queues/get-by-name", **where)
-        if found is None:
+        result = self.calls.find(f"{V3}/review-queues/get-by-name", **where)
+        if result is None:
             # In this order, since the view shows the newest question first.
             last, first = (self._question(text) for text in (CANNOT_TELL, question))
             body = {**where, "queue_type": "CUSTOM", "schema_ids": [first, last]}
             _create(self.calls, f"{V3}/review-queues/create", body)
-            found = self.calls.get(f"{V3}/review-queues/get-by-name", **where)
-        return self._asking(found["review_queue"])
+            result = self.calls.get(f"{V3}/review-queues/get-by-name", **where)
+        return self._asking(result["review_queue"])
 
     def _asking(self, queue: Mapping[str, Any]) -> Queue:
-        asked = [
+        requested = [
             self.calls.get(f"{V3}/label-schemas/get", schema_id=id_)["label_schema"]["name"]
             for id_ in queue.get("schema_ids", [])
         ]
-        questions = [text for text in asked if text != CANNOT_TELL]
-        if len(questions) != 1 or CANNOT_TELL not in asked:
+        questions = [text for text in requested if text != CANNOT_TELL]
+        if len(questions) != 1 or CANNOT_TELL not in requested:
             message = (
-                f"MLflow's review queue {queue['name']} asks {asked}, wanted are one question and "
-                f"{CANNOT_TELL!r}; delete that queue, and it is made anew"
+                f"MLflow's review queue {queue['name']} asks {requested}, wanted are one question "
+                f"and {CANNOT_TELL!r}; delete that queue, and it is made anew"
             )
             raise LabelsRefused(message)
         return Queue(str(queue["queue_id"]), questions[0])
@@ -149,13 +149,13 @@ class Experiment:
     def _question(self, text: str) -> str:
         """Find a question of the experiment, or make it; returns its id."""
         where = {"experiment_id": self.id, "name": text}
-        found = self.calls.find(f"{V3}/label-schemas/get-by-name", **where)
-        if found is None:
+        result = self.calls.find(f"{V3}/label-schemas/get-by-name", **where)
+        if result is None:
             answers = {"pass_fail": {"positive_label": "Yes", "negative_label": "No"}}
             body = {**where, "type": "FEEDBACK", "input": answers}
             _create(self.calls, f"{V3}/label-schemas/create", body)
-            found = self.calls.get(f"{V3}/label-schemas/get-by-name", **where)
-        schema = found["label_schema"]
+            result = self.calls.get(f"{V3}/label-schemas/get-by-name", **where)
+        schema = result["label_schema"]
         if "pass_fail" not in schema.get("input", {}):
             message = (
                 f"MLflow's experiment {self.name} has a question {text!r} that yes and no do not "
@@ -173,9 +173,9 @@ class Experiment:
     def delete_queue(self, name: str) -> None:
         """Delete a queue, if it is there; traces stay."""
         where = {"experiment_id": self.id, "name": name}
-        found = self.calls.find(f"{V3}/review-queues/get-by-name", **where)
-        if found is not None:
-            body = {"queue_id": found["review_queue"]["queue_id"]}
+        result = self.calls.find(f"{V3}/review-queues/get-by-name", **where)
+        if result is not None:
+            body = {"queue_id": result["review_queue"]["queue_id"]}
             self.calls.post(f"{V3}/review-queues/delete", body)
 
 

@@ -88,9 +88,11 @@ class MlflowReviewLabeler:
             If it does not answer.
         """
         with self._calls() as calls:
-            found = found_experiment(calls, self.experiment)
+            experiment = found_experiment(calls, self.experiment)
             try:
-                calls.get(f"{V3}/review-queues/list", experiment_id=found.id if found else "0")
+                calls.get(
+                    f"{V3}/review-queues/list", experiment_id=experiment.id if experiment else "0"
+                )
             except MlflowRefused as error:
                 if error.code != NOT_THERE:
                     raise
@@ -148,9 +150,9 @@ class MlflowReviewLabeler:
         with self._calls() as calls:
             experiment = made_experiment(calls, self.experiment)
             for queue, of_first in _queues(round_name):
-                mine = [task for task in shown if (task.slot == 1) is of_first]
-                if mine:
-                    self._send(experiment, round_name, queue, mine)
+                own = [task for task in shown if (task.slot == 1) is of_first]
+                if own:
+                    self._send(experiment, round_name, queue, own)
         link = f"{self._server.shown}/#/experiments/{experiment.id}/review-queue"
         log.info("tasks are in MLflow's review view", round=round_name, link=link)
 
@@ -187,10 +189,10 @@ class MlflowReviewLabeler:
         with self._calls() as calls:
             reading = self._reading(found_experiment(calls, self.experiment), tasks)
         missing = sorted(set(tasks) - set(reading.said))
-        before, mark = Cursor.of(cursor), reading.mark(missing)
-        if mark == before.mark:
+        before, marker = Cursor.of(cursor), reading.mark(missing)
+        if marker == before.mark:
             return Collected(cursor=cursor, anew=False)
-        after = before.after(mark, reading.said)
+        after = before.after(marker, reading.said)
         return Collected(
             tuple(after.events(sorted(reading.said))),
             tuple(reading.refused),
@@ -209,8 +211,8 @@ class MlflowReviewLabeler:
             question = _tags(infos[id_]).get(traces.QUESTION, "")
             reading.take(ids[id_], question, infos[id_].get("assessments"))
         if len(reading.said) < len(ids):
-            for key, kept in self._kept(experiment, set(tasks) - set(reading.said)):
-                reading.take_kept(key, kept)
+            for key, retained in self._kept(experiment, set(tasks) - set(reading.said)):
+                reading.take_kept(key, retained)
         return reading
 
     def _gone(self, missing: Sequence[str]) -> tuple[str, ...]:
@@ -253,8 +255,8 @@ class MlflowReviewLabeler:
             if experiment is None:
                 return ()
             ids = {self._trace_id(key) for key in keys}
-            found = [info for page in experiment.search(self._of(round_name)) for info in page]
-            infos = [info for info in found if info["trace_id"] in ids]
+            results = [info for page in experiment.search(self._of(round_name)) for info in page]
+            infos = [info for info in results if info["trace_id"] in ids]
             for part in parts(infos):
                 self._take_away(experiment, round_name, part)
         return (self.place,) if infos else ()
@@ -271,21 +273,23 @@ class MlflowReviewLabeler:
             tags = _tags(info)
             key, question = tags.get(traces.TASK, ""), tags.get(traces.QUESTION, "")
             reading.take(key, question, info.get("assessments"))
-        kept = {f"{traces.KEPT}.{key}": kept_text(said) for key, said in reading.said.items()}
-        tags = {traces.KEPT: self._round(round_name), **kept}
+        retained = {
+            f"{traces.KEPT}.{key}": kept_text(answer) for key, answer in reading.said.items()
+        }
+        tags = {traces.KEPT: self._round(round_name), **retained}
         id_ = self._trace_id(f"kept of {round_name}")
         experiment.post([traces.trace(id_, "", tags, self._clock())])
         experiment.delete([str(info["trace_id"]) for info in infos])
 
     def _kept(self, experiment: Experiment, keys: Collection[str]) -> Iterator[tuple[str, str]]:
         """Find what was kept of tasks without a trace."""
-        wanted = f"tags.`{traces.KEPT}` LIKE '{self._round('')}%'"
-        for infos in experiment.search(wanted):
+        expected = f"tags.`{traces.KEPT}` LIKE '{self._round('')}%'"
+        for infos in experiment.search(expected):
             for tags in map(_tags, infos):
                 for key in sorted(keys):
-                    kept = tags.get(f"{traces.KEPT}.{key}")
-                    if kept is not None:
-                        yield key, kept
+                    retained = tags.get(f"{traces.KEPT}.{key}")
+                    if retained is not None:
+                        yield key, retained
 
     def _of(self, round_name: str) -> str:
         """Filter for the traces of a round's tasks."""

@@ -84,8 +84,8 @@ class MlflowRest:
 
     def said(self, text: str) -> str:
         """Repeat on one line, and cut, what another program says, without our credentials."""
-        known = {*secrets(), *secrets_of({"uri": self.uri})}
-        return visible(masked(text, known))[:_LONGEST]
+        existing = {*secrets(), *secrets_of({"uri": self.uri})}
+        return visible(masked(text, existing))[:_LONGEST]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ class Calls:
             hint = "is mlflow.tracking_uri right, and is it MLflow 3.17.2 or later?"
             message = f"{where} does not know {path} (it answers {status}); {hint}"
             raise MlflowRefused(message)
-        said = self.server.said(str(answer.get("message", "")))
-        message = f"{where} does not do {path}: {said or status}"
+        reported = self.server.said(str(answer.get("message", "")))
+        message = f"{where} does not do {path}: {reported or status}"
         raise MlflowRefused(message, str(answer.get("error_code", "")))
 
     def _no_answer(self, why: str) -> LabelsUnavailable:

@@ -50,12 +50,12 @@ def groups_of(
     SourceUnavailable
         If rows keep changing while they are read.
     """
-    found = None
+    result = None
     if at_most <= MOST_AT_ONCE:
-        found = _at_once(reading, query, window, strata, at_most, seed)
-    if found is None:
+        result = _at_once(reading, query, window, strata, at_most, seed)
+    if result is None:
         return sql_draw.groups_of(reading, query, window, strata, at_most, seed)
-    return [*found, *sql_draw.untimed(reading, query)]
+    return [*result, *sql_draw.untimed(reading, query)]
 
 
 def _at_once(
@@ -87,19 +87,19 @@ def shared_groups_of(
             shared_draw.tallied(reading, shared.without_ids(), window), scans, strict=True
         )
     ]
-    bounds = {place: guess.bounds for place, guess in enumerate(guesses)}
+    bounds = {index: guess.bounds for index, guess in enumerate(guesses)}
     version = next((guess.version for guess in guesses if guess.is_of_any), None)
     of_each: list[list[Any]] = [[] for _ in scans]
     for k, *row in reading.connection.execute(shared.count_and_draw(window, seed, bounds, version)):
         of_each[k].append(row)
     values = shared_draw.values_of(reading, shared, window, version)
     without_time = sql_draw.untimed(reading, shared.common)
-    found: list[list[frames.Group] | None] = []
-    for place, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
-        read = _parted(of_each[place], shared.common)
-        groups = _complete(read, scan.query, guess, values.get(place, {}), seed)
-        found.append(None if groups is None else [*groups, *without_time])
-    return found
+    results: list[list[frames.Group] | None] = []
+    for index, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
+        read = _parted(of_each[index], shared.common)
+        groups = _complete(read, scan.query, guess, values.get(index, {}), seed)
+        results.append(None if groups is None else [*groups, *without_time])
+    return results
 
 
 def _complete(
@@ -113,7 +113,7 @@ def _complete(
     current = sql_draw.current(read.counted)
     if read.has_twins or any(group.version != guess.version for group in current):
         return None
-    found: dict[int, frames.Group] = {}
+    result: dict[int, frames.Group] = {}
     for group in current:
         first = sorted(read.drawn[group.bucket], key=sql_draw.in_order)[: guess.wanted]
         segments = values.get(group.bucket, ())
@@ -122,8 +122,8 @@ def _complete(
             return None
         sql_draw.check_md5(first, seed, query)
         candidates = tuple(sql_draw.candidates_of(first))
-        found[group.bucket] = replace(group, candidates=candidates, segments=segments)
-    return [found[group.bucket] if group in current else group for group in read.counted]
+        result[group.bucket] = replace(group, candidates=candidates, segments=segments)
+    return [result[group.bucket] if group in current else group for group in read.counted]
 
 
 def _parted(rows: Iterable[Any], query: Query) -> _Read:

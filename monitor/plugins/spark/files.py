@@ -32,19 +32,19 @@ def check_files(session: SparkSession, kind: str, paths: Sequence[str], rows: Da
     SourceRefused
         If files disagree so.
     """
-    found = tuple(sorted(rows.inputFiles()))
-    if kind == "delta" or found in _sound:
+    items = tuple(sorted(rows.inputFiles()))
+    if kind == "delta" or items in _sound:
         return
-    _check_folders(session.read.format(kind), paths, found)
-    if kind == "parquet" and len(found) > 1:
+    _check_folders(session.read.format(kind), paths, items)
+    if kind == "parquet" and len(items) > 1:
         _check_times(session.read.option("mergeSchema", "true"), paths)
-    _sound[found] = None
+    _sound[items] = None
     while len(_sound) > _MOST_KNOWN:
         _sound.popitem(last=False)
 
 
-def _check_folders(reader: Any, paths: Sequence[str], found: Sequence[str]) -> None:
-    folders = {name for path in found for name in _FOLDER.findall(path)}
+def _check_folders(reader: Any, paths: Sequence[str], result: Sequence[str]) -> None:
+    folders = {name for path in result for name in _FOLDER.findall(path)}
     if not folders:
         return
     inside = reader.option("recursiveFileLookup", "true").load(list(paths)).columns
@@ -78,4 +78,4 @@ def _of_both_kinds(schemas: str) -> list[str]:
     kinds: dict[str, set[str]] = {}
     for name, kind in _TIME.findall(schemas):
         kinds.setdefault(name.strip(), set()).add(kind)
-    return [name for name, found in kinds.items() if len(found) > 1]
+    return [name for name, result in kinds.items() if len(result) > 1]

@@ -59,8 +59,10 @@ _INSTANTS = Times(Written("timestamp"), _instant, int, read=_micros)
 
 
 def _local(zone: str) -> Times:
-    known = local_times(zone)
-    return Times(Written("timestamp_ntz"), lambda at: known.bound(at).isoformat(), known.instant)
+    existing = local_times(zone)
+    return Times(
+        Written("timestamp_ntz"), lambda at: existing.bound(at).isoformat(), existing.instant
+    )
 
 
 def _dates(zone: str) -> Times:
@@ -89,20 +91,20 @@ class SparkQuery(Query):
         seed: str,
         bounds: Mapping[int, str],
         version: str | None,
-        wanted: int,
+        expected: int,
     ) -> Select[Any]:
         """Take the first rows of some strata by md5: no more come back than are wanted of each.
 
         The bound keeps nearly all rows from the part of Spark that puts them in order.
         """
-        below = Query.draw(self, window, strata, seed, bounds, version, wanted)
-        if wanted > _MOST_FIRST:
+        below = Query.draw(self, window, strata, seed, bounds, version, expected)
+        if expected > _MOST_FIRST:
             return below
         few = below.subquery()
         segments = [few.c[name] for name in self.segments]
         row = func.struct(few.c.h, few.c.id, few.c.score, *segments)
         order = func.struct(few.c.h, few.c.id, few.c.score.is_(None), few.c.score, *segments)
-        first = func.explode(func.min_by(row, order, literal_column(str(wanted)))).label("item")
+        first = func.explode(func.min_by(row, order, literal_column(str(expected)))).label("item")
         rows = select(few.c.bucket, first).group_by(few.c.bucket).subquery()
         parts = ("h", "id", "score", *self.segments)
         return select(rows.c.bucket, *(literal_column(f"item.{name}") for name in parts))
@@ -124,7 +126,7 @@ class SparkQuery(Query):
         bucket = self.placed(rows.c, strata, code_of).label("bucket")
         classed = select(*rows.c, bucket, self.hashed(seed, rows.c.id).label("h")).subquery()
         c = classed.c
-        listed = (bounds.get(place, "") for place in range(max(bounds, default=0) + 1))
+        listed = (bounds.get(index, "") for index in range(max(bounds, default=0) + 1))
         is_drawn = c.h < func.get(_texts(listed), c.bucket)
         if version is not None:
             is_drawn = is_drawn & (c.version == version)
@@ -165,8 +167,8 @@ class SharedSparkQuery(SharedQuery):
 
     def for_each(self, rows: Subquery) -> Subquery:
         """Let each row stand there once for every monitor, whose place it has as ``k``."""
-        places = func.sequence(code_of(0), code_of(len(self.scans) - 1))
-        return select(*rows.c, func.explode(places).label("k")).subquery()
+        locations = func.sequence(code_of(0), code_of(len(self.scans) - 1))
+        return select(*rows.c, func.explode(locations).label("k")).subquery()
 
     def count_and_draw(
         self,
@@ -179,8 +181,10 @@ class SharedSparkQuery(SharedQuery):
         rows = self.rows(window)
         hashed = select(*rows.c, self.common.hashed(seed, rows.c.id).label("h")).subquery()
         each = self.for_each(hashed)
-        bucket = self.chosen(each, [self.placed(each, place, code_of) for place in self.places])
-        score = self.chosen(each, [each.c[f"score_{place}"] for place in self.places])
+        bucket = self.chosen(
+            each, [self.placed(each, location, code_of) for location in self.places]
+        )
+        score = self.chosen(each, [each.c[f"score_{location}"] for location in self.places])
         segments = [each.c[name] for name in self.common.segments]
         c = (
             select(
@@ -191,7 +195,9 @@ class SharedSparkQuery(SharedQuery):
             .c
         )
         most = max(len(scan.strata) for scan in self.scans)
-        listed = [bounds.get(place, {}).get(n, "") for place in self.places for n in range(most)]
+        listed = [
+            bounds.get(location, {}).get(n, "") for location in self.places for n in range(most)
+        ]
         bound = func.get(_texts(listed), c.k * code_of(most) + c.bucket)
         is_drawn = (c.bucket >= code_of(0)) & (c.h < bound)
         if version is not None:

@@ -77,12 +77,12 @@ def opened(session: SparkSession, settings: SparkSettings, folder: Path) -> Iter
             remove(tag)
 
 
-def found(place: str, statements: Statements) -> SparkFound:
+def found(location: str, statements: Statements) -> SparkFound:
     """Describe the rows by the types that Spark gives their columns."""
     kinds = {field.name: type_of(field.dataType.simpleString()) for field in fields(statements)}
     nullable = frozenset(field.name for field in fields(statements) if field.nullable)
     clause = table_of(statements.name, *(column(name, kind) for name, kind in kinds.items()))
-    return SparkFound(place, clause, kinds, nullable, SPARK, sees_one_state=False)
+    return SparkFound(location, clause, kinds, nullable, SPARK, sees_one_state=False)
 
 
 def fields(statements: Statements) -> list[Any]:

@@ -34,7 +34,7 @@ _LONGEST = 300  # characters of Spark's message
 
 
 @contextmanager
-def as_ours(place: str, settings: SparkSettings, setting: str | None = None) -> Iterator[None]:
+def as_ours(location: str, settings: SparkSettings, setting: str | None = None) -> Iterator[None]:
     """Raise errors of the block as ours.
 
     Parameters
@@ -54,35 +54,37 @@ def as_ours(place: str, settings: SparkSettings, setting: str | None = None) -> 
     except MonitorError:
         raise
     except ImportError as error:
-        message = f"{place} needs the extra spark: pip install 'mlflow-pr-monitor[spark]' ({error})"
+        message = (
+            f"{location} needs the extra spark: pip install 'mlflow-pr-monitor[spark]' ({error})"
+        )
         raise SourceRefused(message, is_public=True) from error
     except Exception as error:  # noqa: BLE001  Spark's, py4j's, grpc's: there is no common base
         raise _ours(
-            place, settings, setting, error
+            location, settings, setting, error
         ) from None  # its text may hold keys of the config
 
 
 def _ours(
-    place: str, settings: SparkSettings, setting: str | None, error: Exception
+    location: str, settings: SparkSettings, setting: str | None, error: Exception
 ) -> MonitorError:
     whole = f"{type(error).__name__} {error}"
-    said = _said(error, settings)
+    answer = _said(error, settings)
     if _NO_JAVA.search(whole):
-        message = f"{place}: Spark needs Java 17 or newer, and did not start: {said}"
+        message = f"{location}: Spark needs Java 17 or newer, and did not start: {answer}"
         return SourceRefused(message, is_public=True)
     if _NOT_ALLOWED.search(whole):
-        message = f"{place}: this user may not read it: {said}; it is tried again"
+        message = f"{location}: this user may not read it: {answer}; it is tried again"
         return SourceRefused(message)
     if _NOT_THERE.search(whole):
         setting = setting or f"source.{'path' if settings.table is None else 'table'}"
-        message = f"{place} is not there ({said}); correct {setting}, or write to it"
+        message = f"{location} is not there ({answer}); correct {setting}, or write to it"
         return SourceRefused(message, is_public=True)
     if _REFUSED.search(whole):
-        return SourceRefused(f"{place} cannot be read: {said}")
+        return SourceRefused(f"{location} cannot be read: {answer}")
     why = "Spark's driver has ended" if _ENDED.search(whole) else "cannot be read now"
     if _CHANGED.search(whole):
         why = "files of it went while they were read"
-    return SourceUnavailable(f"{place}: {why}: {said}; it is tried again")
+    return SourceUnavailable(f"{location}: {why}: {answer}; it is tried again")
 
 
 def _said(error: Exception, settings: SparkSettings) -> str:

@@ -104,29 +104,29 @@ def _pyspark() -> Any:
 
 def _check_same(started: _Started, settings: SparkSettings) -> None:
     """Refuse a second cluster, or other settings of the same one."""
-    asked = (settings.master, settings.remote, _sorted(settings))
-    if asked == (started.master, started.remote, started.config):
+    requested = (settings.master, settings.remote, _sorted(settings))
+    if requested == (started.master, started.remote, started.config):
         return
     if settings.master is None and settings.remote is None:
         return  # whatever session there is
-    found = started.master or _bare(started.remote) or "Spark's own settings"
+    result = started.master or _bare(started.remote) or "Spark's own settings"
     if settings.master is not None and settings.master == started.master:
-        found += " with other settings in source.config"
-    raise _another(found, settings)
+        result += " with other settings in source.config"
+    raise _another(result, settings)
 
 
 def _check_fits(there: SparkSession, settings: SparkSettings) -> None:
     """Refuse a session of somebody else's where the config names another cluster."""
-    found = "of a Spark Connect server" if is_remote(there) else str(there.sparkContext.master)
-    fits = settings.master in {None, found} and (settings.remote is None or is_remote(there))
+    text = "of a Spark Connect server" if is_remote(there) else str(there.sparkContext.master)
+    fits = settings.master in {None, text} and (settings.remote is None or is_remote(there))
     if not fits:
-        raise _another(found, settings)
+        raise _another(text, settings)
 
 
-def _another(found: str, settings: SparkSettings) -> SourceRefused:
-    wanted = settings.master or _bare(settings.remote)
+def _another(result: str, settings: SparkSettings) -> SourceRefused:
+    expected = settings.master or _bare(settings.remote)
     message = (
-        f"this process has a session of Spark, {found}, and source names {wanted}: there is one "
+        f"this process has a session of Spark, {result}, and source names {expected}: there is one "
         "for a process. Give all Spark sources the same master, remote and config, leave them out "
         "to use the session that is there, or run the monitors in processes of their own"
     )

@@ -59,8 +59,8 @@ class SparkSettings(QueriedSettings):
     @model_validator(mode="after")
     def _one_place(self) -> SparkSettings:
         if (self.table is None) == (self.path is None):
-            found = "neither is there" if self.table is None else "both are there"
-            message = f"name the rows by table or by path; {found}"
+            text = "neither is there" if self.table is None else "both are there"
+            message = f"name the rows by table or by path; {text}"
             raise ValueError(message)
         if self.path is None and "format" in self.model_fields_set:
             message = "format is that of path; a table knows its own"

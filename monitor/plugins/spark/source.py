@@ -98,16 +98,16 @@ class SparkSource(QueriedSource):
         """Do the same for several monitors."""
         return shared_groups_of(reading, scans, window, seed)
 
-    def truths(self, asked: TruthColumns) -> SparkTruths:
+    def truths(self, truth_columns: TruthColumns) -> SparkTruths:
         """Return the truth that some columns have, read as the predictions are."""
-        return SparkTruths(self.truth_source(asked), asked)
+        return SparkTruths(self.truth_source(truth_columns), truth_columns)
 
-    def truth_source(self, asked: TruthColumns) -> SparkSource:
+    def truth_source(self, truth_columns: TruthColumns) -> SparkSource:
         """Return the source of the rows with the truth, in the same session."""
-        place = "path" if self._spark.table is None else "table"
-        changes = truth_settings(self._spark, asked, **{place: asked.table})
+        location = "path" if self._spark.table is None else "table"
+        changes = truth_settings(self._spark, truth_columns, **{location: truth_columns.table})
         source = SparkSource(self._spark.model_copy(update=changes), self._folder)
-        source._setting = None if asked.table is None else "labeling.table"
+        source._setting = None if truth_columns.table is None else "labeling.table"
         return source
 
     def query_of(self, table: Found, times: Times, shown: Sequence[tuple[str, bool]]) -> SparkQuery:

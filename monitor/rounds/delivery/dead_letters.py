@@ -90,8 +90,8 @@ def mark_orphans_dead(database: Database, sinks: Collection[str], clock: Clock) 
     now = clock()
     before = now - ORPHANED
     with database.read() as connection:
-        found = effect_admin.orphans(connection, sinks, before)
-    for sink, first in found.items():
+        orphans = effect_admin.orphans(connection, sinks, before)
+    for sink, first in orphans.items():
         with database.write() as connection:
             _mark_dead(connection, sink, first, before, now)
 

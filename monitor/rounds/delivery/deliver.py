@@ -177,10 +177,10 @@ class _Call:
             return effect
         if effect.payload.get("link") is not None:
             return effect
-        found = self.link(Notice.model_validate(dict(effect.payload))) or ""
+        result = self.link(Notice.model_validate(dict(effect.payload))) or ""
         keys = [f"{effect.key.removesuffix(effect.sink)}{sink}" for sink in self.handlers]
         with self.database.write() as connection:
-            payload = effect_store.put_link(connection, effect, keys, found)
+            payload = effect_store.put_link(connection, effect, keys, result)
         return replace(effect, payload=payload)
 
 
@@ -219,8 +219,8 @@ def _settle(connection: Connection, effect: Effect, now: datetime) -> None:
     """
     if effect.kind is EffectKind.NOTICE:
         return
-    again = effect_admin.do_again(connection, effect, now)
-    log.warning("claim lost while delivering", effect=effect.key, delivered_again=again)
+    repeated = effect_admin.do_again(connection, effect, now)
+    log.warning("claim lost while delivering", effect=effect.key, delivered_again=repeated)
 
 
 def _postpone(
@@ -255,7 +255,7 @@ def _broken(effect: Effect, error: Exception) -> DeliveryFailed:
 
 def _crash_looping(effect: Effect) -> DeliveryFailed:
     """Fail without asking the handler, so that the effect does not end every process."""
-    reason = crash_looping_reason(effect.sink, effect.kind, tries=effect_store.DEADLY_TRIES)
+    reason = crash_looping_reason(effect.sink, effect.kind, attempts=effect_store.DEADLY_TRIES)
     return DeliveryBroke(reason)
 
 
@@ -267,16 +267,16 @@ def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:
     return turn.tries >= DEAD_TRIES and is_old
 
 
-def _wait(effect: Effect, tries: int, error: DeliveryFailed) -> timedelta:
+def _wait(effect: Effect, attempts: int, error: DeliveryFailed) -> timedelta:
     """Wait about a minute after the first failure and twice as long after each further.
 
     Longer if the sink asks for it, but not for more than an hour: it may not hold alerts up.
     """
     longest = LONGEST_WAIT_IF_DEAD if error.lasting else LONGEST_WAIT
-    whole = min(FIRST_WAIT * (1 << min(tries, 11)), longest)  # 2^11 minutes are over a day
-    chance = hashlib.sha256(f"{effect.key}/{tries}".encode()).digest()[0] / 256
-    asked = min(error.retry_after or timedelta(0), LONGEST_WAIT)
-    return max(whole * (1 - JITTER * chance), asked)
+    whole = min(FIRST_WAIT * (1 << min(attempts, 11)), longest)  # 2^11 minutes are over a day
+    chance = hashlib.sha256(f"{effect.key}/{attempts}".encode()).digest()[0] / 256
+    requested = min(error.retry_after or timedelta(0), LONGEST_WAIT)
+    return max(whole * (1 - JITTER * chance), requested)
 
 
 def _keep_alerts(

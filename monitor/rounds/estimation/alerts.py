@@ -56,18 +56,18 @@ def freeze_evidence(
     last = evidence_store.last_readings(connection, due.monitor_id)
     disputed = disputed_metrics(connection, [due.id]).get(due.id, set()) if firing else set()
     readings: Readings = {}
-    for found in estimate.readings:
-        side = (found.limit.metric, found.limit.side)
+    for match in estimate.readings:
+        side = (match.limit.metric, match.limit.side)
         alert = firing.get(side)
         reading = next_reading(
             last.get(side),
             alert_open=alert is not None,
-            limit=found.limit.value,
+            limit=match.limit.value,
             log_threshold=log_threshold(
                 due.settings.limits.false_alarm_every, len(estimate.readings)
             ),
-            log_e=found.log_e,
-            log_recovery=found.log_recovery if _is_after(due, alert) else None,
+            log_e=match.log_e,
+            log_recovery=match.log_recovery if _is_after(due, alert) else None,
         )
         readings[side] = reading
         if alert is not None and reading.ends_alert and alert.metric not in disputed:
@@ -99,13 +99,13 @@ def correct_evidence(
         return {}, []
     firing = _firing(alerts)
     frozen = _read_frozen(connection, corrected, firing)
-    kept = read_kept(connection, [each for each in corrected if each.round.id in restated])
-    fresh = kept | {
+    retained = read_kept(connection, [each for each in corrected if each.round.id in restated])
+    fresh = retained | {
         member.round.id: _with_new_labels(
             frozen.get(member.round.id, {}), estimates[member.round.id]
         )
         for member in corrected
-        if member.round.id not in kept
+        if member.round.id not in retained
     }
     fired = [
         (alert, (alert.metric, alert.side), frozen[alert.fired_round_id][alert.metric, alert.side])
@@ -125,10 +125,11 @@ def correct_evidence(
 def read_kept(connection: Connection, members: Sequence[Member]) -> dict[int, Readings]:
     """Read the evidence of the versions before these, which leave it as it is."""
     before = {member.round.id: member.round.version for member in members}
-    known = evidence_store.readings_at(connection, before) if before else {}
+    existing = evidence_store.readings_at(connection, before) if before else {}
     return {
         round_id: {
-            side: replace(reading, fires=False) for side, reading in known.get(round_id, {}).items()
+            side: replace(reading, fires=False)
+            for side, reading in existing.get(round_id, {}).items()
         }
         for round_id in before
     }

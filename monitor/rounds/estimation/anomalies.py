@@ -68,7 +68,7 @@ class News:
 def round_news(
     now: Tally,
     earlier: Sequence[Counted],
-    known: HistoryState,
+    history_state: HistoryState,
     settings: RoundSettings,
     *,
     seed: int,
@@ -83,10 +83,12 @@ def round_news(
         counts.size @ of_band, _sizes(earlier, len(bands)) @ of_band, is_flagged
     )
     notices = _frame_notices(distances, counts, earlier)
-    if known.before is not None:
+    if history_state.before is not None:
         drawn = counts if settings.sample.cells is None else plain_counts(counts)
-        notices += _predictive_notices(known.before, counts, drawn, seed)
-        notices += _changed_notices(known.before, counts, known, settings.pooling.hazard)
+        notices += _predictive_notices(history_state.before, counts, drawn, seed)
+        notices += _changed_notices(
+            history_state.before, counts, history_state, settings.pooling.hazard
+        )
     return News(notices, {move.kind: move.value for move in distances if move.kind in _DISTANCES})
 
 
@@ -144,23 +146,25 @@ def _predictive_notices(
         before, drawn.size, drawn.labeled, metrics=PREDICTED, seed=seed, points=POINTS
     )
     for metric, estimate in expected.items():
-        found, interval = stratified_estimate(counts, metric), estimate.interval(level=LEVEL)
-        if found is None or interval is None or not is_outside(found, interval):
+        result, interval = stratified_estimate(counts, metric), estimate.interval(level=LEVEL)
+        if result is None or interval is None or not is_outside(result, interval):
             continue
-        sentence = unexpected_sentence(metric, found, interval, LEVEL)
-        notices.append(NoticeRow(kind="predictive", subject=metric, value=found, sentence=sentence))
+        sentence = unexpected_sentence(metric, result, interval, LEVEL)
+        notices.append(
+            NoticeRow(kind="predictive", subject=metric, value=result, sentence=sentence)
+        )
     return notices
 
 
 def _changed_notices(
-    before: JointPosterior, counts: Counts, known: HistoryState, hazard: float
+    before: JointPosterior, counts: Counts, history_state: HistoryState, hazard: float
 ) -> list[NoticeRow]:
     notices: list[NoticeRow] = []
-    for name, step in known.steps.items():
-        probability = change_probability(step, known.place, hazard)
+    for name, step in history_state.steps.items():
+        probability = change_probability(step, history_state.place, hazard)
         if probability < CHANGED:
             continue
-        rates = _rates_of(name, before, counts, known.now)
+        rates = _rates_of(name, before, counts, history_state.now)
         sentence = changed_sentence(name, probability, *rates)
         row = NoticeRow(kind="changed", subject=name, value=probability, sentence=sentence)
         notices.append(row)

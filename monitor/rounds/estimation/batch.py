@@ -75,16 +75,16 @@ class HistoryBatch:
         """All rounds of the history, by what was counted in them."""
         return [*self.earlier, *(member.tally for member in self.affected)]
 
-    def before(self, place: int) -> list[Counted]:
+    def before(self, index: int) -> list[Counted]:
         """Give what was counted in the rounds before the affected one at a place, from 0."""
-        return self.counted[: len(self.earlier) + place]
+        return self.counted[: len(self.earlier) + index]
 
-    def before_restated(self, place: int) -> list[Counted]:
+    def before_restated(self, index: int) -> list[Counted]:
         """Give the same as it was before any restatement: evidence rests on that alone."""
         ids = [*(each.id for each in self.earlier), *(each.round.id for each in self.affected)]
         return [
             self.unrestated.get(round_id, counted)
-            for round_id, counted in zip(ids, self.before(place), strict=False)
+            for round_id, counted in zip(ids, self.before(index), strict=False)
         ]
 
     def with_due(self, round_: Round) -> HistoryBatch:

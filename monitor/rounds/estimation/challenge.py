@@ -46,15 +46,15 @@ def challenges(connection: Connection, batch: HistoryBatch) -> dict[int, Challen
     if all(round_.settings.challenger is None for round_ in rounds):
         return {}
     counted = _earlier(connection, batch)
-    found: dict[int, Challenge] = {}
+    result: dict[int, Challenge] = {}
     for member in batch.affected:
         if member.round.settings.challenger is None:
             continue
         strata = _current(connection, batch, member)
         stored = _stored(connection, member.round)
-        found[member.round.id] = _challenge(member.round, strata, counted, stored)
+        result[member.round.id] = _challenge(member.round, strata, counted, stored)
         counted.append((member.round, strata))
-    return found
+    return result
 
 
 def _earlier(connection: Connection, batch: HistoryBatch) -> list[tuple[Round, Strata]]:
@@ -131,7 +131,7 @@ def _is_labeled(strata: Strata, *, cells: bool) -> bool:
 def _compared(round_: Round, rounds: Sequence[Strata]) -> ComparisonRow | None:
     """Compare on the windows of some rounds, this one the last; None where labels are too few."""
     try:
-        found = compare_windows(
+        result = compare_windows(
             [_items(strata) for strata in rounds],
             flagged=sum(part.flagged for part in rounds[0]),
             cells=round_.settings.sample.cells is not None,
@@ -141,7 +141,7 @@ def _compared(round_: Round, rounds: Sequence[Strata]) -> ComparisonRow | None:
         )
     except ValueError:
         return None
-    return _row(found, rounds)
+    return _row(result, rounds)
 
 
 def _items(strata: Strata) -> RoundItems:
@@ -166,7 +166,7 @@ def _four(part: ChallengedStratum) -> list[int]:
     ]
 
 
-def _row(found: Comparison, rounds: Sequence[Strata]) -> ComparisonRow:
+def _row(comparison: Comparison, rounds: Sequence[Strata]) -> ComparisonRow:
     parts = [part for strata in rounds for part in strata]
     return ComparisonRow(
         rounds=len(rounds),
@@ -174,17 +174,21 @@ def _row(found: Comparison, rounds: Sequence[Strata]) -> ComparisonRow:
         labeled=sum(sum(part.labeled) for part in parts),
         positive=sum(sum(part.positive) for part in parts),
         flagged=sum(part.challenged for part in parts),
-        only_champion=_ends(found.only_first),
-        only_challenger=_ends(found.only_second),
-        metrics=tuple(map(_metric, found.metrics)),
+        only_champion=_ends(comparison.only_first),
+        only_challenger=_ends(comparison.only_second),
+        metrics=tuple(map(_metric, comparison.metrics)),
     )
 
 
-def _metric(found: PairedMetric) -> ComparedMetric:
-    if found.first is None or found.second is None or found.difference is None:
-        why = None if found.reason is None else undefined_reason(found.reason)
+def _metric(paired_metric: PairedMetric) -> ComparedMetric:
+    if (
+        paired_metric.first is None
+        or paired_metric.second is None
+        or paired_metric.difference is None
+    ):
+        why = None if paired_metric.reason is None else undefined_reason(paired_metric.reason)
         return ComparedMetric(
-            metric=found.metric,
+            metric=paired_metric.metric,
             champion=None,
             challenger=None,
             difference=None,
@@ -192,11 +196,11 @@ def _metric(found: PairedMetric) -> ComparedMetric:
             reason=why,
         )
     return ComparedMetric(
-        metric=found.metric,
-        champion=_ends(found.first),
-        challenger=_ends(found.second),
-        difference=_ends(found.difference),
-        higher=found.higher,
+        metric=paired_metric.metric,
+        champion=_ends(paired_metric.first),
+        challenger=_ends(paired_metric.second),
+        difference=_ends(paired_metric.difference),
+        higher=paired_metric.higher,
     )
 
 

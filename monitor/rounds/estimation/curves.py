@@ -68,11 +68,11 @@ def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
             pictures=_pictures(
                 member,
                 batch.labels[member.round.id],
-                batch.before(place),
+                batch.before(index),
                 estimates[member.round.id],
             ),
         )
-        for place, member in enumerate(batch.affected)
+        for index, member in enumerate(batch.affected)
     }
 
 
@@ -181,9 +181,9 @@ def _grouped(
     for labels in rounds:
         _check_labeled(labels, cells=cells)
     strata = rounds[0].strata
-    place = {part.stratum.name: h for h, part in enumerate(strata)}
+    location = {part.stratum.name: h for h, part in enumerate(strata)}
     drawn = [item for labels in rounds for item in labels.labeled]
-    stratum = np.array([place[item.stratum] for item in drawn], dtype=np.int64)
+    stratum = np.array([location[item.stratum] for item in drawn], dtype=np.int64)
     positive = np.array([item.positive for item in drawn], dtype=np.bool_)
     size = np.sum([[part.size for part in labels.strata] for labels in rounds], axis=0)
     flagged = sum(part.stratum.flagged for part in strata)

@@ -32,19 +32,19 @@ def density_rows(
         The estimates: one without a value has no density either.
     """
     there = {(row.metric, row.basis, row.estimand) for row in rows if row.point is not None}
-    found = []
+    results = []
     for name in _METRICS:
         for basis, matrix in drawn.items():
             if (name, basis, _ESTIMANDS[basis]) not in there:
                 continue
             density = share_density(metric(name)(matrix))
             if density is not None:
-                found.append(_row(name, basis, density))
-    return tuple(found)
+                results.append(_row(name, basis, density))
+    return tuple(results)
 
 
-def _row(name: str, basis: str, found: Density) -> DensityRow:
+def _row(name: str, basis: str, comparison: Density) -> DensityRow:
     """Reduce it to three digits, so that a report stays small."""
-    low, high = (float(f"{end:.5g}") for end in (found.x[0], found.x[-1]))
-    density = [float(f"{value:.3g}") for value in found.density]
+    low, high = (float(f"{end:.5g}") for end in (comparison.x[0], comparison.x[-1]))
+    density = [float(f"{value:.3g}") for value in comparison.density]
     return DensityRow(metric=name, basis=basis, low=low, high=high, density=density)

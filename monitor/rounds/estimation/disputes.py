@@ -34,7 +34,7 @@ def look_for_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
     items = labels.disputed()
     if not items:
         return {}
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     disputed = np.array([len(items.get(s.name, ())) for s in member.tally.frame])
     for limit in settings.limits.watched():
         ways = point_range(
@@ -45,8 +45,8 @@ def look_for_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
             cells=settings.sample.cells is not None,
         )
         if ways is not None and _crosses(ways, limit):
-            found[limit.metric] = _sentence(member, int(disputed.sum()), ways, limit)
-    return found
+            result[limit.metric] = _sentence(member, int(disputed.sum()), ways, limit)
+    return result
 
 
 def _crosses(ways: tuple[float, float], limit: Limit) -> bool:
@@ -71,6 +71,6 @@ def disputed_metrics(connection: Connection, round_ids: Sequence[int]) -> dict[i
     """Find the metrics whose limit hangs on disputed items, for each of some rounds."""
     kinds = concern_store.read_kinds(connection, round_ids)
     return {
-        each: {kind.removeprefix(KIND) for kind in found if kind.startswith(KIND)}
-        for each, found in kinds.items()
+        each: {kind.removeprefix(KIND) for kind in result if kind.startswith(KIND)}
+        for each, result in kinds.items()
     }

@@ -83,7 +83,7 @@ class RoundEstimate:
 def estimate_round(
     now: Tally,
     earlier: Sequence[Counted],
-    known: HistoryState,
+    history_state: HistoryState,
     *,
     evidence: Sequence[Tally],
     evidence_earlier: Sequence[Counted] | None = None,
@@ -99,7 +99,7 @@ def estimate_round(
     now, earlier
         This round and the earlier estimated rounds of its history in slot order, all with the
         same strata.
-    known
+    history_state
         What they and the reference, pooled, give for the strata.
     evidence
         This round with its labels as evidence counts them, wave by wave.
@@ -112,19 +112,22 @@ def estimate_round(
     seed
         Fixes the Sobol points.
     completed
-        ``known`` if all missing answers of the history were negative, and if all were positive;
+        ``history_state`` if all missing answers of the history were negative, and if all were
+        positive;
         empty where none is missing.
     """
     before = before_launch(now.frame, reference)
-    pooled = _with_robust_weight(known, settings)
-    scaled = pooled_matrix(known)
+    pooled = _with_robust_weight(history_state, settings)
+    scaled = pooled_matrix(history_state)
     own = _own_estimates(now, settings, seed)
     unlabeled = {row.metric: row.reason for row in own[0] if isinstance(row.reason, Unlabeled)}
     with_history = [
-        _unless_unlabeled(row, unlabeled) for row in _pooled_estimates(known, pooled, seed, scaled)
+        _unless_unlabeled(row, unlabeled)
+        for row in _pooled_estimates(history_state, pooled, seed, scaled)
     ]
     corners = [
-        _pooled_estimates(known, corner, seed) for corner in _pooled_corners(completed, settings)
+        _pooled_estimates(history_state, corner, seed)
+        for corner in _pooled_corners(completed, settings)
     ]
     return RoundEstimate(
         rows=[
@@ -139,7 +142,7 @@ def estimate_round(
             *reported_rows(with_history, corners),
         ],
         pooled=pooled,
-        size=known.now.size,
+        size=history_state.now.size,
         scaled=scaled,
         readings=_readings(
             evidence,
@@ -176,15 +179,15 @@ def _unless_unlabeled(
 
 
 def _pooled_estimates(
-    known: HistoryState, pooled: JointPosterior, seed: int, scaled: Matrix | None = None
+    history_state: HistoryState, pooled: JointPosterior, seed: int, scaled: Matrix | None = None
 ) -> list[MetricEstimate]:
     return estimates(
-        known.now.window,
+        history_state.now.window,
         metrics=tuple(METRICS),
         estimands=("rate",),
         posterior=pooled,
         basis="pooled",
-        draws=draw(pooled, seed=seed, size=known.now.size),
+        draws=draw(pooled, seed=seed, size=history_state.now.size),
         scaled=scaled,
     )
 
@@ -197,19 +200,21 @@ def _pooled_corners(
     return [JointPosterior(up.flagged, down.passed) for up in ways for down in ways]
 
 
-def _with_robust_weight(known: HistoryState, settings: RoundSettings) -> JointPosterior:
+def _with_robust_weight(history_state: HistoryState, settings: RoundSettings) -> JointPosterior:
     """Reserve weight for the round alone."""
 
     def shared(mixture: BetaMixture, *, flagged: bool) -> BetaMixture:
         if mixture.weight.size == 1:  # nothing was known before: it is the round alone
             return mixture
         return with_robust_weight(
-            mixture, *known.now.of_class(flagged=flagged), share=settings.pooling.robust_weight
+            mixture,
+            *history_state.now.of_class(flagged=flagged),
+            share=settings.pooling.robust_weight,
         )
 
     return JointPosterior(
-        flagged=shared(known.after.flagged, flagged=True),
-        passed=shared(known.after.passed, flagged=False),
+        flagged=shared(history_state.after.flagged, flagged=True),
+        passed=shared(history_state.after.passed, flagged=False),
     )
 
 
@@ -277,14 +282,14 @@ def propose_limits(
     """
     if len(rounds) < LEARNING_ROUNDS:
         return {}
-    known = [counted.counts for counted in rounds[-LEARNING_ROUNDS:]]
+    existing = [counted.counts for counted in rounds[-LEARNING_ROUNDS:]]
     if reference is not None:
-        known.append(reference)
-    draws, size = _drawn_as_one(known, rounds[-1].counts.size, sample, seed)
-    found = {metric: metric_quantile(draws, size, metric, PROPOSED_QUANTILE) for metric in BOUNDED}
+        existing.append(reference)
+    draws, size = _drawn_as_one(existing, rounds[-1].counts.size, sample, seed)
+    result = {metric: metric_quantile(draws, size, metric, PROPOSED_QUANTILE) for metric in BOUNDED}
     return {
         metric: round(value - proposal_margin(value), 3)
-        for metric, value in found.items()
+        for metric, value in result.items()
         if value is not None
     }
 
@@ -314,5 +319,5 @@ def _drawn_as_one(
     )
     if sample.cells is None:
         return draw(round_posterior(together), seed=seed), size
-    [known] = labels_to_pool([together], size, cells=True)
-    return draw(known.posterior(), seed=seed), known.size
+    [existing] = labels_to_pool([together], size, cells=True)
+    return draw(existing.posterior(), seed=seed), existing.size

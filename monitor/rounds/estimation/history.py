@@ -79,17 +79,17 @@ def _by_bands(
     sizes = rounds[-1].size
     before_launch = [] if reference is None else [reference]
     counted = labels_to_pool([*before_launch, *rounds], sizes, cells=False)
-    known, labels = counted[: len(before_launch)], counted[len(before_launch) :]
+    existing, labels = counted[: len(before_launch)], counted[len(before_launch) :]
     taken = {
-        name: _steps(labels, known, settings, flagged=up, since=first)
+        name: _steps(labels, existing, settings, flagged=up, since=first)
         for name, up in CLASSES.items()
     }
-    before = known[0].posterior() if known else None
+    before = existing[0].posterior() if existing else None
     states: list[HistoryState] = []
-    for place, steps in enumerate(zip(*taken.values(), strict=True), start=first + 1):
+    for index, steps in enumerate(zip(*taken.values(), strict=True), start=first + 1):
         after = JointPosterior(*(step.mixture for step in steps))
         by_class = dict(zip(taken, steps, strict=True))
-        states.append(HistoryState(before, after, by_class, place, labels[place - 1]))
+        states.append(HistoryState(before, after, by_class, index, labels[index - 1]))
         before = after
     return states[since - first :]
 
@@ -98,29 +98,29 @@ def _by_cells(
     rounds: Sequence[StratumArrays], reference: Counts | None, settings: Pooling, since: int
 ) -> list[HistoryState]:
     """Count the rounds up to each for its own sizes, and pool them all together."""
-    places = range(since + 1, len(rounds) + 1)
-    counted = _counted_for_each(rounds, reference, places)
+    locations = range(since + 1, len(rounds) + 1)
+    counted = _counted_for_each(rounds, reference, locations)
     ends = last_steps(
         [of for each in counted for of in each], RunLength(settings.hazard, settings.restart)
     )
     states: list[HistoryState] = []
-    for i, place in enumerate(places):
+    for i, location in enumerate(locations):
         flagged, passed = ends[2 * i : 2 * i + 2]
         before = JointPosterior(flagged.before, passed.before)
         states.append(
             HistoryState(
-                None if place == 1 and reference is None else before,
+                None if location == 1 and reference is None else before,
                 JointPosterior(flagged.step.mixture, passed.step.mixture),
                 dict(zip(CLASSES, (flagged.step, passed.step), strict=True)),
-                place,
-                _labels_of_last(counted[i], rounds[place - 1]),
+                location,
+                _labels_of_last(counted[i], rounds[location - 1]),
             )
         )
     return states
 
 
 def _counted_for_each(
-    rounds: Sequence[StratumArrays], reference: Counts | None, places: Iterable[int]
+    rounds: Sequence[StratumArrays], reference: Counts | None, indices: Iterable[int]
 ) -> list[tuple[ClassHistory, ...]]:
     """Count the flagged and the passed cells of the rounds up to each place for its sizes."""
     before_launch = [] if reference is None else [reference]
@@ -129,12 +129,12 @@ def _counted_for_each(
         for name in ("labeled", "positive")
     )
     first = len(before_launch)
-    found: list[tuple[ClassHistory, ...]] = []
-    for place in places:
-        now, until = rounds[place - 1], first + place
+    results: list[tuple[ClassHistory, ...]] = []
+    for location in indices:
+        now, until = rounds[location - 1], first + location
         worth = class_counts(now.size, labeled[:until], positive[:until], now.is_flagged)
-        found.append(tuple(_of_class(worth, first, i) for i in range(len(CLASSES))))
-    return found
+        results.append(tuple(_of_class(worth, first, i) for i in range(len(CLASSES))))
+    return results
 
 
 def _of_class(worth: EffectiveCounts, first: int, i: int) -> ClassHistory:
@@ -161,12 +161,12 @@ def pooled_before(
     settings: Pooling,
 ) -> JointPosterior | None:
     """Pool what is known of bands before a round is labeled; None where nothing is."""
-    known = before_launch(strata, reference)
+    existing = before_launch(strata, reference)
     if earlier:
-        return history_states(earlier, known, settings, since=len(earlier) - 1)[-1].after
-    if known is None:
+        return history_states(earlier, existing, settings, since=len(earlier) - 1)[-1].after
+    if existing is None:
         return None
-    return labels_to_pool([known], known.size, cells=False)[0].posterior()
+    return labels_to_pool([existing], existing.size, cells=False)[0].posterior()
 
 
 def before_launch(

@@ -101,8 +101,9 @@ def labels_to_pool(
     labeled, positive = (
         np.stack([getattr(each, name) for each in rounds]) for name in ("labeled", "positive")
     )
-    found = class_counts(now, labeled, positive, up)
+    result = class_counts(now, labeled, positive, up)
     size, classes = np.array([now[of].sum() for of in (up, ~up)]), np.array([True, False])
     return [
-        PooledLabels(size, found.labeled[t], found.positive[t], classes) for t in range(len(rounds))
+        PooledLabels(size, result.labeled[t], result.positive[t], classes)
+        for t in range(len(rounds))
     ]

@@ -105,11 +105,11 @@ def _within(
     rates = expected_rates(counted, before, counts, newest.round.settings)
     if rates is None:
         return None
-    known = [*([] if before is None else [before]), *(each.counts for each in counted)]
-    supposed = _true_rates(newest.tally, known, estimate, newest.round.settings.sample)
+    existing = [*([] if before is None else [before]), *(each.counts for each in counted)]
+    supposed = _true_rates(newest.tally, existing, estimate, newest.round.settings.sample)
     now = Scenario(counts.size, counts.labeled, counts.is_flagged, supposed)
     side: Side = "at_least" if alert.side == "at_least" else "at_most"
-    ahead = ending(
+    prefetcher = ending(
         _at_level(now, alert.metric, level),
         Limit(alert.metric, alert.limit, side),
         rates,
@@ -118,16 +118,16 @@ def _within(
         paths=PATHS,
         seed=newest.round.sobol_seed,
     )
-    return ahead.rounds_for(SHARE)
+    return prefetcher.rounds_for(SHARE)
 
 
 def _true_rates(
-    newest: Tally, known: Sequence[StratumArrays], estimate: RoundEstimate, sample: Sample
+    newest: Tally, stratum_arrays: Sequence[StratumArrays], estimate: RoundEstimate, sample: Sample
 ) -> NDArray[np.float64]:
     """Suppose a rate for each stratum: as pooled, and of cells as smoothed along the score."""
     if sample.cells is None:
         return estimate.pooled.mean()
-    positive, labeled = decayed_labels(known)
+    positive, labeled = decayed_labels(stratum_arrays)
     counts = newest.counts
     unscored = [stratum.unscored for stratum in newest.frame]
     return recalibrated_rates(counts.size, counts.is_flagged, labeled, positive, unscored)
@@ -139,8 +139,8 @@ def _at_level(now: Scenario, metric: str, level: float) -> Scenario:
     It is there already but for the shape of its posterior; where wrong answers of its class do
     not lead there, it stays.
     """
-    found = now.value(metric)
+    value = now.value(metric)
     try:
-        return now if found is None else now.dropped(metric, found - level)
+        return now if value is None else now.dropped(metric, value - level)
     except ValueError:
         return now

@@ -139,7 +139,7 @@ class Restatement:
         ]
 
     def _has(self, round_: Round) -> bool:
-        return any(round_.id == mine.id for mine in self.rounds)
+        return any(round_.id == own.id for own in self.rounds)
 
 
 def read_stored(connection: Connection, batch: HistoryBatch) -> dict[int, list[EstimateRow]]:
@@ -165,23 +165,23 @@ def read_unrestated(
     for version in restated:
         if version.own:
             first.setdefault(version.round_id, version.before)
-    found: dict[int, Tally] = {}
+    result: dict[int, Tally] = {}
     for before in sorted(set(first.values())):
         ids = [round_id for round_id, version in first.items() if version == before]
         counted = estimate_store.read_counts(connection, ids, version=before)
-        found |= {round_id: Tally(strata) for round_id, strata in counted.items()}
-    return found
+        result |= {round_id: Tally(strata) for round_id, strata in counted.items()}
+    return result
 
 
 def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> RoundLabels:
     items = {item.id for item in labels.items}
-    said = {item: list(statements) for item, statements in labels.said.items()}
+    answers = {item: list(statements) for item, statements in labels.said.items()}
     for row in rows:
         if row["item_id"] in items:
             answer = None if row["answer"] is None else Answer(row["answer"])
             statement = Statement(row["at"], row["annotator"], LabelKind(row["kind"]), answer)
-            said.setdefault(row["item_id"], []).append(statement)
-    return replace(labels, said=said)
+            answers.setdefault(row["item_id"], []).append(statement)
+    return replace(labels, said=answers)
 
 
 def _lost_a_class(member: Member) -> bool:
@@ -193,12 +193,14 @@ def _lost_a_class(member: Member) -> bool:
 
 
 def _same(before: Sequence[EstimateRow], after: Sequence[EstimateRow]) -> bool:
-    known, now = (
+    existing, now = (
         {(row.metric, row.estimand, row.basis): (row.point, row.low, row.high) for row in rows}
         for rows in (before, after)
     )
-    return known.keys() == now.keys() and all(
-        _close(one, other) for key in known for one, other in zip(known[key], now[key], strict=True)
+    return existing.keys() == now.keys() and all(
+        _close(one, other)
+        for key in existing
+        for one, other in zip(existing[key], now[key], strict=True)
     )
 
 

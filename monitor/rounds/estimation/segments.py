@@ -45,9 +45,9 @@ def segment_rows(
     strata = _strata(cells, [part.stratum.name for part in drawn] if by_cells else [])
     rows: list[SegmentRow] = []
     for segment in sorted({cell.segment for cell in cells}):
-        mine = [cell for cell in cells if cell.segment == segment]
-        whole = _counts(mine, strata)
-        for value, cells_of in _by_value(mine):
+        own = [cell for cell in cells if cell.segment == segment]
+        whole = _counts(own, strata)
+        for value, cells_of in _by_value(own):
             part = _counts(cells_of, strata)
             borrowing = segment_estimates(part, whole, metrics=METRICS, seed=seed, cells=by_cells)
             alone = estimates(
@@ -75,18 +75,20 @@ def _strata(cells: Iterable[Cell], by_score: Sequence[str]) -> dict[str, bool]:
 
     Bands, which need no order, have that of the store: figures of before are from it.
     """
-    found = {cell.stratum: cell.flagged for cell in cells}
-    found = {name: found[name] for name in by_score if name in found} or found
-    missing = {True, False} - set(found.values())
-    return found | {f"nothing {'flagged' if flagged else 'passed'}": flagged for flagged in missing}
+    result = {cell.stratum: cell.flagged for cell in cells}
+    result = {name: result[name] for name in by_score if name in result} or result
+    missing = {True, False} - set(result.values())
+    return result | {
+        f"nothing {'flagged' if flagged else 'passed'}": flagged for flagged in missing
+    }
 
 
 def _counts(cells: Iterable[Cell], strata: Mapping[str, bool]) -> Counts:
     """Sum cells per stratum; a stratum without any is empty."""
     sums = {stratum: [0, 0, 0] for stratum in strata}
     for cell in cells:
-        for place, count in enumerate((cell.size, cell.labeled, cell.positive)):
-            sums[cell.stratum][place] += count
+        for index, count in enumerate((cell.size, cell.labeled, cell.positive)):
+            sums[cell.stratum][index] += count
     size, labeled, positive = zip(*sums.values(), strict=True)
     return Counts.of_arrays(
         size=size, labeled=labeled, positive=positive, is_flagged=list(strata.values())

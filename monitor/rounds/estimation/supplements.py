@@ -78,9 +78,9 @@ def write_supplements(
     segment_store.write_estimates(connection, round_id, version, supplements.segments)
     if supplements.agreement is not None:
         overlap_store.write_agreement(connection, round_id, version, supplements.agreement)
-    if (found := supplements.challenge) is not None:
-        challenger_store.write_counts(connection, round_id, version, found.counted)
-        challenger_store.write_comparisons(connection, round_id, version, found.row.comparisons)
+    if (result := supplements.challenge) is not None:
+        challenger_store.write_counts(connection, round_id, version, result.counted)
+        challenger_store.write_comparisons(connection, round_id, version, result.row.comparisons)
 
 
 def is_as_stored(connection: Connection, round_: Round, labels: RoundLabels) -> bool:

@@ -107,15 +107,15 @@ class PlanForecast:
     def bands(self) -> list[PlannedBand]:
         """Sum the plan over the strata of each band, in the order of the strata."""
         of, prospect = np.array(self.planned.bands), self.planned.prospect
-        found = []
+        results = []
         for name in dict.fromkeys(self.planned.bands):
-            mine = of == name
-            size, rates = prospect.size[mine], prospect.prior_rates.rate[mine]
+            own = of == name
+            size, rates = prospect.size[own], prospect.prior_rates.rate[own]
             rate = float(np.average(rates, weights=size if size.any() else None))
-            labels = int(self.outlook.plan.labels[mine].sum())
-            known_rate = rate if self._is_known else None
-            found.append(PlannedBand(name, int(size.sum()), labels, known_rate))
-        return found
+            labels = int(self.outlook.plan.labels[own].sum())
+            prior_rate = rate if self._is_known else None
+            results.append(PlannedBand(name, int(size.sum()), labels, prior_rate))
+        return results
 
 
 def _alert_json(power: AlertPower) -> dict[str, Any]:
@@ -150,8 +150,8 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     reason = why_unusable(seen.frame, round_.settings)
     if reason is not None:
         raise SourceRefused(reason)
-    known = known_before(context, round_, seen, reference_of(context, round_, seen))
-    prior_rates = prior_rates_of(seen.frame, known, round_.settings)
+    existing = known_before(context, round_, seen, reference_of(context, round_, seen))
+    prior_rates = prior_rates_of(seen.frame, existing, round_.settings)
     prospect = Prospect.of(
         [part.size for part in seen.frame.strata],
         [part.stratum.flagged for part in seen.frame.strata],
@@ -162,8 +162,8 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     )
     bands = bands_of([part.stratum for part in seen.frame.strata], round_.settings.sample)
     names = tuple(band.name for band in bands)
-    basis = PLAN_SOURCES[prior_rates.source] if known is None else _basis(context, seen)
-    two_waves = known is None and has_two_waves(seen.frame, round_.settings)
+    basis = PLAN_SOURCES[prior_rates.source] if existing is None else _basis(context, seen)
+    two_waves = existing is None and has_two_waves(seen.frame, round_.settings)
     return PlannedWindow(prospect, names, basis, round_.window, two_waves)
 
 
@@ -192,11 +192,11 @@ def forecast_plan(
     """
     prospect = planned.prospect
     outlook = plan_options(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
-    known = bool(outlook.plan.margins)
-    watched = tuple(limits) or (assumed_limits(prospect) if known else ())
+    existing = bool(outlook.plan.margins)
+    watched = tuple(limits) or (assumed_limits(prospect) if existing else ())
     labels = outlook.plan.labels
     bands = None if prospect.uniform is None else planned.bands
-    alerts = alert_power(prospect, labels, watched, every=every, bands=bands) if known else ()
+    alerts = alert_power(prospect, labels, watched, every=every, bands=bands) if existing else ()
     return PlanForecast(planned, outlook, alerts, limits_assumed=not limits, every=every)
 
 

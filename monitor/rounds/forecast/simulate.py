@@ -202,14 +202,14 @@ def _drifted(scenario: Scenario, drift: Drift, misses: Misses = "in_proportion")
     if misses == "in_lowest_band" and not _can_miss_lowest(scenario, drift):
         return None
     try:
-        found = scenario if drift.prevalence == 1 else scenario.with_prevalence(drift.prevalence)
+        result = scenario if drift.prevalence == 1 else scenario.with_prevalence(drift.prevalence)
         for metric, drop in drift.drops.items():
-            found = found.dropped(metric, drop, misses)
+            result = result.dropped(metric, drop, misses)
     except ValueError as error:
         if misses == "in_lowest_band":
             return None  # the band is too small for it
         raise InputRefused(str(error)) from error
-    return found
+    return result
 
 
 def _can_miss_lowest(scenario: Scenario, drift: Drift) -> bool:
@@ -276,8 +276,8 @@ def _known_rates(
 ) -> Floats | None:
     newest = tallies[-1]
     if settings.sample.cells is not None:
-        known = rates_of_cells(newest.frame, newest.counts.size.tolist(), tallies, reference)
-        return None if known is None else known.rate
+        existing = rates_of_cells(newest.frame, newest.counts.size.tolist(), tallies, reference)
+        return None if existing is None else existing.rate
     pooled = pooled_before(tallies, newest.frame, reference, settings.pooling)
     return None if pooled is None else pooled.mean()
 
@@ -305,10 +305,10 @@ def _of_items(
     flagged, passed = (items.score[items.flagged == up] for up in (True, False))
     unscored = bool(np.isnan(items.score).any() and not np.isnan(items.score).all())
     edges = edges_of(flagged, passed, settings.sample, unscored=unscored)
-    found = binned(items, edges)
+    result = binned(items, edges)
     strata = edges.strata()
     is_flagged = np.array([stratum.flagged for stratum in strata])
-    positive, labeled = np.array([found[s.name] for s in strata], dtype=np.float64).T
+    positive, labeled = np.array([result[s.name] for s in strata], dtype=np.float64).T
     sizes = np.rint(size * labeled / labeled.sum()).astype(np.int64)
     if settings.sample.cells is None:
         prior = np.array([prior_count(int((is_flagged == up).sum())) for up in is_flagged])

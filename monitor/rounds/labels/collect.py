@@ -68,14 +68,14 @@ def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | No
     """
     with context.database.read() as connection:
         rounds = round_store.read_rounds(connection, round_ids)
-    asked = ask(context, rounds)
-    for obstacle in asked.obstacles:
+    requested = ask(context, rounds)
+    for obstacle in requested.obstacles:
         raise obstacle
-    if not asked.collected:
+    if not requested.collected:
         return None
     return Collected(
-        tuple(event for collected in asked.collected for event in collected.events),
-        tuple(refusal for collected in asked.collected for refusal in collected.refused),
+        tuple(event for collected in requested.collected for event in collected.events),
+        tuple(refusal for collected in requested.collected for refusal in collected.refused),
     )
 
 
@@ -136,12 +136,12 @@ def disputed(context: MonitorContext) -> list[Task]:
     Those of rounds that take labels now, also of closed ones.
     """
     with context.database.read() as connection:
-        found: list[Task] = []
+        results: list[Task] = []
         for round_ in _asking_people(connection, context):
             items = set().union(*read_labels(connection, round_).disputed().values())
             tasks = label_store.all_tasks(connection, [round_.id]).values()
-            found += [task for task in tasks if task.slot == 1 and task.item_id in items]
-    return found
+            results += [task for task in tasks if task.slot == 1 and task.item_id in items]
+    return results
 
 
 def accepting(context: MonitorContext) -> dict[str, Task]:

@@ -57,19 +57,19 @@ class Asked:
     collected: list[Collected] = field(default_factory=list)
     unread: dict[str, MonitorError] = field(default_factory=dict)
 
-    def take(self, place: Place, collected: Collected | None) -> None:
+    def take(self, location: Place, collected: Collected | None) -> None:
         """Note what was read at a place."""
         if collected is None:
             return
         self.collected.append(collected)
         if collected.waits:
-            self.unsettled.update(place.rounds)
+            self.unsettled.update(location.rounds)
 
-    def give_up(self, place: Place, obstacle: MonitorError) -> None:
+    def give_up(self, location: Place, obstacle: MonitorError) -> None:
         """Note a place that could not be read."""
         self.obstacles.append(obstacle)
-        self.unread[place.name] = obstacle
-        self.read.difference_update(place.rounds)
+        self.unread[location.name] = obstacle
+        self.read.difference_update(location.rounds)
 
 
 @dataclass(slots=True)
@@ -85,112 +85,114 @@ class Place:
 
 def ask(context: MonitorContext, rounds: Sequence[Round]) -> Asked:
     """Ask for news of some rounds at all their places; one that cannot be read stops no other."""
-    asked = Asked(read={round_.id for round_ in rounds})
-    places = _places(context, rounds)
-    for place in places:
-        _ask_place(context, place, asked, rounds[0].monitor_id)
-    if places and not any(isinstance(error, StoreUnavailable) for error in asked.obstacles):
-        _keep_obstacles(context, places, asked, rounds[0].monitor_id)
-    return asked
+    requested = Asked(read={round_.id for round_ in rounds})
+    locations = _places(context, rounds)
+    for location in locations:
+        _ask_place(context, location, requested, rounds[0].monitor_id)
+    if locations and not any(isinstance(error, StoreUnavailable) for error in requested.obstacles):
+        _keep_obstacles(context, locations, requested, rounds[0].monitor_id)
+    return requested
 
 
-def _ask_place(context: MonitorContext, place: Place, asked: Asked, monitor_id: int) -> None:
+def _ask_place(context: MonitorContext, location: Place, requested: Asked, monitor_id: int) -> None:
     try:
-        collected = _read(context, place, asked, monitor_id)
+        collected = _read(context, location, requested, monitor_id)
     except MonitorError as error:
-        asked.give_up(place, error)
+        requested.give_up(location, error)
     except Exception as error:
         log.exception("labels not read because of a bug", monitor=context.settings.name)
-        asked.give_up(place, StoppedByBug.of(error))
+        requested.give_up(location, StoppedByBug.of(error))
     else:
-        asked.take(place, collected)
+        requested.take(location, collected)
 
 
 def _keep_obstacles(
-    context: MonitorContext, places: Sequence[Place], asked: Asked, monitor_id: int
+    context: MonitorContext, locations: Sequence[Place], requested: Asked, monitor_id: int
 ) -> None:
     """Keep why a place could not be read, so that `status` shows it until it can."""
-    for place in places:
-        why = str(asked.unread[place.name]) if place.name in asked.unread else None
-        if _with_obstacle(place, place.notes, why) == place.notes:
+    for location in locations:
+        why = str(requested.unread[location.name]) if location.name in requested.unread else None
+        if _with_obstacle(location, location.notes, why) == location.notes:
             continue
         with context.database.write() as connection:
             # Read again in the writing transaction: another process may have noted news since.
-            before = read_place(connection, monitor_id, place.name).notes
-            after = _with_obstacle(place, before, why)
-            write_label_notes(connection, monitor_id, place.name, after)
-    _drop_obstacles(context, places, monitor_id)
+            before = read_place(connection, monitor_id, location.name).notes
+            after = _with_obstacle(location, before, why)
+            write_label_notes(connection, monitor_id, location.name, after)
+    _drop_obstacles(context, locations, monitor_id)
 
 
-def _drop_obstacles(context: MonitorContext, places: Sequence[Place], monitor_id: int) -> None:
+def _drop_obstacles(context: MonitorContext, locations: Sequence[Place], monitor_id: int) -> None:
     """Drop why a place could not be read that none of its rounds is labeled at any more."""
-    names = {place.name for place in places}
-    asked = {round_id for place in places for round_id in place.rounds}
+    names = {location.name for location in locations}
+    requested = {round_id for location in locations for round_id in location.rounds}
     with context.database.read() as connection:
         noted = read_notes(connection, monitor_id)
     for name, notes in noted.items():
-        if name not in names and notes.obstacle is not None and asked.issuperset(notes.rounds):
+        if name not in names and notes.obstacle is not None and requested.issuperset(notes.rounds):
             with context.database.write() as connection:
                 now = read_place(connection, monitor_id, name).notes
                 write_label_notes(connection, monitor_id, name, replace(now, obstacle=None))
 
 
-def _with_obstacle(place: Place, notes: LabelNotes, why: str | None) -> LabelNotes:
+def _with_obstacle(location: Place, notes: LabelNotes, why: str | None) -> LabelNotes:
     after = replace(notes, obstacle=why)
-    return after if why is None else replace(after, rounds=tuple(sorted(place.rounds)))
+    return after if why is None else replace(after, rounds=tuple(sorted(location.rounds)))
 
 
 def place_name(labeler: Labeler) -> str:
     """Name the place of a labeler, for what the store keeps of it."""
     if not isinstance(labeler, Watchable):
         return labeler.name
-    place = labeler.place.encode(errors="replace")
-    return f"{labeler.name} {hashlib.sha256(place).hexdigest()[:16]}"
+    location = labeler.place.encode(errors="replace")
+    return f"{labeler.name} {hashlib.sha256(location).hexdigest()[:16]}"
 
 
 def _places(context: MonitorContext, rounds: Sequence[Round]) -> list[Place]:
-    places: dict[str, Place] = {}
+    locations: dict[str, Place] = {}
     for round_ in rounds:
         for labeler in context.labelers_of(round_.settings):
             name = place_name(labeler)
-            places.setdefault(name, Place(labeler, name)).rounds.append(round_.id)
-    return list(places.values())
+            locations.setdefault(name, Place(labeler, name)).rounds.append(round_.id)
+    return list(locations.values())
 
 
-def _read(context: MonitorContext, place: Place, asked: Asked, monitor_id: int) -> Collected | None:
+def _read(
+    context: MonitorContext, location: Place, requested: Asked, monitor_id: int
+) -> Collected | None:
     with context.database.read() as connection:
-        tasks = label_store.all_tasks(connection, place.rounds)
-        known = read_place(connection, monitor_id, place.name)
-    place.notes = known.notes
+        tasks = label_store.all_tasks(connection, location.rounds)
+        existing = read_place(connection, monitor_id, location.name)
+    location.notes = existing.notes
     if not tasks:
         return None
     with outside("collect"):
-        answer = place.labeler.collect(tasks, known.cursor)
+        answer = location.labeler.collect(tasks, existing.cursor)
     if not answer.anew:
         return answer
     has_copies = any(task.slot > 1 for task in tasks.values())
     collected = without_same_person(context, answer) if has_copies else answer
-    after = _noted(known.notes, collected, place.rounds)
+    after = _noted(existing.notes, collected, location.rounds)
     with context.database.write() as connection:
         now = context.clock()
         # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
-        events, labeler = collected.events, place.labeler.name
-        news = label_store.add_by_round(connection, labeler, events, now)
+        events, labeler = collected.events, location.labeler.name
+        changes = label_store.add_by_round(connection, labeler, events, now)
         if collected.cursor is not None:
-            write_cursor(connection, monitor_id, place.name, collected.cursor)
-        if after != known.notes:
-            write_label_notes(connection, monitor_id, place.name, after)
-    place.notes = after
-    asked.news.update(news)
+            write_cursor(connection, monitor_id, location.name, collected.cursor)
+        if after != existing.notes:
+            write_label_notes(connection, monitor_id, location.name, after)
+    location.notes = after
+    requested.news.update(changes)
     return collected
 
 
 def _noted(before: LabelNotes, collected: Collected, rounds: Sequence[int]) -> LabelNotes:
     """Log what was refused and has not been logged, and gather what people should know."""
-    known = set(before.logged)
+    existing = set(before.logged)
     new = {_digest(refusal): refusal for refusal in collected.refused}
-    new = {digest: refusal for digest, refusal in new.items() if digest not in known}
+    new = {digest: refusal for digest, refusal in new.items() if digest not in existing}
     for refusal in new.values():
         log.warning("label refused", where=refusal.where, reason=refusal.reason)
     return replace(

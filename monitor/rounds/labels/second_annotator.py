@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def without_same_person(context: MonitorContext, collected: Collected) -> Collected:
     """Refuse answers to one copy of an item by someone who answered its other copy."""
     with context.database.read() as connection:
-        again = overlap_store.same_person_again(connection, collected.events)
+        repeated = overlap_store.same_person_again(connection, collected.events)
     refused = [
-        Refusal(f"task {event.task_key}", same_person_reason(event.annotator)) for event in again
+        Refusal(f"task {event.task_key}", same_person_reason(event.annotator)) for event in repeated
     ]
-    kept = tuple(event for event in collected.events if event not in again)
-    return replace(collected, events=kept, refused=(*collected.refused, *refused))
+    retained = tuple(event for event in collected.events if event not in repeated)
+    return replace(collected, events=retained, refused=(*collected.refused, *refused))

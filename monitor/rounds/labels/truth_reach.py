@@ -93,14 +93,14 @@ def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Re
     """
     with outside("scan"):
         frame = context.source.scan(window, BandEdges().strata(), LOOKED_AT, "truth")
-    found = {True: ClassReach(), False: ClassReach()}
+    result = {True: ClassReach(), False: ClassReach()}
     for part in frame.strata:
         ids = [candidate.id for candidate in part.candidates]
         with outside("collect"):
             truth = labeler.truth_of(ids)
         one = ClassReach(part.size, len(ids), truth.known, truth.positive)
-        found[part.stratum.flagged] += one
-    flagged, passed = found[True], found[False]
+        result[part.stratum.flagged] += one
+    flagged, passed = result[True], result[False]
     positives = flagged.positive * flagged.size / max(flagged.looked, 1)
     missed = positives * (1 - RECALL) / RECALL
     return Reach(flagged, passed, missed * passed.looked / max(passed.size, 1), 1)

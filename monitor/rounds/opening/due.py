@@ -66,11 +66,11 @@ def due_slots(connection: Connection, context: MonitorContext, now: datetime) ->
 
 def _first_due(connection: Connection, context: MonitorContext, newest: datetime) -> list[datetime]:
     """Choose the newest slot for a monitor that has no scheduled round, unless one lies ahead."""
-    known = round_store.find_monitor(connection, context.settings.name)
-    if known is None:
+    existing = round_store.find_monitor(connection, context.settings.name)
+    if existing is None:
         return [newest]
-    begun = round_store.newest_round(connection, known, origin="schedule") is not None
-    return [] if begun or round_store.round_at(connection, known, newest) else [newest]
+    begun = round_store.newest_round(connection, existing, origin="schedule") is not None
+    return [] if begun or round_store.round_at(connection, existing, newest) else [newest]
 
 
 def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int | None:

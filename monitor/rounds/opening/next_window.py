@@ -44,8 +44,8 @@ def next_scan(context: MonitorContext) -> NextScan | None:
         waiting = [each for each in rounds if each.state is RoundState.OPEN and each.slot <= now]
         if waiting:
             newest = waiting[-1]
-            is_left = newest.claimed_until is not None
-            if is_left or context.tries.still(newest, now) is not None:
+            is_remaining = newest.claimed_until is not None
+            if is_remaining or context.tries.still(newest, now) is not None:
                 return None
             first = first_scan(connection, newest.monitor_id, newest.settings)
             return NextScan(newest.window, newest.seed, *first)
@@ -59,11 +59,11 @@ def _of_slot(connection: Connection, context: MonitorContext, slot: datetime) ->
     if monitor_id is None:
         # Only a block's seed is known before the monitor is in the store.
         window = window_of(settings.schedule, slot)
-        known = None if settings.block is None else 0
+        existing = None if settings.block is None else 0
     else:
         window = free_window(connection, monitor_id, settings.schedule, slot)
-        known = monitor_id
-    if known is None or window.is_empty:
+        existing = monitor_id
+    if existing is None or window.is_empty:
         return None
-    seed = seed_of(store_id(connection), known, slot, settings.block)
+    seed = seed_of(store_id(connection), existing, slot, settings.block)
     return NextScan(window, seed, *first_scan(connection, monitor_id, settings))

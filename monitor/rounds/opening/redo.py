@@ -39,8 +39,8 @@ def redo_abandoned(
     now = context.clock()
     with context.database.write() as connection:
         round_store.ensure_monitor(connection, context.settings.name, now)  # labels wait for it too
-        again = settings.model_copy(update={"origin": round_.settings.origin})
-        redo_store.reopen_abandoned(connection, round_, settings=again, now=now, reason=why)
+        repeated = settings.model_copy(update={"origin": round_.settings.origin})
+        redo_store.reopen_abandoned(connection, round_, settings=repeated, now=now, reason=why)
 
 
 def why_it_stays(context: MonitorContext, slot: datetime) -> str:

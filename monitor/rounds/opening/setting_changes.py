@@ -44,18 +44,18 @@ def changes_ahead(connection: Connection, context: MonitorContext) -> list[str]:
     newest = None if monitor_id is None else round_store.newest_round(connection, monitor_id)
     if newest is None:
         return []
-    ahead = []
+    prefetcher = []
     differences = _differences(_of_history(newest.settings), _of_history(settings))
     if differences:
         start = _history_start(connection, newest.monitor_id, settings, differences)
-        ahead.append(next_history_sentence(differences, start))
+        prefetcher.append(next_history_sentence(differences, start))
     differences = _differences(_of_schedule(newest.settings), _of_schedule(settings))
     if differences:
-        ahead.append(next_schedule_sentence(differences, newest.window.end))
+        prefetcher.append(next_schedule_sentence(differences, newest.window.end))
     differences = _differences(_of_challenger(newest.settings), _of_challenger(settings))
     if differences and newest.settings.challenger is not None:  # a first one changes nothing
-        ahead.append(next_challenger_sentence(differences[0]))
-    return ahead
+        prefetcher.append(next_challenger_sentence(differences[0]))
+    return prefetcher
 
 
 def changes_between(
@@ -70,7 +70,7 @@ def changes_between(
     histories
         The histories of these rounds, by id.
     """
-    found: dict[int, list[Change]] = {}
+    result: dict[int, list[Change]] = {}
     before: Round | None = None
     drawn: Round | None = None
     for round_ in rounds:
@@ -79,9 +79,9 @@ def changes_between(
             *(_new_schedule(before, round_) if before is not None else []),
         ]
         if changes:
-            found[round_.id] = changes
+            result[round_.id] = changes
         before, drawn = round_, round_ if round_.history_id is not None else drawn
-    return found
+    return result
 
 
 def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, list[Change]]:
@@ -121,10 +121,10 @@ def _history_start(
 ) -> HistoryStart:
     from monitor.rounds.sampling.look import base_key  # noqa: PLC0415  scipy takes half a second
 
-    known = frame_store.newest_history(
+    existing = frame_store.newest_history(
         connection, monitor_id, threshold=settings.threshold, key_parts=base_key(settings)
     )
-    if known is not None:
+    if existing is not None:
         return HistoryStart.KNOWN
     only_cuts = _CUTS.issuperset(one.name for one in differences)
     return HistoryStart.REBINNED if only_cuts else HistoryStart.NOTHING

@@ -63,6 +63,6 @@ def _start(
 
 def _own(taken: Sequence[Round], slot: datetime) -> Window | None:
     """Window of the round that a slot has already."""
-    place = bisect_left(taken, slot, key=_slot)
-    has_one = place < len(taken) and taken[place].slot == slot
-    return taken[place].window if has_one else None
+    location = bisect_left(taken, slot, key=_slot)
+    has_one = location < len(taken) and taken[location].slot == slot
+    return taken[location].window if has_one else None

@@ -152,8 +152,8 @@ def known_key(connection: Connection, round_: Round, key: str) -> str:
 
     The name holds the history, and a round that was never drawn had none when it was reported.
     """
-    known = None if round_.first_version == 1 else report_store.first_key(connection, round_.id)
-    return known or key
+    existing = None if round_.first_version == 1 else report_store.first_key(connection, round_.id)
+    return existing or key
 
 
 def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
@@ -176,8 +176,8 @@ def enqueue_ended(
     round_ = round_store.read_round(connection, alert.fired_round_id)
     store = store_id(connection)
     notice = ended_notice(alert, round_, store_id=store, by_hand=by_hand, why=why, at=now)
-    known = known_key(connection, round_, notice.round_key)
-    notice = notice.model_copy(update={"round_key": known})
+    existing = known_key(connection, round_, notice.round_key)
+    notice = notice.model_copy(update={"round_key": existing})
     notify(connection, round_, notice, now)
 
 

@@ -125,7 +125,7 @@ def _resolved_notice(
     number: int,
     sentence: str,
     at: datetime,
-    **known: Any,
+    **existing: Any,
 ) -> Notice:
     return Notice(
         id=notice_id("alert.resolved", alert.id),
@@ -143,7 +143,7 @@ def _resolved_notice(
         sentence=sentence,
         at=at,
         alert=alert.id,
-        **known,
+        **existing,
     )
 
 
@@ -210,8 +210,10 @@ def _after_abandoned(round_: Round) -> str:
     """Say what helps: of a round that was drawn already, only labels were missing."""
     if round_.state is not RoundState.LABELING:
         return undrawn_to_do(round_.monitor, round_.slot)
-    kept = round_.settings.labeling or {}
-    return unlabeled_to_do(round_.monitor, round_.number, by_column=kept.get("kind") == "column")
+    retained = round_.settings.labeling or {}
+    return unlabeled_to_do(
+        round_.monitor, round_.number, by_column=retained.get("kind") == "column"
+    )
 
 
 def _alert_sentence(

@@ -65,14 +65,14 @@ class WatchedAlias:
             Why it could not be looked at.
         """
         name, named, window = self.alias.alias, self.named, self.round.window
-        found = []
+        results = []
         if named.moves:
-            found.append(Concern(MOVED, alias_moved_sentence(name, named)))
+            results.append(Concern(MOVED, alias_moved_sentence(name, named)))
         if named.last_look is None or named.last_look < window.end:
-            found.append(Concern(UNKNOWN, alias_unknown_sentence(name, named, why_not)))
+            results.append(Concern(UNKNOWN, alias_unknown_sentence(name, named, why_not)))
         elif named.is_gone:
-            found.append(Concern(GONE, alias_gone_sentence(name, named)))
-        return found
+            results.append(Concern(GONE, alias_gone_sentence(name, named)))
+        return results
 
 
 def watched_alias(context: MonitorContext, round_: Round) -> WatchedAlias | None:
@@ -82,8 +82,8 @@ def watched_alias(context: MonitorContext, round_: Round) -> WatchedAlias | None
     if model is None or alias is None or context.aliases is None:
         return None
     with context.database.read() as connection:
-        looks = alias_store.read_looks(connection, model)
-    return WatchedAlias(alias, round_, named_in(round_.window, looks))
+        observations = alias_store.read_looks(connection, model)
+    return WatchedAlias(alias, round_, named_in(round_.window, observations))
 
 
 def look_for(context: MonitorContext, round_: Round) -> str | None:

@@ -51,10 +51,10 @@ def rates_of_cells(
         Positive and labeled per cell from before launch, or None.
     """
     launch = before_launch(strata, reference)
-    known = [*([] if launch is None else [launch]), *(each.counts for each in earlier)]
-    if not any(counts.labeled.any() for counts in known):
+    existing = [*([] if launch is None else [launch]), *(each.counts for each in earlier)]
+    if not any(counts.labeled.any() for counts in existing):
         return None
-    positive, labeled = decayed_labels(known)
+    positive, labeled = decayed_labels(existing)
     return recalibrated_prior(
         sizes,
         [stratum.flagged for stratum in strata],

@@ -88,10 +88,10 @@ def _old_rows(
     if gap <= max(length / 50, 10 * length / frame.rows):
         return None
     usual = [_gap(context, window.window, round_.seed) for window in earlier]
-    known = [delay for delay in usual if delay is not None]
-    if not known or gap <= 3 * max(known):
+    existing = [delay for delay in usual if delay is not None]
+    if not existing or gap <= 3 * max(existing):
         return None
-    return old_rows_sentence(round_.window, frame.newest, gap, max(known))
+    return old_rows_sentence(round_.window, frame.newest, gap, max(existing))
 
 
 def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None:

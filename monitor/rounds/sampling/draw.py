@@ -97,22 +97,22 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
         If the round waits for its predictions, with what is wrong with them.
     """
     now = context.clock()
-    first_look = round_.first_look_at or now
-    can_wait = now < waits_until(round_, first_look)
+    first_scan = round_.first_look_at or now
+    can_wait = now < waits_until(round_, first_scan)
     # A scan may take minutes: a window that was refused just now is not read again at once.
     if can_wait and (last_fault := context.tries.still(round_, now)) is not None:
         raise SourceRefused(last_fault)
     seen = _look_at_window(context, round_)
     if seen.why is not None and (can_wait or _stops_a_backfill(round_, seen)):
         with context.database.write() as connection:
-            waiting_store.note_first_look(connection, claim, first_look)
+            waiting_store.note_first_look(connection, claim, first_scan)
         context.tries.note(round_, now, seen.why)
         raise SourceRefused(seen.why)
     if seen.usable is None:
-        _abandon(context, round_, claim, seen, first_look)
+        _abandon(context, round_, claim, seen, first_scan)
     else:
         concerns = (*seen.concerns, *seen.alias_concerns)
-        _write_sample(context, round_, claim, seen.usable, concerns, first_look)
+        _write_sample(context, round_, claim, seen.usable, concerns, first_scan)
     context.tries.forget(round_)
 
 
@@ -157,7 +157,7 @@ def _stops_a_backfill(round_: Round, seen: WindowLook) -> bool:
 
 
 def _abandon(
-    context: MonitorContext, round_: Round, claim: Claim, seen: WindowLook, first_look: datetime
+    context: MonitorContext, round_: Round, claim: Claim, seen: WindowLook, first_scan: datetime
 ) -> None:
     now = context.clock()
     frame = None if seen.scan is None else seen.scan.frame
@@ -172,7 +172,7 @@ def _abandon(
             reason=reason,
             now=now,
             rows=None if frame is None else frame.rows,
-            first_look_at=first_look,
+            first_look_at=first_scan,
             closed_at=now,
         )
         enqueue_abandoned(connection, round_, seen.public_fault or reason, now)
@@ -184,29 +184,29 @@ def _write_sample(
     claim: Claim,
     scan: WindowScan,
     concerns: Sequence[Concern],
-    first_look: datetime,
+    first_scan: datetime,
 ) -> None:
     frame = scan.frame
     settings = round_.settings
     reference = reference_of(context, round_, scan)
-    known = known_before(context, round_, scan, reference)
-    plan = plan_labels(frame, known, settings, round_.seed)
-    untestable = _untestable(frame, known, settings)
-    odd = look_odd(context, frame, round_.slot, settings)
+    existing = known_before(context, round_, scan, reference)
+    plan = plan_labels(frame, existing, settings, round_.seed)
+    untestable = _untestable(frame, existing, settings)
+    invalid = look_odd(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
     before = _as_before(frame, settings)
-    wanted = before or planned
-    new = known is None and before is None  # nothing is known of the strata
-    first = first_items(frame, wanted, settings, round_.seed) if new else None
-    drawn = items_of(frame, first or wanted)
+    expected = before or planned
+    new = existing is None and before is None  # nothing is known of the strata
+    first = first_items(frame, expected, settings, round_.seed) if new else None
+    drawn = items_of(frame, first or expected)
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         source = as_counted(context.source, frame.snapshot)
         shown = source.show([item.id for item in drawn], round_.window) if drawn else {}
     _refuse_changed(drawn, shown, settings)
     broken = broken_pictures(shown.values(), settings)
-    said = (*notes, *untestable, *odd.notes, *broken)
+    answers = (*notes, *untestable, *invalid.notes, *broken)
     now = context.clock()
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
@@ -214,14 +214,14 @@ def _write_sample(
         frame_store.write_frame(
             connection,
             round_.id,
-            planned=_tallies(frame, wanted, first or waves_before(frame, settings)),
+            planned=_tallies(frame, expected, first or waves_before(frame, settings)),
             drawn=drawn,
             shown=shown,
-            issues=_issues(frame) | dict.fromkeys(said, (1, False)),
+            issues=_issues(frame) | dict.fromkeys(answers, (1, False)),
             doubled=doubled(drawn, settings.overlap, cells=settings.sample.cells is not None),
         )
         if first is not None:
-            wave_store.write_reserve(connection, round_.id, spare_items(frame, wanted, first))
+            wave_store.write_reserve(connection, round_.id, spare_items(frame, expected, first))
         segment_store.write_sizes(connection, round_.id, frame)
         challenger_store.write_sizes(connection, round_.id, frame)
         # Those of a plan that is drawn; where the round has its old one, nobody knows them.
@@ -232,13 +232,13 @@ def _write_sample(
             claim,
             RoundState.OPEN,
             RoundState.LABELING,
-            reason=drawn_reason(len(drawn), frame.size, later=sum(wanted) - len(drawn)),
+            reason=drawn_reason(len(drawn), frame.size, later=sum(expected) - len(drawn)),
             now=now,
             history_id=history_id,
             rows=frame.rows,
             snapshot=frame.snapshot,
             registered=scan.registered,
-            first_look_at=first_look,
+            first_look_at=first_scan,
             deadline=deadline,
             second_wave_at=None
             if first is None
@@ -246,25 +246,25 @@ def _write_sample(
         )
         # A window with too few rows has lost traffic: people are told once.
         is_small = any(concern.kind == FEW_ROWS for concern in concerns)
-        odd_ones = [each for each in odd.concerns if not (is_small and each.kind == LOST)]
-        for concern in (*concerns, *odd_ones):
+        unexpected = [each for each in invalid.concerns if not (is_small and each.kind == LOST)]
+        for concern in (*concerns, *unexpected):
             note(connection, round_, concern.kind, concern.sentence, now)
 
 
 def _refuse_changed(drawn: Sequence[Item], shown: Collection[str], settings: RoundSettings) -> None:
     """Refuse what was counted in predictions that are others by now; a few may have gone."""
-    gone = sum(item.id not in shown for item in drawn)
-    if gone > settings.bad_rows_max * len(drawn):
-        raise SourceUnavailable(changed_sentence(gone, len(drawn)))
+    removed = sum(item.id not in shown for item in drawn)
+    if removed > settings.bad_rows_max * len(drawn):
+        raise SourceUnavailable(changed_sentence(removed, len(drawn)))
 
 
 def _tallies(
-    frame: Frame, wanted: Sequence[int], first: Sequence[int | None]
+    frame: Frame, expected: Sequence[int], first: Sequence[int | None]
 ) -> list[StratumTally]:
     """Give each stratum its items, and those of its first wave."""
     return [
         StratumTally(part.stratum, part.size, size, first_wave=early)
-        for part, size, early in zip(frame.strata, wanted, first, strict=True)
+        for part, size, early in zip(frame.strata, expected, first, strict=True)
     ]
 
 
@@ -313,17 +313,19 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
     return [min(before[part.stratum.name], len(part.candidates)) for part in frame.strata]
 
 
-def _untestable(frame: Frame, known: PriorRates | None, settings: RoundSettings) -> list[str]:
+def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings) -> list[str]:
     """Limits that no labels of such a window can test."""
     size = np.array([part.size for part in frame.strata])
     is_flagged = np.array([part.stratum.flagged for part in frame.strata])
-    found = []
+    results = []
     for limit in settings.limits.watched():
         try:
-            check_testable(limit, size, is_flagged, None if known is None else known.rate)
+            check_testable(
+                limit, size, is_flagged, None if prior_rates is None else prior_rates.rate
+            )
         except LimitCannotBeTested as error:
-            found.append(str(error))
-    return found
+            results.append(str(error))
+    return results
 
 
 def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:

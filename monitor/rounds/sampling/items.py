@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Frame
 
 
-def items_of(frame: Frame, wanted: Sequence[int]) -> list[Item]:
+def items_of(frame: Frame, expected: Sequence[int]) -> list[Item]:
     """Take the first candidates of each stratum, as many as the plan gives it."""
     return [
         Item(
@@ -24,6 +24,6 @@ def items_of(frame: Frame, wanted: Sequence[int]) -> list[Item]:
             dict(zip(frame.segment_columns, c.segments, strict=True)),
             c.challenged,
         )
-        for part, size in zip(frame.strata, wanted, strict=True)
+        for part, size in zip(frame.strata, expected, strict=True)
         for order, c in enumerate(part.candidates[:size])
     ]

@@ -86,7 +86,7 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
     profile, whole = _profile(context, round_, at_most)
     edges = _edges(profile, settings)
     with context.database.read() as connection:
-        known = frame_store.history_for(
+        existing = frame_store.history_for(
             connection,
             round_.monitor_id,
             model_version=version_of(profile, alias),
@@ -94,11 +94,11 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
             key_parts=base_key(settings),
             unscored=edges.unscored,
         )
-    if known is not None:
-        edges = known.edges
+    if existing is not None:
+        edges = existing.edges
     if edges == BandEdges():
-        return WindowScan(profile, edges, known, alias)
-    return WindowScan(_scan_again(context, round_, whole, edges, at_most), edges, known, alias)
+        return WindowScan(profile, edges, existing, alias)
+    return WindowScan(_scan_again(context, round_, whole, edges, at_most), edges, existing, alias)
 
 
 def first_scan(
@@ -175,9 +175,9 @@ def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
     scores: dict[bool, list[float]] = {True: [], False: []}
     unscored = False
     for part in profile.strata:
-        found = [c.score for c in part.candidates if c.score is not None]
-        unscored = unscored or 0 < len(found) < len(part.candidates)
-        scores[part.stratum.flagged] += found
+        matches = [c.score for c in part.candidates if c.score is not None]
+        unscored = unscored or 0 < len(matches) < len(part.candidates)
+        scores[part.stratum.flagged] += matches
     return edges_of(scores[True], scores[False], settings.sample, unscored=unscored)
 
 

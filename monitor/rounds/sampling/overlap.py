@@ -21,12 +21,12 @@ def doubled(drawn: Sequence[Item], overlap: float, *, cells: bool = False) -> se
     of: defaultdict[str, list[Item]] = defaultdict(list)
     for item in drawn:
         of[item.stratum].append(item)
-    before, found = 0, set[str]()
-    for mine in of.values():
-        first = _share(overlap, before + len(mine)) - _share(overlap, before)
-        found |= {item.id for item in sorted(mine, key=lambda item: item.order)[:first]}
-        before += len(mine) if cells else 0
-    return found
+    before, result = 0, set[str]()
+    for own in of.values():
+        first = _share(overlap, before + len(own)) - _share(overlap, before)
+        result |= {item.id for item in sorted(own, key=lambda item: item.order)[:first]}
+        before += len(own) if cells else 0
+    return result
 
 
 def _share(overlap: float, items: int) -> int:

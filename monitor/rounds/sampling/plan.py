@@ -25,7 +25,7 @@ _ALMOST_SURE = (1e-9, 1 - 1e-9)
 
 
 def plan_labels(
-    frame: Frame, known: PriorRates | None, settings: RoundSettings, seed: str
+    frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings, seed: str
 ) -> Allocation:
     """Plan a round within its margins and budget.
 
@@ -33,7 +33,7 @@ def plan_labels(
     ----------
     frame
         The counted window.
-    known
+    prior_rates
         What the reference and the earlier rounds of the history say, or None before both. Then
         the launch matrix, then the scores, then nothing steers the plan.
     settings, seed
@@ -44,7 +44,7 @@ def plan_labels(
     return allocate(
         sizes,
         is_flagged,
-        prior_rates_of(frame, known, settings),
+        prior_rates_of(frame, prior_rates, settings),
         margins=settings.sample.margin.wanted() or None,
         max_labels=settings.sample.max_labels,
         cost=label_cost(frame, settings),
@@ -60,11 +60,13 @@ def label_cost(frame: Frame, settings: RoundSettings) -> list[float]:
     return [cost.flagged if part.stratum.flagged else cost.passed for part in frame.strata]
 
 
-def prior_rates_of(frame: Frame, known: PriorRates | None, settings: RoundSettings) -> PriorRates:
+def prior_rates_of(
+    frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings
+) -> PriorRates:
     """Choose the best that is known of the strata: see `plan_labels`."""
     is_flagged = [part.stratum.flagged for part in frame.strata]
-    if known is not None:
-        return known
+    if prior_rates is not None:
+        return prior_rates
     if settings.reference is not None:
         matrix = settings.reference
         return PriorRates.of_reference(
@@ -93,11 +95,11 @@ def positions(
     means = _means(scores)
     if means is not None:
         return np.asarray(special.logit(np.clip(means, *_ALMOST_SURE)))
-    seen, places = Counter[bool](), []
+    seen, locations = Counter[bool](), []
     for of, up in zip(scores, is_flagged, strict=True):
-        places.append(float(seen[up]) if any(s is not None for s in of) else float("nan"))
+        locations.append(float(seen[up]) if any(s is not None for s in of) else float("nan"))
         seen[up] += 1
-    return np.array(places)
+    return np.array(locations)
 
 
 def _mean_scores(frame: Frame) -> list[float] | None:

@@ -50,14 +50,14 @@ class DrawnItems:
 
 def binned(items: ReferenceItems, edges: BandEdges) -> dict[str, tuple[int, int]]:
     """Count a plain random sample by band: positive and labeled per stratum."""
-    found: dict[str, tuple[int, int]] = {}
+    result: dict[str, tuple[int, int]] = {}
     for is_flagged in (True, False):
-        mine = items.flagged == is_flagged
-        band = _bands(items.score[mine], edges, is_flagged)
+        own = items.flagged == is_flagged
+        band = _bands(items.score[own], edges, is_flagged)
         for index, name in enumerate(_names(edges, is_flagged)):
-            chosen = items.positive[mine][band == index]
-            found[name] = (int(chosen.sum()), len(chosen))
-    return found
+            chosen = items.positive[own][band == index]
+            result[name] = (int(chosen.sum()), len(chosen))
+    return result
 
 
 def earlier_rounds(connection: Connection, round_: Round, model_version: str | None) -> list[Round]:
@@ -112,15 +112,15 @@ def pooled_reference(
     ]
     reference: dict[str, tuple[int, int]] = {}
     for is_flagged in (True, False):
-        known = [items for each in drawn if (items := each[is_flagged]) is not None]
+        existing = [items for each in drawn if (items := each[is_flagged]) is not None]
         reference |= _class_reference(
-            known, edges, before, is_flagged, hazard=hazard, restart=restart, cells=cells
+            existing, edges, before, is_flagged, hazard=hazard, restart=restart, cells=cells
         )
     return reference
 
 
 def _class_reference(
-    known: Sequence[DrawnItems],
+    drawn_items: Sequence[DrawnItems],
     edges: BandEdges,
     before: References | None,
     is_flagged: bool,
@@ -132,7 +132,7 @@ def _class_reference(
     """Count one class, by the rounds that labeled it: positive and labeled per new stratum."""
     names = _names(edges, is_flagged)
     old = None if before is None else [before.get(name, (0, 0)) for name in names]
-    rounds = [_pooled([items], edges, is_flagged) for items in known]
+    rounds = [_pooled([items], edges, is_flagged) for items in drawn_items]
     steps: list[ClassCounts] = [(counts.positive, counts.labeled) for counts in rounds]
     launch: ClassCounts | None = None
     if old is not None:
@@ -143,11 +143,11 @@ def _class_reference(
         launch = None if launch is None else _one_rate(size, launch)
     start = _start_of_present(steps, launch, hazard=hazard, restart=restart)
     # Start 0 is before launch: only then does what was known there still hold.
-    kept = old if old is not None and start == 0 else [(0, 0)] * len(names)
-    positive, labeled = _pooled(known[max(start, 1) - 1 :], edges, is_flagged).whole()
+    retained = old if old is not None and start == 0 else [(0, 0)] * len(names)
+    positive, labeled = _pooled(drawn_items[max(start, 1) - 1 :], edges, is_flagged).whole()
     return {
-        name: (int(y) + kept_y, int(n) + kept_n)
-        for name, y, n, (kept_y, kept_n) in zip(names, positive, labeled, kept, strict=True)
+        name: (int(y) + cached_y, int(n) + cached_n)
+        for name, y, n, (cached_y, cached_n) in zip(names, positive, labeled, retained, strict=True)
     }
 
 
@@ -166,8 +166,8 @@ def _start_of_present(
 def _one_rate(size: Sequence[int], counts: ClassCounts) -> ClassCounts:
     """Make of the cells of a class one stratum."""
     positive, labeled = counts
-    found = cell_counts(size, labeled, positive)
-    return found.positive, found.labeled
+    result = cell_counts(size, labeled, positive)
+    return result.positive, result.labeled
 
 
 def _by_class(labels: RoundLabels, *, cells: bool) -> dict[bool, DrawnItems | None]:
@@ -194,8 +194,8 @@ def _drawn(labels: RoundLabels, is_flagged: bool, *, cells: bool) -> DrawnItems 
 
 def _sizes(labels: RoundLabels, is_flagged: bool) -> dict[str, int]:
     """Count the items in each stratum of a class that holds any."""
-    mine = [part for part in labels.strata if part.stratum.flagged == is_flagged]
-    return {part.stratum.name: part.size for part in mine if part.size}
+    own = [part for part in labels.strata if part.stratum.flagged == is_flagged]
+    return {part.stratum.name: part.size for part in own if part.size}
 
 
 def _weighed(items: Sequence[LabeledItem], weight: Mapping[str, float]) -> DrawnItems:

@@ -69,9 +69,9 @@ def waves_before(frame: Frame, settings: RoundSettings) -> list[int] | list[None
     return [before[part.stratum.name] for part in frame.strata]
 
 
-def spare_items(frame: Frame, wanted: Sequence[int], first: Sequence[int]) -> list[Item]:
+def spare_items(frame: Frame, expected: Sequence[int], first: Sequence[int]) -> list[Item]:
     """Choose the candidates behind those of wave 1: all that wave 2 could give to any stratum."""
-    later = sum(wanted) - sum(first)
+    later = sum(expected) - sum(first)
     early = {part.stratum.name: size for part, size in zip(frame.strata, first, strict=True)}
     candidates = items_of(frame, [size + later for size in first])
     return [item for item in candidates if item.order >= early[item.stratum]]
@@ -121,9 +121,9 @@ def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Map
         return {}
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     shown = _read(context, round_, [item.id for item in drawn])
-    gone = sum(item.id not in shown for item in drawn)
-    if gone > round_.settings.bad_rows_max * len(drawn):
-        raise SourceRefused(gone_items_sentence(gone, len(drawn)), is_public=True)
+    removed = sum(item.id not in shown for item in drawn)
+    if removed > round_.settings.bad_rows_max * len(drawn):
+        raise SourceRefused(gone_items_sentence(removed, len(drawn)), is_public=True)
     broken_pictures(shown.values(), round_.settings)
     return shown
 
@@ -179,8 +179,8 @@ def _write(
         reason = second_wave_reason(
             len(late),
             answered=_answered(labels),
-            wanted=sum(first.values()),
-            gone=len(drawn) - len(late),
+            expected=sum(first.values()),
+            removed=len(drawn) - len(late),
         )
         round_transitions.note_event(connection, round_, reason, context.clock())
 

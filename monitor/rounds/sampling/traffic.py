@@ -50,10 +50,10 @@ def lost_traffic(
     lost: list[tuple[str | None, int, float]] = []
     for name in sorted(names, key=lambda name: name or ("", "")):
         series = [counts.get(name, 0.0) for counts in before]
-        found = expected_count(now.get(name, 0), series)
-        if found is not None and found.probability < (1 - LEVEL) / len(names):
+        result = expected_count(now.get(name, 0), series)
+        if result is not None and result.probability < (1 - LEVEL) / len(names):
             shown = None if name is None else f"{name[0]} {name[1]!r}"
-            lost.append((shown, now.get(name, 0), found.count))
+            lost.append((shown, now.get(name, 0), result.count))
     if not lost:
         return []
     return [Concern(LOST, lost_traffic_sentence(frame.window, lost, windows=len(before)))]
@@ -83,21 +83,21 @@ def _counts_before(
         if monitor_id is None:
             return []
         drawn = window_store.drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
-        alike = _alike(window, slot, schedule, drawn)
-        ids = [each.round_id for each in alike]
+        similar = _alike(window, slot, schedule, drawn)
+        ids = [each.round_id for each in similar]
         segments = window_store.segment_totals(connection, ids)
     columns = {name[0] for name in now if name is not None}
     length = window.end - window.start
-    found: list[dict[_Count, float]] = []
-    for each in reversed(alike):
+    results: list[dict[_Count, float]] = []
+    for each in reversed(similar):
         totals = segments.get(each.round_id, {})
         columns &= {name[0] for name in totals if name is not None}
         counts: dict[_Count, int] = {None: each.rows, **totals}
         scale = length / (each.window.end - each.window.start)
-        found.append({name: count * scale for name, count in counts.items()})
+        results.append({name: count * scale for name, count in counts.items()})
     return [
         {name: count for name, count in counts.items() if name is None or name[0] in columns}
-        for counts in found
+        for counts in results
     ]
 
 
@@ -110,10 +110,10 @@ def _alike(
     def place(at: datetime) -> str:
         return "" if length > _NEARLY_A_WEEK else at.astimezone(zone).strftime("%a%H%M")
 
-    alike = [
+    similar = [
         each
         for each in drawn
         if abs((each.window.end - each.window.start) / length - 1) <= 1 / 4
         and place(each.slot) == place(slot)
     ]
-    return alike[:WINDOWS]
+    return similar[:WINDOWS]

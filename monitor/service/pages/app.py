@@ -41,7 +41,7 @@ _NO_TELEMETRY: TelemetryConfig = {
 
 
 def pages_app(
-    desk: Desk, way_in: Entrance | SignIn, board: Board, settings: PagesSettings
+    queue: Desk, way_in: Entrance | SignIn, board: Board, settings: PagesSettings
 ) -> Guard:
     """Make the application that serves the pages."""
     app = FastAPI(
@@ -51,9 +51,9 @@ def pages_app(
         redirect_slashes=False,  # it would lead from https, behind a proxy, to http
         telemetry=_NO_TELEMETRY,
     )
-    app.state.desk = desk
+    app.state.desk = queue
     app.state.board = board
-    app.state.visits = Visits(desk.database, desk.clock, way_in)
+    app.state.visits = Visits(queue.database, queue.clock, way_in)
     app.state.way_in = way_in
     app.state.settings = settings
     app.state.cookie = cookie_name(settings)
@@ -72,9 +72,9 @@ def pages_app(
 
 def _refused(request: Request, error: Exception) -> Response:
     refused = cast("PageRefused", error)
-    nobody = refused.status is HTTPStatus.UNAUTHORIZED
+    unauthenticated = refused.status is HTTPStatus.UNAUTHORIZED
     by_password = request.app.state.way_in.login is not None
-    if nobody and by_password and request.method == "GET" and not wants_json(request):
+    if unauthenticated and by_password and request.method == "GET" and not wants_json(request):
         return RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
     return message_answer(request, refused.status, refused.message)
 

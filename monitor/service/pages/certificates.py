@@ -88,24 +88,24 @@ def certificate_looks(
         at = f"ended {minute_text(until)}" if now >= until else f"begins {minute_text(since)}"
         message = f"pages.tls.certificate: {path} {at} UTC, so no browser believes it; renew it"
         raise ConfigRefused(message)
-    looks = []
+    checks = []
     if until - now < SOON:
-        looks.append(f"the certificate {path} ends {until:%Y-%m-%d}; renew it and restart serve")
+        checks.append(f"the certificate {path} ends {until:%Y-%m-%d}; renew it and restart serve")
     if strange := [name for name in names if not _covers(first, name)]:
-        looks.append(
+        checks.append(
             f"the certificate {path} is not for {', '.join(strange)}, so browsers warn of it"
         )
     if key.stat().st_mode & 0o007:
-        looks.append(f"every user of this machine may read the key {key}; run: chmod o= {key}")
-    return f"certificate until {until:%Y-%m-%d}", looks
+        checks.append(f"every user of this machine may read the key {key}; run: chmod o= {key}")
+    return f"certificate until {until:%Y-%m-%d}", checks
 
 
 def _covers(certificate: x509.Certificate, name: str) -> bool:
     """Whether a browser finds a name in a certificate."""
     try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        result = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return False  # browsers look nowhere else
-    known = [one.lower() for one in found.get_values_for_type(x509.DNSName)]
-    known += [str(one) for one in found.get_values_for_type(x509.IPAddress)]
-    return name.lower() in known or f"*.{name.lower().partition('.')[2]}" in known
+    existing = [one.lower() for one in result.get_values_for_type(x509.DNSName)]
+    existing += [str(one) for one in result.get_values_for_type(x509.IPAddress)]
+    return name.lower() in existing or f"*.{name.lower().partition('.')[2]}" in existing

@@ -44,18 +44,18 @@ class Entrance:
 @router.get("/enter")
 def entrance_page(request: Request, key: str = "") -> Response:
     """Ask for the name of who comes by a link."""
-    entrance: Entrance = request.app.state.way_in
-    if not entrance.links.works(key):
+    login: Entrance = request.app.state.way_in
+    if not login.links.works(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
-    return html_page("enter.html", key=key, name=entrance.name, problem="")
+    return html_page("enter.html", key=key, name=login.name, problem="")
 
 
 @router.post("/enter")
 def enter(request: Request, form: Form) -> Response:
     """Begin a visit; the link does not work any more."""
-    entrance: Entrance = request.app.state.way_in
+    login: Entrance = request.app.state.way_in
     key, name = form.get("key", ""), form.get("name", "")
-    if not entrance.links.works(key):
+    if not login.links.works(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     try:
         annotator = annotator_name(name)
@@ -63,7 +63,7 @@ def enter(request: Request, form: Form) -> Response:
         page = html_page("enter.html", key=key, name=name, problem=str(problem))
         page.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
         return page
-    if not entrance.links.use(key):
+    if not login.links.use(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
-    entrance.entered(annotator)
+    login.entered(annotator)
     return begin_visit(request, annotator)

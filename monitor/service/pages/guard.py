@@ -61,7 +61,7 @@ class Guard:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request (ASGI), or say why not."""
-        asked = {
+        requested = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
 
@@ -72,7 +72,7 @@ class Guard:
                 message["headers"] = [*own, *(pair for pair in _PAIRS if pair[0] not in named)]
             await send(message)
 
-        if (refused := self._refusal(scope["method"], asked)) is not None:
+        if (refused := self._refusal(scope["method"], requested)) is not None:
             await _refuse(guarded, *refused)
             return
         try:
@@ -88,16 +88,16 @@ class Guard:
             return
         await self._app(scope, _given(body, receive), guarded)
 
-    def _refusal(self, method: str, asked: Mapping[str, str]) -> Refusal | None:
-        host = asked.get("host", "")
+    def _refusal(self, method: str, requested: Mapping[str, str]) -> Refusal | None:
+        host = requested.get("host", "")
         if not self._is_ours(host):
             return HTTPStatus.MISDIRECTED_REQUEST, self._by_names
-        if self._settings.behind_proxy and asked.get("x-forwarded-proto") != "https":
+        if self._settings.behind_proxy and requested.get("x-forwarded-proto") != "https":
             return HTTPStatus.MISDIRECTED_REQUEST, _NOT_ENCRYPTED
         if method in {"GET", "HEAD"}:
             return None
         # No browser lets a page of another place choose these headers.
-        origin, site = asked.get("origin"), asked.get("sec-fetch-site", "same-origin")
+        origin, site = requested.get("origin"), requested.get("sec-fetch-site", "same-origin")
         if origin not in {None, f"{self._scheme}://{host}"} or site != "same-origin":
             return HTTPStatus.FORBIDDEN, "this form is of another page"
         return None

@@ -9,6 +9,6 @@ router = APIRouter()
 
 
 @router.post("/leave")
-def leave(request: Request, visit: Visitor, form: OwnForm) -> Response:  # noqa: ARG001  is checked
+def leave(request: Request, session: Visitor, form: OwnForm) -> Response:  # noqa: ARG001  is checked
     """End a visit, in every browser."""
-    return end_visit(request, visit)
+    return end_visit(request, session)

@@ -54,8 +54,8 @@ class MlflowAccounts:
         self, tracking_uri: str, login: LoginSettings, *, seconds: float = _SECONDS
     ) -> None:
         parts = urlsplit(tracking_uri)
-        place = parts.netloc.rpartition("@")[2]  # a password of ours is for nobody else's use
-        self.shown = f"{parts.scheme}://{place}{parts.path.rstrip('/')}"
+        location = parts.netloc.rpartition("@")[2]  # a password of ours is for nobody else's use
+        self.shown = f"{parts.scheme}://{location}{parts.path.rstrip('/')}"
         self._login = login
         self._seconds = seconds
 
@@ -143,13 +143,13 @@ class _Answer:
 def _get(url: str, headers: Mapping[str, str], seconds: float) -> _Answer:
     """Ask one address: no redirect is followed, and no proxy of the environment used."""
     backend = GuardedBackend(allow_private=True, seconds=seconds)
-    given = [("host", urlsplit(url).netloc), ("accept", "application/json"), *headers.items()]
+    provided = [("host", urlsplit(url).netloc), ("accept", "application/json"), *headers.items()]
     with (
         httpcore.ConnectionPool(ssl_context=_trust(), network_backend=backend) as pool,
         pool.stream(
             "GET",
             url,
-            headers=given,
+            headers=provided,
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
         ) as response,
     ):
@@ -174,10 +174,10 @@ def _trust() -> ssl.SSLContext:
 def _usable(name: str) -> str:
     """Take a name that stands for one account only, whatever is done to it."""
     try:
-        kept = annotator_name(name)
+        retained = annotator_name(name)
     except ValueError as problem:
         raise NameRefused(str(problem)) from None
-    if kept != name:
-        message = f"Answers would be kept under {kept}, which may be somebody else's name."
+    if retained != name:
+        message = f"Answers would be kept under {retained}, which may be somebody else's name."
         raise NameRefused(message)
     return name

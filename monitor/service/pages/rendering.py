@@ -42,8 +42,8 @@ def message_answer(request: Request, status: HTTPStatus, message: str) -> Respon
     """Answer with one sentence, as a page or to a script."""
     if wants_json(request):
         return JSONResponse({"message": message}, status)
-    nobody = status is HTTPStatus.UNAUTHORIZED
-    sign_in = nobody and request.app.state.way_in.login is not None
+    unauthenticated = status is HTTPStatus.UNAUTHORIZED
+    sign_in = unauthenticated and request.app.state.way_in.login is not None
     return message_page(status, message, role=role_in(request), sign_in=sign_in)
 
 

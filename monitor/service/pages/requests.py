@@ -51,11 +51,11 @@ async def form_of(request: Request) -> dict[str, str]:
 def visit_of(request: Request) -> Visit:
     """Find who asks."""
     state = request.app.state
-    visit: Visit | None = state.visits.find(_token(request))
-    if visit is None:
+    session: Visit | None = state.visits.find(_token(request))
+    if session is None:
         raise PageRefused(HTTPStatus.UNAUTHORIZED, state.way_in.nobody)
-    request.state.role = visit.role  # whatever page it ends with leads on to what is for them
-    return visit
+    request.state.role = session.role  # whatever page it ends with leads on to what is for them
+    return session
 
 
 def begin_visit(request: Request, annotator: str) -> Response:
@@ -66,8 +66,8 @@ def begin_visit(request: Request, annotator: str) -> Response:
     """
     state = request.app.state
     token = state.visits.begin(annotator, before=_token(request))
-    visit: Visit | None = state.visits.find(token)
-    labels = visit is not None and visit.role.labels
+    session: Visit | None = state.visits.find(token)
+    labels = session is not None and session.role.labels
     first = "/label" if labels and state.desk.takes_answers() else "/"
     response = RedirectResponse(first, HTTPStatus.SEE_OTHER)
     lasts = round(VISIT.total_seconds())
@@ -75,10 +75,10 @@ def begin_visit(request: Request, annotator: str) -> Response:
     return response
 
 
-def end_visit(request: Request, visit: Visit) -> Response:
+def end_visit(request: Request, session: Visit) -> Response:
     """End a visit, and let the browser forget it."""
     state = request.app.state
-    state.visits.end(visit)
+    state.visits.end(session)
     way_back = state.way_in.login is not None
     response = message_page(
         HTTPStatus.OK, "You have left. Your answers are kept.", sign_in=way_back
@@ -116,10 +116,10 @@ Visitor = Annotated[Visit, Depends(visit_of)]
 
 
 def _may(do: Callable[[Role], bool]) -> Callable[[Visit], Visit]:
-    def visit_that_may(visit: Visitor) -> Visit:
-        if not do(visit.role):
-            raise PageRefused(HTTPStatus.FORBIDDEN, _NOT_FOR.format(role=visit.role))
-        return visit
+    def visit_that_may(session: Visitor) -> Visit:
+        if not do(session.role):
+            raise PageRefused(HTTPStatus.FORBIDDEN, _NOT_FOR.format(role=session.role))
+        return session
 
     return visit_that_may
 
@@ -132,9 +132,9 @@ Administering = Annotated[Visit, Depends(_may(lambda role: role is Role.ADMIN))]
 """Who may see how others label: admins."""
 
 
-def own_form(visit: Visitor, form: Form) -> dict[str, str]:
+def own_form(session: Visitor, form: Form) -> dict[str, str]:
     """Take a form of a page of the same visit, and no other."""
-    if not visit.made(form.get("form_token", "")):
+    if not session.made(form.get("form_token", "")):
         raise PageRefused(HTTPStatus.FORBIDDEN, "This form is of another visit; reload the page.")
     return form
 

@@ -78,13 +78,13 @@ class PagesServer:
         settings: PagesSettings,
         setting: str,
         name: str,
-        told: Callable[[str, str | None], None],
+        notified: Callable[[str, str | None], None],
         folder: Path | None = None,
         tracking_uri: str = "",
     ) -> None:
         self._settings = settings
         self._links = Links()
-        self._told = told
+        self._told = notified
         way_in: Entrance | SignIn = Entrance(self._links, name, self._entered)
         if settings.login is not None:
             accounts = accounts_of(settings.login, database, tracking_uri)

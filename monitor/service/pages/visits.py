@@ -115,10 +115,10 @@ class Visits:
             return None
         return Visit(session.annotator, _digest("form", token), role)
 
-    def end(self, visit: Visit) -> None:
+    def end(self, session: Visit) -> None:
         """End a visit, in every browser that it goes on in."""
         with self._database.write() as connection:
-            people_store.end_sessions(connection, Session(visit.annotator, self._way_in.login))
+            people_store.end_sessions(connection, Session(session.annotator, self._way_in.login))
 
 
 def _digest(purpose: str, token: str) -> str:

@@ -11,26 +11,26 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 
-def is_ours(asked: str, listen: str) -> bool:
+def is_ours(requested: str, listen: str) -> bool:
     """Whether a request is for this machine; one without a host is of no browser.
 
     Parameters
     ----------
-    asked
+    requested
         The header ``Host``, empty where there is none.
     listen
         The address that the config names.
     """
-    host = host_name(asked)
+    host = host_name(requested)
     if host in {"localhost", listen}:
         return True
     try:
-        return not asked or ipaddress.ip_address(host or "").is_loopback
+        return not requested or ipaddress.ip_address(host or "").is_loopback
     except ValueError:
         return False
 
 
-def host_name(asked: str) -> str | None:
+def host_name(requested: str) -> str | None:
     """Read the name in a header ``Host``, without its port; None where there is none.
 
     Examples
@@ -39,5 +39,5 @@ def host_name(asked: str) -> str | None:
     ('labels.example.org', '::1', None)
     """
     with suppress(ValueError):
-        return urlsplit(f"//{asked}").hostname
+        return urlsplit(f"//{requested}").hostname
     return None

@@ -145,7 +145,7 @@ def _rounds(fleet: Fleet, monitors: list[str]) -> Metric:
 
 
 def _labels(fleet: Fleet, monitors: list[str]) -> Iterator[Metric]:
-    wanted = _gauge("labels_wanted", "Items that open rounds want a label for.", "monitor")
+    expected = _gauge("labels_wanted", "Items that open rounds want a label for.", "monitor")
     received = _gauge("labels_received", "Of these, items that have an answer.", "monitor")
     deadline = _gauge(
         "labels_deadline_timestamp_seconds",
@@ -154,11 +154,11 @@ def _labels(fleet: Fleet, monitors: list[str]) -> Iterator[Metric]:
     )
     for monitor in monitors:
         labeling = fleet.labeling.get(monitor)
-        wanted.add_metric([monitor], labeling.wanted if labeling else 0)
+        expected.add_metric([monitor], labeling.wanted if labeling else 0)
         received.add_metric([monitor], labeling.received if labeling else 0)
         if labeling and labeling.deadline is not None:
             deadline.add_metric([monitor], labeling.deadline.timestamp())
-    yield from (wanted, received, deadline)
+    yield from (expected, received, deadline)
 
 
 def _estimates(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:

@@ -65,8 +65,8 @@ def _splined(at_nodes: Values, scores: Values) -> Values:
     pieces = CubicSpline(_SCORES, at_nodes).c
     piece = ((scores - _SCORES[0]) / _STEP).astype(np.int64)
     past = scores - _SCORES.take(piece, mode="clip")
-    found = pieces[0].take(piece, mode="clip")
+    result = pieces[0].take(piece, mode="clip")
     for coefficient in pieces[1:]:
-        found *= past
-        found += coefficient.take(piece, mode="clip")
-    return np.asarray(found)
+        result *= past
+        result += coefficient.take(piece, mode="clip")
+    return np.asarray(result)

@@ -52,15 +52,15 @@ def binomial_quantiles(uniforms: Values, items: float, rates: Values) -> Values:
     >>> binomial_quantiles(np.array([0.5, 0.975]), 9000, np.array([0.1, 0.1]))
     array([900., 956.])
     """
-    found, is_sure = np.zeros(len(rates)), np.zeros(len(rates), dtype=np.bool_)
+    result, is_sure = np.zeros(len(rates)), np.zeros(len(rates), dtype=np.bool_)
     is_wide = items * rates * (1 - rates) >= LEAST_VARIANCE
     for here, way in ((is_wide, _expanded), (~is_wide, _counted_up)):
         if here.any():
-            found[here], is_sure[here] = way(uniforms[here], float(items), rates[here])
+            result[here], is_sure[here] = way(uniforms[here], float(items), rates[here])
     rest = ~is_sure
     if rest.any():
-        found[rest] = stats.binom.ppf(uniforms[rest], items, rates[rest])
-    return found
+        result[rest] = stats.binom.ppf(uniforms[rest], items, rates[rest])
+    return result
 
 
 def _expanded(uniforms: Values, items: float, rates: Values) -> tuple[Values, NDArray[np.bool_]]:
@@ -78,18 +78,18 @@ def _counted_up(uniforms: Values, items: float, rates: Values) -> tuple[Values, 
     """Quantiles by adding up probabilities from the end with the fewer counts, and where surely."""
     turned = rates > 0.5  # noqa: PLR2004
     rates = np.where(turned, 1 - rates, rates)
-    wanted = np.where(turned, 1 - uniforms, uniforms)
+    expected = np.where(turned, 1 - uniforms, uniforms)
     probability = np.exp(items * np.log1p(-rates))
     odds, reached, count = rates / (1 - rates), probability.copy(), 0
-    found = np.zeros(len(rates))
-    is_sure = np.abs(reached - wanted) > LAST_BITS
-    while (below := reached < wanted).any() and count < items:
-        found += below
+    result = np.zeros(len(rates))
+    is_sure = np.abs(reached - expected) > LAST_BITS
+    while (below := reached < expected).any() and count < items:
+        result += below
         probability *= odds * ((items - count) / (count + 1))
         reached += probability
-        is_sure &= np.abs(reached - wanted) > LAST_BITS
+        is_sure &= np.abs(reached - expected) > LAST_BITS
         count += 1
-    return np.where(turned, items - found, found), is_sure
+    return np.where(turned, items - result, result), is_sure
 
 
 def _offset(z: Values, rates: Values, variance: Values) -> Values:

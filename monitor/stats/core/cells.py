@@ -96,10 +96,10 @@ def cell_draws(
     if not np.all(possible[sample.stratum, cell]):
         message = "a labeled item lies in a cell that its stratum cannot hold"
         raise ValueError(message)
-    known = np.zeros((*possible.shape[:1], 2, possible.shape[1]))
-    worth, place = known.copy(), (sample.stratum, sample.positive.astype(np.int64), cell)
-    np.add.at(known, place, 1)
-    np.add.at(worth, place, sample.worth)
+    existing = np.zeros((*possible.shape[:1], 2, possible.shape[1]))
+    worth, location = existing.copy(), (sample.stratum, sample.positive.astype(np.int64), cell)
+    np.add.at(existing, location, 1)
+    np.add.at(worth, location, sample.worth)
     prior = round_prior(sample, possible) if prior is None else prior
     minds = np.arange(draws) % 2, np.arange(draws) // 2 % 2  # of the two classes, independent
     for h in np.flatnonzero(sample.size):
@@ -109,7 +109,7 @@ def cell_draws(
         if estimand == "rate":
             yield int(h), cells, sample.size[h] * shares
         else:
-            yield int(h), cells, known[h][:, cells] + _rest(sample, int(h), shares, rng)
+            yield int(h), cells, existing[h][:, cells] + _rest(sample, int(h), shares, rng)
 
 
 def two_minds(strata: int) -> Values:

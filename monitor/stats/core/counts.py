@@ -163,9 +163,9 @@ class Counts:
     @cached_property
     def is_flagged(self) -> NDArray[np.bool_]:
         """Which strata are predicted positive."""
-        found = np.array([True] * len(self.flagged) + [False] * len(self.passed))
-        found.setflags(write=False)
-        return found
+        result = np.array([True] * len(self.flagged) + [False] * len(self.passed))
+        result.setflags(write=False)
+        return result
 
 
 def completed(
@@ -194,6 +194,6 @@ def completed(
 
 def _fixed(values: list[int]) -> NDArray[np.int64]:
     """Make an array that nobody can change, since all who ask are given the same one."""
-    found = np.array(values, dtype=np.int64)
-    found.setflags(write=False)
-    return found
+    result = np.array(values, dtype=np.int64)
+    result.setflags(write=False)
+    return result

@@ -201,7 +201,7 @@ def draw(
     if size is not None and size.shape != (strata,):
         message = f"the posterior has {strata} strata, but sizes have the shape {size.shape}"
         raise ValueError(message)
-    wanted = np.ones(strata, dtype=np.bool_) if size is None else size > 0
+    expected = np.ones(strata, dtype=np.bool_) if size is None else size > 0
     # One coordinate each, also for empty strata: the draws of the others stay the same whatever
     # sizes are.
     sobol = qmc.Sobol(2 * strata + 2, scramble=True, rng=seed).random(points) + _HALF_CELL
@@ -211,7 +211,7 @@ def draw(
         (posterior.passed, flagged, sobol[:, -1]),
     )
     for mixture, first, pick in classes:
-        inside = np.flatnonzero(wanted[first : first + mixture.strata])
+        inside = np.flatnonzero(expected[first : first + mixture.strata])
         rates[:, first + inside] = _mixture_rates(mixture, inside, sobol[:, first + inside], pick)
     return Draws(rates=rates, uniforms=sobol[:, strata : 2 * strata], flagged=flagged)
 

@@ -63,8 +63,8 @@ class Matrix:
     def __init__(self, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> None:
         for name, cell in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn)):
             values = np.asarray(cell, dtype=np.float64)
-            known = (values >= 0) & (values < np.inf)
-            if not known.all() and not np.isnan(values).all():
+            existing = (values >= 0) & (values < np.inf)
+            if not existing.all() and not np.isnan(values).all():
                 message = f"{name} must be a finite number of items, 0 or more, got {cell!r}"
                 raise ValueError(message)
             object.__setattr__(self, name, values)
@@ -317,9 +317,9 @@ def metric(name: str) -> Metric:
     >>> metric("f2").name, metric("false_positive_rate").name
     ('f2', 'fpr')
     """
-    known = METRICS.get(_OTHER_NAMES.get(name, name))
-    if known is not None:
-        return known
+    existing = METRICS.get(_OTHER_NAMES.get(name, name))
+    if existing is not None:
+        return existing
     f_number = re.fullmatch(r"f(\d+(?:\.\d+)?)", name)
     if f_number and float(f_number[1]) > 0:
         return f_beta(float(f_number[1]))

@@ -208,11 +208,11 @@ class _Drawn:
 
     def _fpr_at(self, *tprs: Values) -> list[Values]:
         """Smallest FPR at several sets of TPRs, ``(G,)`` or of each draw ``(draws, G)``."""
-        wanted = np.hstack(
+        expected = np.hstack(
             [np.broadcast_to(each, (len(self.tpr), each.shape[-1])) for each in tprs]
         )
-        found = _interpolated(-wanted, -self.tpr[:, ::-1], self.fpr[:, ::-1])
-        return np.split(found, np.cumsum([each.shape[-1] for each in tprs])[:-1], axis=1)
+        result = _interpolated(-expected, -self.tpr[:, ::-1], self.fpr[:, ::-1])
+        return np.split(result, np.cumsum([each.shape[-1] for each in tprs])[:-1], axis=1)
 
     def _gain_area(self, eta: Values, start: Values) -> Values:
         """Area under precision gain from recall gain 0 on, shape ``(draws,)``."""
@@ -228,9 +228,9 @@ class _Drawn:
         return np.asarray(np.sum(np.where(gained > 0, gained * precision, 0.0), axis=1))
 
 
-def _interpolated(wanted: Values, x: Values, y: Values) -> Values:
+def _interpolated(values: Values, x: Values, y: Values) -> Values:
     """Read the lines of each draw at its own places; ``x`` rises."""
-    return np.array([np.interp(*each) for each in zip(wanted, x, y, strict=True)])
+    return np.array([np.interp(*each) for each in zip(values, x, y, strict=True)])
 
 
 def _draw(sample: ScoredSample, rng: np.random.Generator, draws: int) -> _Drawn:
@@ -259,8 +259,8 @@ def _possible(sample: ScoredSample, cell: NDArray[np.int64], cells: int) -> NDAr
     """Cells from a stratum's highest to its lowest labeled score, shape ``(H, cells)``."""
     possible = np.zeros((len(sample.items.size), cells), dtype=np.bool_)
     for h in np.flatnonzero(sample.items.labeled):
-        mine = cell[sample.items.stratum == h]
-        possible[h, mine.min() : mine.max() + 1] = True
+        own = cell[sample.items.stratum == h]
+        possible[h, own.min() : own.max() + 1] = True
     return possible
 
 

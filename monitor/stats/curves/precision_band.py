@@ -169,15 +169,15 @@ def variation_left(first: float, width: float) -> float:
     >>> round(variation_left(0.05, width=0.1), 4)
     0.1495
     """
-    left = 2 * _artanh(width) - _artanh(first)
-    if left <= 0:
+    remaining = 2 * _artanh(width) - _artanh(first)
+    if remaining <= 0:
         most = math.tanh(2 * math.atanh(width))
         message = (
             f"a CV of {first:g} leaves nothing for the other rate at a width of {width:g}; "
             f"it must be under {most:.4g}"
         )
         raise ValueError(message)
-    return math.tanh(left)
+    return math.tanh(remaining)
 
 
 def _artanh(variation: float) -> float:
@@ -280,8 +280,8 @@ def _run_ends(rate: float, variation: float, most: int) -> NDArray[np.int64]:
     for bound in (rate * (1 - variation), rate * (1 + variation)):
         step = np.arange(1, int(most * bound) + 1) / bound
         starts += [np.floor(step).astype(np.int64), np.floor(step).astype(np.int64) + 1]
-    found = np.unique(np.concatenate(starts))
-    ends = np.union1d(found, found - 1)
+    result = np.unique(np.concatenate(starts))
+    ends = np.union1d(result, result - 1)
     return ends[(ends >= 1) & (ends <= most)]
 
 

@@ -176,8 +176,8 @@ def allocate(
     size = np.asarray(sizes, dtype=np.int64)
     up = np.asarray(is_flagged, dtype=np.bool_)
     _check_shapes(size, up, prior_rates)
-    asked = dict(margins or {})
-    _check_asked(asked, max_labels)
+    requested = dict(margins or {})
+    _check_asked(requested, max_labels)
     _check_settings(level, blend, floor, share_by_size, assurance)
     _check_uniform(uniform)
     price = _prices(cost, size)
@@ -196,22 +196,22 @@ def allocate(
     )
     if prior_rates.source == "nothing":
         labels, more = _even_split(problem, max_labels)
-        return Allocation(labels, {}, asked, None, notes + more, float(price @ labels), {})
+        return Allocation(labels, {}, requested, None, notes + more, float(price @ labels), {})
     design = _design(problem, prior_rates, blend)
-    wanted = {name: asked[name] for name in asked if name in coefficients}
-    future = FutureWidths.of(problem, prior_rates) if wanted else None
+    expected = {name: requested[name] for name in requested if name in coefficients}
+    future = FutureWidths.of(problem, prior_rates) if expected else None
     if future is None or assurance is None:
-        least = within_margins(design, wanted)
+        least = within_margins(design, expected)
     else:
-        least = assured_margins(design, wanted, future, assurance)
-    needed = int(least.labels.sum()) if asked else None
+        least = assured_margins(design, expected, future, assurance)
+    needed = int(least.labels.sum()) if requested else None
     if max_labels is None or (needed is not None and needed <= max_labels):
-        labels, more = least.labels, out_of_reach(problem, wanted, least.labels)
+        labels, more = least.labels, out_of_reach(problem, expected, least.labels)
     else:
         cautious = _under_doubt(design, prior_rates)
         labels, more = _within_budget(cautious, least.aims or _equal_margins(problem), max_labels)
     widths = problem.half_widths(labels)
-    assured = {} if future is None else future.kept(labels, wanted)
+    assured = {} if future is None else future.kept(labels, expected)
     if assurance is not None and needed is not None and needed > labels.sum():
         more += tuple(
             BudgetShort(
@@ -223,11 +223,11 @@ def allocate(
                 needed,
                 by_scores=prior_rates.source == "scores",
             )
-            for name, margin in wanted.items()
+            for name, margin in expected.items()
             if assured[name] < assurance
         )
     cost_of_all = float(price @ labels)
-    return Allocation(labels, widths, asked, needed, notes + more, cost_of_all, assured)
+    return Allocation(labels, widths, requested, needed, notes + more, cost_of_all, assured)
 
 
 def assured_by(
@@ -271,9 +271,9 @@ def assured_by(
         in_window=estimand == "window",
         uniform=uniform,
     )
-    wanted = {name: margins[name] for name in margins if name in problem.coefficients}
+    expected = {name: margins[name] for name in margins if name in problem.coefficients}
     drawn = FutureWidths.of(problem, prior_rates)
-    return drawn.kept(np.asarray(labels, dtype=np.int64), wanted)
+    return drawn.kept(np.asarray(labels, dtype=np.int64), expected)
 
 
 def _doubt(
@@ -364,11 +364,11 @@ def _even_split(
 
 def _prices(cost: ArrayLike, size: NDArray[np.int64]) -> Values:
     """Cost of a label of each stratum, shape ``(H,)``."""
-    given = np.asarray(cost, dtype=np.float64)
-    if given.shape not in {(), size.shape} or not np.all((given > 0) & np.isfinite(given)):
+    provided = np.asarray(cost, dtype=np.float64)
+    if provided.shape not in {(), size.shape} or not np.all((provided > 0) & np.isfinite(provided)):
         message = f"cost must be one positive number, or one for each stratum; got {cost!r}"
         raise ValueError(message)
-    return np.broadcast_to(given, size.shape)
+    return np.broadcast_to(provided, size.shape)
 
 
 def _check_shapes(

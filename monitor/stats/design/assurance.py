@@ -67,22 +67,22 @@ class FutureWidths:
     prior: Values
 
     @classmethod
-    def of(cls, problem: AllocationProblem, known: PriorRates) -> FutureWidths:
+    def of(cls, problem: AllocationProblem, prior_rates: PriorRates) -> FutureWidths:
         """Draw the rates; the same knowledge gives the same draws."""
         prior = prior_counts(problem.size, problem.is_flagged)
-        return cls(problem, drawn_rates(known), answer_uniforms(known), prior)
+        return cls(problem, drawn_rates(prior_rates), answer_uniforms(prior_rates), prior)
 
     def half_widths(self, labels: Labels | Values) -> dict[str, Values]:
         """Half-widths of each metric for each draw, shape ``(points,)``."""
         size, up = self.problem.size, self.problem.is_flagged
         n = np.asarray(labels, dtype=np.float64)
-        found = _answers(self.uniforms, n, self.rates)
+        answers = _answers(self.uniforms, n, self.rates)
         if self.problem.uniform is not None:
-            return self._of_cells(n, found)
-        rate = (self.prior + found) / np.maximum(2 * self.prior + n, 1e-9)
-        left = 1 - n / np.maximum(size, 1) if self.problem.in_window else np.ones_like(n)
+            return self._of_cells(n, answers)
+        rate = (self.prior + answers) / np.maximum(2 * self.prior + n, 1e-9)
+        remaining = 1 - n / np.maximum(size, 1) if self.problem.in_window else np.ones_like(n)
         unseen = (n == 0) & (size > 0)
-        noise = rate * (1 - rate) * left / np.maximum(n, 1)
+        noise = rate * (1 - rate) * remaining / np.maximum(n, 1)
         positive = size * rate
         tp, all_positive = positive[:, up].sum(axis=1), positive.sum(axis=1)
         recall = (tp / np.maximum(all_positive, 1e-9))[:, np.newaxis]
@@ -97,13 +97,13 @@ class FutureWidths:
             widths[name] = np.ones_like(half) if blind else np.minimum(half, 1.0)
         return widths
 
-    def _of_cells(self, labels: Values, found: Values) -> dict[str, Values]:
+    def _of_cells(self, labels: Values, values: Values) -> dict[str, Values]:
         problem = self.problem
         widths = cell_half_widths(
             problem.size,
             problem.is_flagged,
             labels,
-            found,
+            values,
             z=problem.z,
             in_window=problem.in_window,
         )
@@ -127,13 +127,13 @@ def _answers(uniforms: Values, labeled: Values, rates: Values) -> Values:
     variance = n * rates * (1 - rates)
     spread = np.sqrt(np.maximum(variance, _MANY))
     z = special.ndtri(uniforms)
-    found = np.rint(n * rates + spread * z + (1 - 2 * rates) * (z**2 - 1) / 6)
+    result = np.rint(n * rates + spread * z + (1 - 2 * rates) * (z**2 - 1) / 6)
     few = (variance < _MANY) & (n > 0)
     rarer = np.minimum(rates[few], 1 - rates[few])
     turned = rates[few] > 0.5  # noqa: PLR2004
     count = _small_counts(np.where(turned, 1 - uniforms[few], uniforms[few]), n[few], rarer)
-    found[few] = np.where(turned, n[few] - count, count)
-    return np.clip(found, 0.0, n)
+    result[few] = np.where(turned, n[few] - count, count)
+    return np.clip(result, 0.0, n)
 
 
 def _small_counts(uniforms: Values, labeled: Values, rates: Values) -> Values:

@@ -44,11 +44,11 @@ class Design:
 
     def plan(self, margins: Mapping[str, float], factor: float) -> Values:
         """Plan for the margins times a factor; not yet whole numbers, shape ``(H,)``."""
-        wanted = {name: factor * margin for name, margin in margins.items()}
+        expected = {name: factor * margin for name, margin in margins.items()}
         if self.pooled is None:
-            return optimum(self.problem, wanted)
-        by_band = optimum(replace(self.problem, share_by_size=self._more_by_size()), wanted)
-        by_class = optimum(self.pooled, wanted)
+            return optimum(self.problem, expected)
+        by_band = optimum(replace(self.problem, share_by_size=self._more_by_size()), expected)
+        by_class = optimum(self.pooled, expected)
         flagged, total = float(by_class[self.pooled.is_flagged].sum()), float(by_class.sum())
         spread = spread_by_class(self.problem, flagged, total)
         return self._enough_passed((1 - self.blend) * by_band + self.blend * spread)
@@ -75,8 +75,8 @@ def without_bands(problem: AllocationProblem, prior_rates: PriorRates) -> Alloca
     classes = [members for members in (up, ~up) if size[members].sum() > 0]
     totals = np.array([size[members].sum() for members in classes])
     is_flagged = np.array([bool(up[members][0]) for members in classes], dtype=np.bool_)
-    known = prior_rates.pooled(size, up)
-    coefficients, _ = coefficients_of(totals.astype(np.int64), is_flagged, known)
+    existing = prior_rates.pooled(size, up)
+    coefficients, _ = coefficients_of(totals.astype(np.int64), is_flagged, existing)
     return replace(
         problem,
         size=totals,

@@ -107,12 +107,14 @@ def cell_counts(
     return _of_one_stratum(worth, rate)
 
 
-def counts_of_the_rest(left: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> EffectiveCounts:
+def counts_of_the_rest(
+    array_like: ArrayLike, labeled: ArrayLike, positive: ArrayLike
+) -> EffectiveCounts:
     """Count the plain labels that know the rate of one class's unlabeled items as well.
 
     Parameters
     ----------
-    left
+    array_like
         Items of each cell without a label, shape ``(C,)``, in order of score.
     labeled, positive
         As in ``cell_counts``.
@@ -136,14 +138,14 @@ def counts_of_the_rest(left: ArrayLike, labeled: ArrayLike, positive: ArrayLike)
     >>> cell_counts(left, labeled, positive).labeled.round(1)
     array([368.7])
     """
-    items, n, y = _checked(left, labeled, positive)
+    items, n, y = _checked(array_like, labeled, positive)
     worth, rate, within = _plain_labels(_grouped(items, n, y), PRIOR)
     doubt = 1 / np.maximum(worth, 1e-9) - (1 - within) / max(float(items.sum()), 1.0)
     worth = np.where(worth > 0, 1 / np.maximum(doubt, 1 / MOST_LABELS), 0.0)
     return _of_one_stratum(worth, rate)
 
 
-def items_by_chance(left: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Values:
+def items_by_chance(array_like: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Values:
     r"""Count the unlabeled items of one class whose number of positives is left to chance.
 
     .. math:: B = L \min\Big\{1,\ \frac{L}{m} + D\Big\}
@@ -156,7 +158,7 @@ def items_by_chance(left: ArrayLike, labeled: ArrayLike, positive: ArrayLike) ->
 
     Parameters
     ----------
-    left, labeled, positive
+    array_like, labeled, positive
         As in ``counts_of_the_rest``.
 
     Examples
@@ -166,7 +168,7 @@ def items_by_chance(left: ArrayLike, labeled: ArrayLike, positive: ArrayLike) ->
     >>> float(items_by_chance([400, 400], [100, 100], [0, 100]).round())
     8.0
     """
-    items, n, y = _checked(left, labeled, positive)
+    items, n, y = _checked(array_like, labeled, positive)
     worth, _, within = _plain_labels(_grouped(items, n, y), PRIOR)
     whole = float(items.sum())
     share = np.where(worth > 0, whole / np.maximum(worth, 1e-9) + within, 1.0)
@@ -235,11 +237,11 @@ def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
     array([0, 1, 1, 1, 2, 2])
     """
     n = np.asarray(labeled, dtype=np.float64)
-    left = np.cumsum(n[..., ::-1], axis=-1)[..., ::-1]
+    remaining = np.cumsum(n[..., ::-1], axis=-1)[..., ::-1]
     group = np.zeros(n.shape, dtype=np.int64)
     now, have = np.zeros(n.shape[:-1], dtype=np.int64), np.zeros(n.shape[:-1])
     for h in range(n.shape[-1]):
-        is_full = (have >= least) & (left[..., h] >= least)
+        is_full = (have >= least) & (remaining[..., h] >= least)
         now, have = now + is_full, np.where(is_full, 0.0, have) + n[..., h]
         group[..., h] = now
     return group
@@ -280,10 +282,10 @@ def _of_one_stratum(worth: Values, rate: Values) -> EffectiveCounts:
 def _grouped(size: Values, labeled: Values, positive: Values) -> _Groups:
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
-    place = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
+    location = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
 
     def summed(values: Values) -> Values:
-        total = np.bincount(place.ravel(), values.ravel(), minlength=math.prod(shape))
+        total = np.bincount(location.ravel(), values.ravel(), minlength=math.prod(shape))
         return total.reshape(shape)
 
     nothing, answered = np.zeros(labeled.shape), labeled > 0

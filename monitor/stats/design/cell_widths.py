@@ -59,15 +59,15 @@ def cell_half_widths(
     """
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)
-    found, missed = (
+    result, missed = (
         _positives(items[of], n[of], y[..., of], in_window=in_window) for of in (up, ~up)
     )
-    flagged, all_positive = float(items[up].sum()), found.mean + missed.mean
-    recall = found.mean / np.maximum(all_positive, 1e-9)
-    spread = (1 - recall) ** 2 * found.variance + recall**2 * missed.variance
+    flagged, all_positive = float(items[up].sum()), result.mean + missed.mean
+    recall = result.mean / np.maximum(all_positive, 1e-9)
+    spread = (1 - recall) ** 2 * result.variance + recall**2 * missed.variance
     blind = [bool(items[of].sum() > 0 and n[of].sum() == 0) for of in (up, ~up)]
     widths = {
-        "precision": z * np.sqrt(found.variance) / max(flagged, 1.0),
+        "precision": z * np.sqrt(result.variance) / max(flagged, 1.0),
         "recall": z * np.sqrt(spread) / np.maximum(all_positive, 1e-9),
     }
     unknown = {"precision": blind[0], "recall": any(blind)}
@@ -81,15 +81,15 @@ def _positives(size: Values, labeled: Values, positive: Values, *, in_window: bo
     prior = prior_count(1)
     if not in_window:
         worth = cell_counts(size, labeled, positive)
-        known, items = np.zeros(positive.shape[:-1]), float(size.sum())
+        existing, items = np.zeros(positive.shape[:-1]), float(size.sum())
         by_chance = np.zeros(positive.shape[:-1])
     else:
-        left = size - labeled
-        worth = counts_of_the_rest(left, labeled, positive)
-        known, items = positive.sum(axis=-1), float(left.sum())
-        by_chance = items_by_chance(left, labeled, positive)
+        remaining = size - labeled
+        worth = counts_of_the_rest(remaining, labeled, positive)
+        existing, items = positive.sum(axis=-1), float(remaining.sum())
+        by_chance = items_by_chance(remaining, labeled, positive)
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
     both = alpha + beta
     variance = (items**2 + by_chance * both) * alpha * beta / (both**2 * (both + 1))
-    return _Positives(known + items * alpha / both, variance)
+    return _Positives(existing + items * alpha / both, variance)

@@ -127,9 +127,9 @@ class Prospect:
                 "passed items can hold; give a higher recall or a smaller flagged rate"
             )
             raise ValueError(message)
-        known = PriorRates.of_rates([precision, missed])
+        existing = PriorRates.of_rates([precision, missed])
         both = [flagged, size - flagged]
-        return cls.of(both, [True, False], known, [flagged_cost, passed_cost])
+        return cls.of(both, [True, False], existing, [flagged_cost, passed_cost])
 
     @property
     def without_bands(self) -> Prospect:
@@ -260,10 +260,10 @@ def plan_options(
     )
 
 
-def _ladder(names: Sequence[str], asked: Mapping[str, float]) -> list[dict[str, float]]:
+def _ladder(names: Sequence[str], requested: Mapping[str, float]) -> list[dict[str, float]]:
     """Margins to show the price of, from wide to narrow: the usual ones and those asked for."""
     ladder = [dict.fromkeys(names, margin) for margin in MARGINS if names]
-    own = {name: margin for name, margin in asked.items() if name in names}
+    own = {name: margin for name, margin in requested.items() if name in names}
     if own and own not in ladder:
         ladder = sorted([*ladder, own], key=_mean_margin, reverse=True)
     return ladder

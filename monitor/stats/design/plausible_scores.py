@@ -109,12 +109,12 @@ def plausible_scores(
 
 
 def _plausible(prospect: Prospect) -> Iterator[PriorRates]:
-    known = prospect.prior_rates
-    log_odds = special.logit(known.rate)
+    existing = prospect.prior_rates
+    log_odds = special.logit(existing.rate)
     moves = (log_odds, log_odds - SHIFT, log_odds + SHIFT, log_odds / STRETCH, log_odds * STRETCH)
     for moved in moves:
-        yield _with_rates(known, special.expit(moved))
-    yield _with_rates(known, _class_means(prospect))
+        yield _with_rates(existing, special.expit(moved))
+    yield _with_rates(existing, _class_means(prospect))
 
 
 def _class_means(prospect: Prospect) -> Values:
@@ -126,7 +126,7 @@ def _class_means(prospect: Prospect) -> Values:
     return rate
 
 
-def _with_rates(known: PriorRates, rates: Values) -> PriorRates:
+def _with_rates(prior_rates: PriorRates, rates: Values) -> PriorRates:
     """Return other rates that are known as well."""
-    both, inside = known.alpha + known.beta, np.clip(rates, 1e-9, 1 - 1e-9)
-    return PriorRates(both * inside, both * (1 - inside), known.source)
+    both, inside = prior_rates.alpha + prior_rates.beta, np.clip(rates, 1e-9, 1 - 1e-9)
+    return PriorRates(both * inside, both * (1 - inside), prior_rates.source)

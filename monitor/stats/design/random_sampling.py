@@ -61,9 +61,9 @@ def random_sampling_labels(
     }
     needed = 0.0
     for name, margin in margins.items():
-        found, among = shares[name]
+        result, among = shares[name]
         if among > 0:
-            per_label = (found / among) * (1 - found / among) * total / among
+            per_label = (result / among) * (1 - result / among) * total / among
             labels = per_label / ((margin / z) ** 2 + per_label / total)
             if assurance is not None:
                 wider = _wider(name, size, up, prior_rates, labels, assurance)
@@ -76,15 +76,15 @@ def _wider(
     name: str,
     size: Values,
     is_flagged: NDArray[np.bool_],
-    known: PriorRates,
+    prior_rates: PriorRates,
     labels: float,
     assurance: float,
 ) -> float:
     """Half-width that is kept with a probability, against the one kept in half of the draws."""
-    coefficients, _ = coefficients_of(size.astype(np.int64), is_flagged, known)
+    coefficients, _ = coefficients_of(size.astype(np.int64), is_flagged, prior_rates)
     none, one = np.zeros_like(size), np.ones_like(size)
     problem = AllocationProblem(
         size, is_flagged, none, coefficients, none, one, z=1.0, in_window=True
     )
-    widths = FutureWidths.of(problem, known).half_widths(labels * size / size.sum())[name]
+    widths = FutureWidths.of(problem, prior_rates).half_widths(labels * size / size.sum())[name]
     return float(np.quantile(widths, assurance) / np.quantile(widths, 0.5))

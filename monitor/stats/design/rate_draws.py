@@ -57,18 +57,18 @@ def _points(columns: int) -> Values:
     return qmc.Sobol(columns, scramble=True, rng=0).random(POINTS) + _HALF_CELL
 
 
-def _uniforms(known: PriorRates) -> Values:
+def _uniforms(prior_rates: PriorRates) -> Values:
     """Return Sobol points: columns for the rates, and a last one per stratum for the answers."""
-    strata = len(known.alpha)
-    return _points((2 if known.joint is None else 3) * strata)
+    strata = len(prior_rates.alpha)
+    return _points((2 if prior_rates.joint is None else 3) * strata)
 
 
-def answer_uniforms(known: PriorRates) -> Values:
+def answer_uniforms(prior_rates: PriorRates) -> Values:
     """Return the points by which the answers of a round follow its rates, ``(POINTS, H)``."""
-    return _uniforms(known)[:, -len(known.alpha) :]
+    return _uniforms(prior_rates)[:, -len(prior_rates.alpha) :]
 
 
-def drawn_rates(known: PriorRates) -> Values:
+def drawn_rates(prior_rates: PriorRates) -> Values:
     """Draw rates, shape ``(POINTS, H)``: together where a line gave them, else from Beta laws.
 
     Examples
@@ -76,17 +76,21 @@ def drawn_rates(known: PriorRates) -> Values:
     >>> drawn_rates(PriorRates.of_rates([0.9, 0.01])).mean(axis=0).round(3)
     array([0.9 , 0.01])
     """
-    uniforms = _uniforms(known)
-    if known.joint is not None:
-        return _by_the_line(known.joint, uniforms)
-    if known.source == "rounds":
-        known = PriorRates(known.alpha + _DOUBT, known.beta + _DOUBT, known.source)
-    uniforms = uniforms[:, : len(known.alpha)]
-    both = known.alpha + known.beta
+    uniforms = _uniforms(prior_rates)
+    if prior_rates.joint is not None:
+        return _by_the_line(prior_rates.joint, uniforms)
+    if prior_rates.source == "rounds":
+        prior_rates = PriorRates(
+            prior_rates.alpha + _DOUBT, prior_rates.beta + _DOUBT, prior_rates.source
+        )
+    uniforms = uniforms[:, : len(prior_rates.alpha)]
+    both = prior_rates.alpha + prior_rates.beta
     well = both > _WELL_KNOWN  # a normal law is quick
-    spread = np.sqrt(known.rate * (1 - known.rate) / (both + 1))
-    rates = known.rate + spread * special.ndtri(uniforms)
-    rates[:, ~well] = special.betaincinv(known.alpha[~well], known.beta[~well], uniforms[:, ~well])
+    spread = np.sqrt(prior_rates.rate * (1 - prior_rates.rate) / (both + 1))
+    rates = prior_rates.rate + spread * special.ndtri(uniforms)
+    rates[:, ~well] = special.betaincinv(
+        prior_rates.alpha[~well], prior_rates.beta[~well], uniforms[:, ~well]
+    )
     return np.clip(rates, 0.0, 1.0)
 
 
@@ -94,12 +98,12 @@ def _by_the_line(law: JointLogits, uniforms: Values) -> Values:
     columns = law.loadings.shape[1]
     rates = special.expit(law.mean + special.ndtri(uniforms[:, :columns]) @ law.loadings.T)
     for i, group in enumerate(law.groups):
-        mine, n = rates[:, group.cells], group.labeled.sum()
-        line = np.clip(mine @ group.labeled / n, _TINY, 1 - _TINY)
+        own_items, n = rates[:, group.cells], group.labeled.sum()
+        line = np.clip(own_items @ group.labeled / n, _TINY, 1 - _TINY)
         worth = np.minimum(RARER_WORTH / np.minimum(line, 1 - line), MOST_WORTH)
         alpha, beta = group.positive + worth * line, n - group.positive + worth * (1 - line)
         own = special.betaincinv(alpha, beta, uniforms[:, columns + i])
         more, less = (np.maximum(own - line, 0) / (1 - line), np.minimum(own / line, 1.0))
-        spread = mine + (1 - mine) * more[:, np.newaxis]
-        rates[:, group.cells] = np.where((own > line)[:, None], spread, mine * less[:, None])
+        spread = own_items + (1 - own_items) * more[:, np.newaxis]
+        rates[:, group.cells] = np.where((own > line)[:, None], spread, own_items * less[:, None])
     return np.clip(rates, _TINY, 1 - _TINY)

@@ -130,11 +130,11 @@ def recalibrated_prior(
 
 def _loadings(size: Values, up: Flags, ranked: Flags, labeled: Values, line: Values) -> Values:
     """Give the columns by which log odds vary: two for each line, one for each unscored cell."""
-    place, columns = _places(size[ranked], up[ranked]), []
+    location, columns = _places(size[ranked], up[ranked]), []
     for members in (up, ~up):
         here = members & ranked
         if here.any():
-            x, half = _regressors(place[members[ranked]]), _half(int(here.sum()))
+            x, half = _regressors(location[members[ranked]]), _half(int(here.sum()))
             covariance = fitted_covariance(x, labeled[here] + 2 * half, line[here], _PENALTY)
             column = np.zeros((len(size), min(x.shape)))  # one cell has no slope
             column[here] = (x @ np.linalg.cholesky(covariance))[:, : min(x.shape)]
@@ -156,8 +156,8 @@ def _groups(
         group = groups_of_cells(labeled[cells], GROUP_LABELS)
         if group.any():
             for i in range(int(group[-1]) + 1):
-                mine = cells[group == i]
-                yield AnswersOfGroup(mine, labeled[mine], float(positive[mine].sum()))
+                own = cells[group == i]
+                yield AnswersOfGroup(own, labeled[own], float(positive[own].sum()))
 
 
 def _smoothed(
@@ -178,13 +178,13 @@ def _smoothed(
         raise ValueError(message)
     n, y = np.broadcast_arrays(n, y)
     ranked = _ranked(sizes, unscored)
-    place = np.full(len(sizes), np.nan)
-    place[ranked] = _places(sizes[ranked], up[ranked])
+    location = np.full(len(sizes), np.nan)
+    location[ranked] = _places(sizes[ranked], up[ranked])
     line = np.empty(n.shape)
     for members in (up, ~up):
         here, others = members & ranked, members & ~ranked
         if here.any():
-            line[..., here] = _line(place[here], n[..., here], y[..., here])
+            line[..., here] = _line(location[here], n[..., here], y[..., here])
         if others.any():
             whole = (each[..., members].sum(axis=-1, keepdims=True) for each in (y, n))
             line[..., others] = _share(*whole)
@@ -206,15 +206,15 @@ def _share(positive: Values, labeled: Values) -> Values:
 def _places(size: Values, is_flagged: Flags) -> Values:
     """Give the normal score of each cell's middle rank, the passed cells under the flagged ones."""
     order = np.concatenate([np.flatnonzero(~is_flagged), np.flatnonzero(is_flagged)])
-    ranked, place = size[order], np.empty(len(size))
+    ranked, location = size[order], np.empty(len(size))
     middle = (np.cumsum(ranked) - ranked / 2) / ranked.sum()
-    place[order] = special.ndtri(np.clip(middle, 1e-9, 1 - 1e-9))
-    return place
+    location[order] = special.ndtri(np.clip(middle, 1e-9, 1 - 1e-9))
+    return location
 
 
-def _line(place: Values, labeled: Values, positive: Values) -> Values:
+def _line(location: Values, labeled: Values, positive: Values) -> Values:
     """Fit one line through the cells of a class; rates of shape ``(..., H)``."""
-    x, half = _regressors(place), _half(len(place))
+    x, half = _regressors(location), _half(len(location))
     n, y = labeled + 2 * half, positive + half
     at = np.zeros((*y.shape[:-1], 2))
     at[..., 0] = special.logit(y.sum(axis=-1) / n.sum(axis=-1))
@@ -222,8 +222,8 @@ def _line(place: Values, labeled: Values, positive: Values) -> Values:
     return np.asarray(special.expit(np.clip(log_odds, -30, 30)))
 
 
-def _regressors(place: Values) -> Values:
-    return np.stack([np.ones_like(place), place - place.mean()], axis=1)
+def _regressors(location: Values) -> Values:
+    return np.stack([np.ones_like(location), location - location.mean()], axis=1)
 
 
 def _half(cells: int) -> float:

@@ -88,8 +88,8 @@ def _regressors(position: Values, is_flagged: Flags) -> Values:
     """One column for each class, and the positions centred in their class, scaled together."""
     z = np.zeros(len(position))
     for members in (is_flagged, ~is_flagged):
-        known = members & ~np.isnan(position)
-        if known.any():
-            z[known] = position[known] - position[known].mean()
+        existing = members & ~np.isnan(position)
+        if existing.any():
+            z[existing] = position[existing] - position[existing].mean()
     spread = float(z.std())
     return np.stack([is_flagged, ~is_flagged, z / spread if spread > 0 else z], axis=1)

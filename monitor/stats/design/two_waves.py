@@ -160,19 +160,19 @@ def second_wave(
     array([ 82,  38, 159,  57])
     """
     size, up = np.asarray(sizes, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
-    place, whole = np.asarray(position, dtype=np.float64), np.asarray(plan, dtype=np.int64)
+    location, whole = np.asarray(position, dtype=np.float64), np.asarray(plan, dtype=np.int64)
     before = np.asarray(first, dtype=np.int64)
     n, y = np.asarray(labeled, dtype=np.float64), np.asarray(positive, dtype=np.float64)
-    arrays = {"position": place, "plan": whole, "first": before, "labeled": n, "positive": y}
+    arrays = {"position": location, "plan": whole, "first": before, "labeled": n, "positive": y}
     _check(size, up, arrays)
-    wanted = dict.fromkeys(METRICS, DEFAULT_MARGIN) if margins is None else margins
-    _check_margins(wanted)
+    expected = dict.fromkeys(METRICS, DEFAULT_MARGIN) if margins is None else margins
+    _check_margins(expected)
     u = None if uniform is None else _checked(np.asarray(uniform, dtype=np.float64))
     there = size > 0
     more = np.broadcast_to(whole - before, y.shape).copy()
     if min(int((there & members).sum()) for members in (up, ~up)) < _FEWEST:
         return more
-    rates = rates_without_own(place[there], up[there], n[..., there], y[..., there])
+    rates = rates_without_own(location[there], up[there], n[..., there], y[..., there])
     more[..., there] = towards_optimum(
         size[there],
         up[there],
@@ -180,7 +180,7 @@ def second_wave(
         _learned(up[there], n[..., there], y[..., there]),
         plan=whole[there],
         first=before[there],
-        margins=wanted,
+        margins=expected,
         uniform=u,
     )
     return more
@@ -255,9 +255,9 @@ def _optimum_shares(
 ) -> Values:
     """Shares of all labels that are best by each row of rates, shape ``(..., H, H)``."""
     up, down = is_flagged, ~is_flagged
-    spread, found = size * np.sqrt(variance), size * rates
+    spread, result = size * np.sqrt(variance), size * rates
     of_up, of_down = (spread[..., members].sum(-1, keepdims=True) for members in (up, down))
-    tp, positives = found[..., up].sum(-1, keepdims=True), found.sum(-1, keepdims=True)
+    tp, positives = result[..., up].sum(-1, keepdims=True), result.sum(-1, keepdims=True)
     per_precision, per_recall = (1 / margins.get(name, np.inf) for name in METRICS)
     flagged = _flagged_share(
         a=of_up / size[up].sum() * per_precision,
@@ -291,8 +291,8 @@ def _whole_numbers(labels: Values, total: int) -> Labels:
     whole = np.floor(labels + _NOISE)
     order = np.argsort(whole - labels, axis=-1, kind="stable")
     rank = np.argsort(order, axis=-1, kind="stable")
-    left = total - whole.sum(axis=-1, keepdims=True)
-    return np.asarray((whole + (rank < left)).astype(np.int64))
+    remaining = total - whole.sum(axis=-1, keepdims=True)
+    return np.asarray((whole + (rank < remaining)).astype(np.int64))
 
 
 def _check(size: Labels, is_flagged: Flags, fixed: Mapping[str, NDArray[Any]]) -> None:

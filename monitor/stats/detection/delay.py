@@ -344,12 +344,12 @@ def _found(
     """Share of paths on which a broken limit has fired, after each round."""
     watchers, window = copy.deepcopy(before), after.window
     broken = np.array([after.breaks(limit) for limit in limits])
-    found = np.zeros(watchers.paths, dtype=np.bool_)
+    result = np.zeros(watchers.paths, dtype=np.bool_)
     shares = np.zeros(rounds)
-    for place in range(rounds):
+    for index in range(rounds):
         fired = watchers.close(window, _answers(after, rng, watchers.paths))
-        found |= fired[broken].any(axis=0)
-        shares[place] = found.mean()
+        result |= fired[broken].any(axis=0)
+        shares[index] = result.mean()
     return shares
 
 

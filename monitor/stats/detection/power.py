@@ -200,9 +200,9 @@ def _delay(
 ) -> tuple[int | None, float | None]:
     """Median and mean rounds until a drop of ``DROP`` is found."""
     try:
-        found = detection(
+        result = detection(
             scenario, limits, metric=metric, drop=DROP, every=every, paths=paths, seed=seed
         )
     except ValueError:  # the metric cannot fall so far
         return None, None
-    return found.median, found.mean_delay if found.median is not None else None
+    return result.median, result.mean_delay if result.median is not None else None

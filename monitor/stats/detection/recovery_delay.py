@@ -85,11 +85,11 @@ def ending(
     rng, without, each = np.random.default_rng(seed), *_by_answer(scenario, limit, rates)
     log_r, ended = np.full(paths, start.log_r), np.full(paths, start.ends)
     shares = np.zeros(rounds)
-    for place in range(rounds):
+    for index in range(rounds):
         positive = rng.binomial(labeled, scenario.rates, (paths, labeled.size))
-        log_r = advance(log_r, start.rounds + place, without + positive @ each)
+        log_r = advance(log_r, start.rounds + index, without + positive @ each)
         ended |= log_r >= LOG_ENDS_AT
-        shares[place] = ended.mean()
+        shares[index] = ended.mean()
     return Ending(shares, paths)
 
 

@@ -134,8 +134,8 @@ class Scenario:
         matrix = Matrix(
             positive[up].sum(), negative[up].sum(), positive[~up].sum(), negative[~up].sum()
         )
-        found = float(metric(name)(matrix))
-        return None if np.isnan(found) else found
+        result = float(metric(name)(matrix))
+        return None if np.isnan(result) else result
 
     def breaks(self, limit: Limit, *, by: float = 0.0) -> bool:
         """Whether the true rates break a limit, in the half-space by more than ``by``.
@@ -213,9 +213,9 @@ class Scenario:
             now = "where it is undefined" if level is None else f"from {level:.4g}"
             message = f"recall cannot fall by {drop:g} {now} by misses in one of several bands"
             raise ValueError(message)
-        found = float((self.size * self.rates)[self.is_flagged].sum())
+        result = float((self.size * self.rates)[self.is_flagged].sum())
         rates = self.rates.copy()
-        rates[lowest] += found * (1 / (level - drop) - 1 / level) / self.size[lowest]
+        rates[lowest] += result * (1 / (level - drop) - 1 / level) / self.size[lowest]
         if not 0 <= rates[lowest] <= CAP:
             message = (
                 f"recall cannot fall by {drop:g} from {level:.4g} by misses in the lowest band: it "

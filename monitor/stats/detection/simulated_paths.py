@@ -151,18 +151,18 @@ class Paths:
         fired = np.zeros((len(self.limits), self.paths), dtype=np.bool_)
         if rates is not None:
             threshold = log_threshold(self.every, len(self.limits))
-            for place, limit in enumerate(self.limits):
+            for index, limit in enumerate(self.limits):
                 log_e = log_e_many(
                     limit, window, positive, rates, errors=self.errors, beyond=self.beyond
                 )
-                fired[place] = self._step(place, log_e, threshold)
+                fired[index] = self._step(index, log_e, threshold)
         self.learn(window, positive)
         return fired
 
-    def _step(self, place: int, log_e: Floats, threshold: float) -> Flags:
-        before = self._log_m[place]
+    def _step(self, index: int, log_e: Floats, threshold: float) -> Flags:
+        before = self._log_m[index]
         says = log_e.any(axis=1, keepdims=True)
         after = np.where(says, update(before, log_e), before)
         fires = np.asarray(log_mixed(after, self.weights) >= threshold)
-        self._log_m[place] = np.where(fires[:, np.newaxis], -np.inf, after)
+        self._log_m[index] = np.where(fires[:, np.newaxis], -np.inf, after)
         return fires

@@ -75,10 +75,10 @@ def log_e_of_waves(
     >>> print(log_e_of_waves(limit, [one, two], [None, guess([one])]).round(2))
     [2.21 3.71 5.14]
     """
-    found = np.zeros(len(ERRORS))
+    result = np.zeros(len(ERRORS))
     for wave, expected, lost in zip(waves, rates, _each(missing, waves), strict=True):
-        found = found + log_e_factor(limit, wave, expected, missing=lost)
-    return found
+        result = result + log_e_factor(limit, wave, expected, missing=lost)
+    return result
 
 
 def log_recovery_of_waves(

@@ -195,10 +195,10 @@ def precision_change(
     if scaled is not None:
         single = _values(*scaled, split_change(*scaled))
         points = {name: float(value) for name, value in single.items()}
-    found = _intervals(values, points, level)
-    if any(found[name].point != point for name, point in points.items()):
-        found = _intervals(values, dict.fromkeys(values, math.nan), level)
-    return PrecisionChange(**found, level=level)
+    intervals = _intervals(values, points, level)
+    if any(intervals[name].point != point for name, point in points.items()):
+        intervals = _intervals(values, dict.fromkeys(values, math.nan), level)
+    return PrecisionChange(**intervals, level=level)
 
 
 def _values(before: Working, after: Working, parts: SplitChange) -> dict[str, Values]:

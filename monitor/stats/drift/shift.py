@@ -120,15 +120,15 @@ def window_distances(
         return ()
     pooled = before.sum(axis=0)
     own = [_distances(each, pooled - each, up) for each in before]
-    found: list[WindowDistance] = []
+    results: list[WindowDistance] = []
     for kind, value in _distances(window, pooled, up).items():
         bars = (
             FLOORS[kind],
             _sampling_bar(kind, window, pooled, up),
             _wobble_bar(kind, np.array([distances[kind] for distances in own])),
         )
-        found.append(WindowDistance(kind, value, max(bars)))
-    return tuple(found)
+        results.append(WindowDistance(kind, value, max(bars)))
+    return tuple(results)
 
 
 def population_stability_index(now: ArrayLike, usual: ArrayLike) -> float:
@@ -254,7 +254,7 @@ def _sampling_bar(kind: Kind, now: Sizes, usual: Sizes, is_flagged: NDArray[np.b
 
 def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Values, Values]:
     """Shares of the strata in both sets of counts."""
-    found: list[Values] = []
+    results: list[Values] = []
     for name, side in (("now", now), ("usual", usual)):
         sizes = np.asarray(side, dtype=np.float64)
         if sizes.ndim != 1 or np.shape(now) != np.shape(usual) or np.any(sizes < 0):
@@ -263,8 +263,8 @@ def _shares(now: ArrayLike, usual: ArrayLike) -> tuple[Values, Values]:
         if sizes.sum() == 0:
             message = f"{name} holds no item, so there is nothing to compare"
             raise ValueError(message)
-        found.append(sizes / sizes.sum())
-    return found[0], found[1]
+        results.append(sizes / sizes.sum())
+    return results[0], results[1]
 
 
 def _checked(

@@ -90,11 +90,11 @@ def expected_count(now: float, earlier: Sequence[float]) -> ExpectedCount | None
         return None
     time = np.arange(len(counts), dtype=np.float64)
     if len(counts) >= _ROBUST:
-        kept = np.array([np.arange(len(counts)) != i for i in range(len(counts))])
-        odds = [abs(_t_value(counts[i], i, counts[k], time[k])[1]) for i, k in enumerate(kept)]
+        retained = np.array([np.arange(len(counts)) != i for i in range(len(counts))])
+        odds = [abs(_t_value(counts[i], i, counts[k], time[k])[1]) for i, k in enumerate(retained)]
         worst = int(np.argmax(odds))
         if odds[worst] > special.stdtrit(SPREAD_WEIGHT + len(counts) - 2, _OUTSIDE):
-            counts, time = counts[kept[worst]], time[kept[worst]]
+            counts, time = counts[retained[worst]], time[retained[worst]]
     expected, t = _t_value(now, len(earlier), counts, time)
     if expected < LEAST:
         return None
@@ -114,7 +114,7 @@ def _t_value(
     rest = logs - logs.mean() - slope * centred
     total = SPREAD_WEIGHT * spread + float(rest @ rest) + shrunk * slope**2
     scale = total / (SPREAD_WEIGHT + windows - 1)
-    ahead = at - float(time.mean())
-    predicted = float(logs.mean()) + slope * ahead
-    error = math.sqrt(scale * (1 + 1 / windows + ahead**2 / squares))
+    prefetcher = at - float(time.mean())
+    predicted = float(logs.mean()) + slope * prefetcher
+    error = math.sqrt(scale * (1 + 1 / windows + prefetcher**2 / squares))
     return math.exp(predicted) - 0.5, (math.log(now + 0.5) - predicted) / error

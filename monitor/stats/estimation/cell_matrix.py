@@ -81,10 +81,10 @@ def class_counts(
     """
     items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
     up = np.asarray(is_flagged, dtype=np.bool_)
-    found = [cell_counts(items[of], n[..., of], y[..., of], prior=prior) for of in (up, ~up)]
+    results = [cell_counts(items[of], n[..., of], y[..., of], prior=prior) for of in (up, ~up)]
     return EffectiveCounts(
-        positive=np.concatenate([each.positive for each in found], axis=-1),
-        labeled=np.concatenate([each.labeled for each in found], axis=-1),
+        positive=np.concatenate([each.positive for each in results], axis=-1),
+        labeled=np.concatenate([each.labeled for each in results], axis=-1),
     )
 
 
@@ -130,16 +130,16 @@ def cell_matrix(
     array([128.])
     """
     in_window = estimand == "window"
-    known = _of_answers if law is None else law
+    existing = _of_answers if law is None else law
     parts = [
-        _rest(cells, in_window, partial(known, flagged))
+        _rest(cells, in_window, partial(existing, flagged))
         for flagged, cells in zip((True, False), _classes(counts), strict=True)
     ]
     laws = JointPosterior(*(part.law for part in parts))
     drawn = draw(laws, seed=seed, points=points)
     (tp, fp), (fn, tn) = (
-        (part.positive + found, part.negative + part.items - found)
-        for part, found in zip(parts, _found(parts, drawn, in_window=in_window), strict=True)
+        (part.positive + result, part.negative + part.items - result)
+        for part, result in zip(parts, _found(parts, drawn, in_window=in_window), strict=True)
     )
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
@@ -174,8 +174,8 @@ def weighted_matrix(counts: Counts) -> Matrix:
     >>> round(float(found.tp), 6), round(float(found.fn), 6)
     (120.0, 184.0)
     """
-    found = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
-    return scaled_matrix(class_sizes(counts), found.labeled, found.positive, [True, False])
+    result = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    return scaled_matrix(class_sizes(counts), result.labeled, result.positive, [True, False])
 
 
 def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
@@ -200,11 +200,11 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
     (array([ 160, 9840]), array([ 61, 578]), array([50,  5]))
     """
     size = class_sizes(counts)
-    found = class_counts(
+    result = class_counts(
         counts.size, counts.labeled, counts.positive, counts.is_flagged, prior=prior
     )
-    share = np.minimum(1.0, size / np.maximum(found.labeled, 1.0))  # never more labels than items
-    positive, labeled = EffectiveCounts(found.positive * share, found.labeled * share).whole()
+    share = np.minimum(1.0, size / np.maximum(result.labeled, 1.0))  # never more labels than items
+    positive, labeled = EffectiveCounts(result.positive * share, result.labeled * share).whole()
     return Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=[True, False])
 
 
@@ -241,11 +241,11 @@ def _rest(
     size, labeled, positive = cells
     if not in_window:
         return _Rest(0.0, 0.0, float(size.sum()), 0.0, law(size, cell_counts(*cells)))
-    left = size - labeled
-    known = float(positive.sum()), float((labeled - positive).sum())
-    by_chance = float(np.ceil(items_by_chance(left, labeled, positive)))
-    rest = law(left, counts_of_the_rest(left, labeled, positive))
-    return _Rest(*known, float(left.sum()), by_chance, rest)
+    remaining = size - labeled
+    existing = float(positive.sum()), float((labeled - positive).sum())
+    by_chance = float(np.ceil(items_by_chance(remaining, labeled, positive)))
+    rest = law(remaining, counts_of_the_rest(remaining, labeled, positive))
+    return _Rest(*existing, float(remaining.sum()), by_chance, rest)
 
 
 def _of_answers(flagged: bool, size: Values, own: EffectiveCounts) -> BetaMixture:
@@ -253,6 +253,9 @@ def _of_answers(flagged: bool, size: Values, own: EffectiveCounts) -> BetaMixtur
     return _law(own)
 
 
-def _law(found: EffectiveCounts) -> BetaMixture:
+def _law(effective_counts: EffectiveCounts) -> BetaMixture:
     prior = prior_count(1)
-    return BetaMixture.single(prior + found.positive, prior + found.labeled - found.positive)
+    return BetaMixture.single(
+        prior + effective_counts.positive,
+        prior + effective_counts.labeled - effective_counts.positive,
+    )

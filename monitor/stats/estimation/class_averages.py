@@ -257,23 +257,23 @@ def _average(
     few: NDArray[np.bool_],
     level: float,
 ) -> ClassAverage:
-    known = _whole(metric, window.point)[:, 0] > 0
+    existing = _whole(metric, window.point)[:, 0] > 0
     interval = None
-    if known.any():
+    if existing.any():
         # what has no value of its own still may be missed: micro averages take all classes
-        kept = known if average == "macro" else np.ones(len(known), dtype=np.bool_)
-        [point] = _value(average, metric, window.point, kept)
-        drawn = _value(average, metric, window.drawn, kept)
-        jackknife = _jackknife(window, _changes(average, metric, window, kept))
-        interval = _interval(float(point), drawn, jackknife, int(known.sum()), level)
+        retained = existing if average == "macro" else np.ones(len(existing), dtype=np.bool_)
+        [point] = _value(average, metric, window.point, retained)
+        drawn = _value(average, metric, window.drawn, retained)
+        jackknife = _jackknife(window, _changes(average, metric, window, retained))
+        interval = _interval(float(point), drawn, jackknife, int(existing.sum()), level)
     nothing = Undefined.NOTHING_FLAGGED if metric == "precision" else Undefined.NO_POSITIVE
     return ClassAverage(
         average=average,
         metric=metric,
         interval=interval,
-        classes=int(known.sum()),
-        left_out=_names(classes, ~known),
-        few_labels=_names(classes, known & few),
+        classes=int(existing.sum()),
+        left_out=_names(classes, ~existing),
+        few_labels=_names(classes, existing & few),
         reason=None if interval is not None else nothing,
     )
 
@@ -298,31 +298,31 @@ def _whole(metric: str, of: Totals) -> Values:
     return of.flagged if metric == "precision" else of.found + of.missed
 
 
-def _value(average: Average, metric: str, of: Totals, kept: NDArray[np.bool_]) -> Values:
-    found, whole = of.found[kept], _whole(metric, of)[kept]
+def _value(average: Average, metric: str, of: Totals, retained: NDArray[np.bool_]) -> Values:
+    result, whole = of.found[retained], _whole(metric, of)[retained]
     if average == "macro":
-        return np.asarray((found / whole).mean(axis=0))
-    return np.asarray(found.sum(axis=0) / whole.sum(axis=0))
+        return np.asarray((result / whole).mean(axis=0))
+    return np.asarray(result.sum(axis=0) / whole.sum(axis=0))
 
 
-def _changes(average: Average, metric: str, window: _Window, kept: NDArray[np.bool_]) -> Values:
+def _changes(average: Average, metric: str, window: _Window, retained: NDArray[np.bool_]) -> Values:
     """Change of the average where a label is left out of its class's sample, shape ``(n,)``."""
     of = window.without.of_class
-    found, whole = window.point.found[:, 0], _whole(metric, window.point)[:, 0]
-    more_found = window.without.found
-    more = np.zeros(len(of)) if metric == "precision" else more_found + window.without.missed
+    result, whole = window.point.found[:, 0], _whole(metric, window.point)[:, 0]
+    more_matched = window.without.found
+    more = np.zeros(len(of)) if metric == "precision" else more_matched + window.without.missed
     if average == "micro":
-        return _change(found.sum(), whole.sum(), more_found, more)
-    change = _change(found[of], whole[of], more_found, more)
-    return np.asarray(np.where(kept[of], change, 0) / kept.sum())
+        return _change(result.sum(), whole.sum(), more_matched, more)
+    change = _change(result[of], whole[of], more_matched, more)
+    return np.asarray(np.where(retained[of], change, 0) / retained.sum())
 
 
 def _change(
-    found: Values | float, whole: Values | float, more_found: Values, more: Values
+    result: Values | float, whole: Values | float, more_matched: Values, more: Values
 ) -> Values:
     """Change of found/whole; none where nothing is left of the whole."""
-    now, left = found / np.maximum(whole, _NONE), whole + more
-    new = np.where(left > _NONE, (found + more_found) / np.maximum(left, _NONE), now)
+    now, remaining = result / np.maximum(whole, _NONE), whole + more
+    new = np.where(remaining > _NONE, (result + more_matched) / np.maximum(remaining, _NONE), now)
     return np.asarray(new - now)
 
 

@@ -127,7 +127,7 @@ def layout(classes: Sequence[ClassSample]) -> Layout:
     size = np.concatenate([sample.size for sample in samples]).astype(np.float64)
     worth = np.concatenate([sample.worth for sample in samples])
     positive = np.concatenate([sample.positive for sample in samples])
-    different, place = np.unique(
+    different, location = np.unique(
         np.concatenate([each.item for each in classes]), return_inverse=True
     )
     whole = np.bincount(stratum, weights=worth, minlength=len(size))
@@ -140,7 +140,7 @@ def layout(classes: Sequence[ClassSample]) -> Layout:
         priors=np.concatenate([_priors(sample) for sample in samples], axis=1),
         point=np.divide(of_it, whole, out=np.zeros(len(size)), where=whole > 0),
         stratum=stratum,
-        place=place.reshape(-1),
+        place=location.reshape(-1),
         worth=worth,
         positive=positive,
         items=len(different),
@@ -217,13 +217,13 @@ def drawn_totals(
     estimand
         ``window`` or ``rate``.
     """
-    left = open_shares(strata, estimand)[:, np.newaxis]
-    width, known = np.sqrt(left), (1 - left) * strata.point[:, np.newaxis]
-    parts, total = [], np.zeros_like(left)
+    remaining = open_shares(strata, estimand)[:, np.newaxis]
+    width, existing = np.sqrt(remaining), (1 - remaining) * strata.point[:, np.newaxis]
+    parts, total = [], np.zeros_like(remaining)
     for shares in _shares(strata, rng, draws):
         total += shares.sum(axis=1, keepdims=True)
         parts.append(totals(strata, width * shares))
-    rest = totals(strata, known + (left - width) * total / draws)
+    rest = totals(strata, existing + (remaining - width) * total / draws)
     return Totals(
         found=np.concatenate([part.found for part in parts], axis=1) + rest.found,
         missed=np.concatenate([part.missed for part in parts], axis=1) + rest.missed,

@@ -71,7 +71,7 @@ def missing_bounds(
     >>> print(missing_bounds(counts, np.array([5, 10]), "recall"))
     0.727 [0.464, 0.843]
     """
-    found = partial(
+    result = partial(
         estimates,
         metrics=(name,),
         estimands=(estimand,),
@@ -80,8 +80,8 @@ def missing_bounds(
         points=points,
         cells=cells,
     )
-    corners = [found(corner) for corner in completions(counts, missing)]
-    return worst_case(found(counts), corners)[0]
+    corners = [result(corner) for corner in completions(counts, missing)]
+    return worst_case(result(counts), corners)[0]
 
 
 def worst_case(
@@ -106,20 +106,20 @@ def worst_case(
     list of Interval or None
         One for each of ``plain``; ``None`` if it has no value in one of the cases.
     """
-    found: list[Interval | None] = []
+    results: list[Interval | None] = []
     for row, *others in zip(plain, *corners, strict=True):
         intervals = [each.interval for each in (row, *others)]
-        known = [interval for interval in intervals if interval is not None]
-        found.append(
+        existing = [interval for interval in intervals if interval is not None]
+        results.append(
             Interval(
-                known[0].point,
-                min(interval.low for interval in known),
-                max(interval.high for interval in known),
+                existing[0].point,
+                min(interval.low for interval in existing),
+                max(interval.high for interval in existing),
             )
-            if len(known) == len(intervals)
+            if len(existing) == len(intervals)
             else None
         )
-    return found
+    return results
 
 
 def point_range(
@@ -164,7 +164,7 @@ def point_range(
     >>> print(f"{low:.2f} to {high:.2f}")
     0.70 to 0.93
     """
-    found = [
+    results = [
         estimates(
             corner,
             metrics=(name,),
@@ -175,8 +175,8 @@ def point_range(
         )[0].point
         for corner in completions(counts, undecided)
     ]
-    known = [point for point in found if point is not None]
-    return (min(known), max(known)) if known and len(known) == len(found) else None
+    existing = [point for point in results if point is not None]
+    return (min(existing), max(existing)) if existing and len(existing) == len(results) else None
 
 
 def completions(counts: Counts, missing: NDArray[np.int64]) -> list[Counts]:

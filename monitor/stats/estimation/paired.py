@@ -334,17 +334,17 @@ _COUNTED: Mapping[str, Callable[[Values], Values]] = MappingProxyType(
 
 
 def _paired(name: str, both: _Matrices, scaled: _Matrices | None, level: float) -> PairedMetric:
-    wanted = metric(name)
-    one, two = (wanted(matrix) for matrix in both)
-    known = ~np.isnan(one - two)
-    if 1 - known.mean() > UNDEFINED_LIMIT:
-        return PairedMetric(wanted.name, None, None, None, None, wanted.undefined)
-    one, two = one[known], two[known]
-    here, there = (np.nan, np.nan) if scaled is None else (float(wanted(m)[0]) for m in scaled)
+    expected = metric(name)
+    one, two = (expected(matrix) for matrix in both)
+    existing = ~np.isnan(one - two)
+    if 1 - existing.mean() > UNDEFINED_LIMIT:
+        return PairedMetric(expected.name, None, None, None, None, expected.undefined)
+    one, two = one[existing], two[existing]
+    here, there = (np.nan, np.nan) if scaled is None else (float(expected(m)[0]) for m in scaled)
     if np.isnan(here - there):
         here, there = one.mean(), two.mean()  # both or none, so that they make up the difference
     return PairedMetric(
-        metric=wanted.name,
+        metric=expected.name,
         first=credible_interval(one, level, point=here),
         second=credible_interval(two, level, point=there),
         difference=credible_interval(two - one, level, point=there - here),

@@ -119,8 +119,8 @@ class MetricEstimate:
         return Interval(self.point, self.low, self.high)
 
     def __str__(self) -> str:
-        said = self.interval or f"no value, {self.reason}"
-        return f"{self.metric} ({self.estimand}, {self.basis}): {said}"
+        answer = self.interval or f"no value, {self.reason}"
+        return f"{self.metric} ({self.estimand}, {self.basis}): {answer}"
 
 
 def estimate(
@@ -268,7 +268,7 @@ def estimates(
     recall (window, round): 0.561 [0.514, 0.606]
     """
     _check_request(estimands, level, basis)
-    wanted = [metric(name) for name in metrics]
+    expected = [metric(name) for name in metrics]
     if scaled is None and posterior is None and draws is None and drawn is None:
         scaled = weighted_matrix(counts) if cells else _scaled(counts)
     if drawn is None:
@@ -292,7 +292,7 @@ def estimates(
                 method=drawn.method,
                 labels=labels,
             )
-            for one in wanted
+            for one in expected
         ]
     return rows
 
@@ -302,7 +302,7 @@ def _scaled(counts: Counts) -> Matrix:
 
 
 def _estimate_of(
-    wanted: Metric,
+    metric: Metric,
     counts: Counts,
     matrix: Matrix,
     edges: Sequence[Matrix],
@@ -315,20 +315,20 @@ def _estimate_of(
     labels: SmallCounts | None,
 ) -> MetricEstimate:
     """Estimate one metric from draws of the confusion matrix, or say why it has no value."""
-    values = wanted(matrix)
-    reason = _no_estimate(wanted, counts, estimand, basis) or _undefined(wanted, values)
+    values = metric(matrix)
+    reason = _no_estimate(metric, counts, estimand, basis) or _undefined(metric, values)
     point = low = high = caution = None
     if reason is None:
         interval = credible_interval(
             values,
             level,
-            point=None if scaled is None else float(wanted(scaled)),
-            edges=[wanted(edge) for edge in edges],
+            point=None if scaled is None else float(metric(scaled)),
+            edges=[metric(edge) for edge in edges],
         )
         point, low, high = interval.point, interval.low, interval.high
-        caution = None if labels is None else labels.caution(wanted)
+        caution = None if labels is None else labels.caution(metric)
     return MetricEstimate(
-        metric=wanted.name,
+        metric=metric.name,
         estimand=estimand,
         basis=basis,
         point=point,
@@ -356,12 +356,12 @@ def _check_request(estimands: Sequence[str], level: float, basis: str) -> None:
 
 
 def _no_estimate(
-    wanted: Metric, counts: Counts, estimand: Estimand, basis: Basis
+    metric: Metric, counts: Counts, estimand: Estimand, basis: Basis
 ) -> NoEstimate | None:
     """Find why the labels do not determine the metric; ``None`` if they do."""
-    needs_items = estimand == "rate" and wanted.by_truth
+    needs_items = estimand == "rate" and metric.by_truth
     for name, strata in ((FLAGGED, counts.flagged), (PASSED, counts.passed)):
-        needs_labels = basis == "round" and name in wanted.uses
+        needs_labels = basis == "round" and name in metric.uses
         lacking = _lacking(name, strata, items=needs_items, labels=needs_labels)
         if lacking is not None:
             return lacking
@@ -380,9 +380,9 @@ def _lacking(
     return None
 
 
-def _undefined(wanted: Metric, values: Values) -> NoEstimate | None:
+def _undefined(metric: Metric, values: Values) -> NoEstimate | None:
     """Find that too many draws have no value; ``None`` if enough have one."""
     share = float(np.isnan(values).mean())
     if share <= UNDEFINED_LIMIT:
         return None
-    return UndefinedDraws(wanted.undefined, share, UNDEFINED_LIMIT)
+    return UndefinedDraws(metric.undefined, share, UNDEFINED_LIMIT)

@@ -103,8 +103,8 @@ def more_labels(
     if cells:
         segment, whole = _plain_part(segment, whole)
     # What is most likely, as plans of rounds: own weight is for an interval that may not mislead.
-    known = PriorRates.of_posterior(segment_posterior(segment, whole, own_weight=0.0))
-    coefficients, notes = coefficients_of(segment.size, whole.is_flagged, known)
+    existing = PriorRates.of_posterior(segment_posterior(segment, whole, own_weight=0.0))
+    coefficients, notes = coefficients_of(segment.size, whole.is_flagged, existing)
     if metric not in coefficients:
         message = (
             "nothing was flagged, so precision and recall cannot be planned for"
@@ -114,7 +114,7 @@ def more_labels(
         raise ValueError(message)
     used = coefficients[metric] > 0
     c, size = coefficients[metric][used], segment.size[used].astype(np.float64)
-    worth = _worth(segment, known.alpha + known.beta)[used]
+    worth = _worth(segment, existing.alpha + existing.beta)[used]
     allowed = (margin / float(special.ndtri(0.5 + level / 2))) ** 2 + float(np.sum(c / size))
     gain = segment.size * (whole.labeled / np.maximum(whole.size, 1))
     unseen = _without_label(segment, metric)
@@ -139,11 +139,11 @@ def _plain_part(segment: Counts, whole: Counts) -> tuple[Counts, Counts]:
     return part, Counts.of_arrays(**both, is_flagged=part.is_flagged)
 
 
-def _worth(segment: Counts, known: Values) -> Values:
+def _worth(segment: Counts, values: Values) -> Values:
     """How many own labels the posterior is worth in this window, at most all items."""
     size = np.maximum(segment.size, 1).astype(np.float64)
     rest = 1 - segment.labeled / size
-    return np.asarray(1 / (1 / size + rest**2 / np.maximum(known, segment.labeled) + rest / size))
+    return np.asarray(1 / (1 / size + rest**2 / np.maximum(values, segment.labeled) + rest / size))
 
 
 def _without_label(segment: Counts, metric: str) -> list[NDArray[np.bool_]]:
@@ -165,8 +165,8 @@ def _fewest(c: Values, allowed: float, low: Values, high: Values) -> Values:
         return low
     if np.sum(c / high) >= allowed:
         return high
-    found = optimize.brentq(lambda mu: float(np.sum(c / labels(mu))) - allowed, 0.0, most)
-    return labels(float(found))
+    result = optimize.brentq(lambda mu: float(np.sum(c / labels(mu))) - allowed, 0.0, most)
+    return labels(float(result))
 
 
 def _least_factor(

@@ -165,9 +165,9 @@ class SmallCounts:
     estimand: Estimand
     cells: bool
 
-    def caution(self, wanted: Metric) -> FewLabels | None:
+    def caution(self, metric: Metric) -> FewLabels | None:
         """Find which few labels decide a metric, as ``small_count_caution`` says."""
-        moved = self._moved(wanted)
+        moved = self._moved(metric)
         parts = [each**2 / 4 for each in moved]  # of the metric's variance
         few = tuple(
             class_.deciding
@@ -185,7 +185,7 @@ class SmallCounts:
     def _classes(self) -> list[_Class]:
         counts = self.counts
         posterior = cell_posterior(counts) if self.cells else round_posterior(counts)
-        found = []
+        results = []
         for name, mixture, members in (
             (FLAGGED, posterior.flagged, counts.is_flagged),
             (PASSED, posterior.passed, ~counts.is_flagged),
@@ -193,8 +193,8 @@ class SmallCounts:
             size, labeled = counts.size[members], counts.labeled[members]
             if self.cells:  # one rate for the whole class
                 size, labeled = (each.sum(keepdims=True) for each in (size, labeled))
-            found.append(_class_of(name, mixture, size, labeled, self.estimand))
-        return found
+            results.append(_class_of(name, mixture, size, labeled, self.estimand))
+        return results
 
     @cached_property
     def _shifted(self) -> Matrix:
@@ -218,9 +218,9 @@ class SmallCounts:
         variance = counts.labeled * rates * (1 - rates)
         return np.asarray(variance * _open_share(counts.size, counts.labeled, self.estimand))
 
-    def _moved(self, wanted: Metric) -> list[float]:
+    def _moved(self, metric: Metric) -> list[float]:
         """Change of the metric with each class's rate, 0 where it has no value."""
-        below_flagged, above_flagged, below_passed, above_passed = wanted(self._shifted)
+        below_flagged, above_flagged, below_passed, above_passed = metric(self._shifted)
         changes = above_flagged - below_flagged, above_passed - below_passed
         return [0.0 if math.isnan(change) else float(change) for change in changes]
 
@@ -241,15 +241,15 @@ class SmallCounts:
         moves = np.where(counts.is_flagged, *slopes) * size / np.maximum(labeled, 1)
         variance = moves**2 * self._spread
         heaviest = int(np.argmax(variance))
-        found = int(min(positive[heaviest], labeled[heaviest] - positive[heaviest]))
+        result = int(min(positive[heaviest], labeled[heaviest] - positive[heaviest]))
         decides = 0 < variance[heaviest] >= LEVERAGE * float(variance.sum())
-        if not decides or not 1 <= found < FEW_LABELS:
+        if not decides or not 1 <= result < FEW_LABELS:
             return None
         answer: Literal["positive", "negative"] = "positive"
-        if positive[heaviest] > found:
+        if positive[heaviest] > result:
             answer = "negative"
         predicted = FLAGGED if counts.is_flagged[heaviest] else PASSED
-        return DecidingClass(predicted, answer, float(found), float(moves[heaviest]))
+        return DecidingClass(predicted, answer, float(result), float(moves[heaviest]))
 
 
 def unlabeled_share(counts: Counts) -> dict[str, float]:
@@ -325,8 +325,10 @@ def _class_of(
     within = mixture.weight @ parts
     both = mean * (1 - mean) / (float(within.sum()) + between) - 1
     worth = max(0.0, both * min(mean, 1 - mean) - _PRIOR)
-    left = float(np.sum(within * _open_share(size, labeled, estimand)))
-    return _Class(name, total, mean, math.sqrt(left + (between if left > 0 else 0.0)), worth)
+    remaining = float(np.sum(within * _open_share(size, labeled, estimand)))
+    return _Class(
+        name, total, mean, math.sqrt(remaining + (between if remaining > 0 else 0.0)), worth
+    )
 
 
 def _open_share(size: Whole, labeled: Whole, estimand: Estimand) -> Values | float:

@@ -198,10 +198,10 @@ def _by_decision(
     for each in rounds:
         np.add.at(flagged, grouped.group, each.other_flagged)
     # where ids come twice, numbers of flagged items are estimates and may contradict the labels
-    known, ruled_out = (
+    existing, ruled_out = (
         np.bincount(sample.stratum[other == flags], minlength=parts) for flags in (True, False)
     )
-    flagged = np.clip(flagged, known, sample.size - ruled_out)
+    flagged = np.clip(flagged, existing, sample.size - ruled_out)
     up = np.arange(parts) < sample.flagged
     sizes: list[float] = []
     flags: list[bool] = []
@@ -210,12 +210,12 @@ def _by_decision(
     for first in (True, False):
         for second in (True, False):
             size = np.where(up == first, flagged if second else sample.size - flagged, 0)
-            mine = (other == second) & (sample.is_flagged == first)
-            found = _merged(size, sample.stratum[mine], sample.weight[mine])
-            stratum[mine] = len(sizes) + found.stratum
-            stands_for[mine] = found.stands_for
-            sizes += found.size
-            flags += [second] * len(found.size)
+            own = (other == second) & (sample.is_flagged == first)
+            result = _merged(size, sample.stratum[own], sample.weight[own])
+            stratum[own] = len(sizes) + result.stratum
+            stands_for[own] = result.stands_for
+            sizes += result.size
+            flags += [second] * len(result.size)
         if first:
             of_flagged = len(sizes)
     items = LabeledSample(

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from monitor.stats.history.change_point import PoolingStep
 
 
-def change_probability(step: PoolingStep, place: int, hazard: float) -> float:
+def change_probability(step: PoolingStep, index: int, hazard: float) -> float:
     r"""Probability that a class changed just before a round, had it been as likely as not.
 
     With w the weight of the components that began in this round,
@@ -24,7 +24,7 @@ def change_probability(step: PoolingStep, place: int, hazard: float) -> float:
     ----------
     step
         What :func:`monitor.stats.history.change_point.pooling_steps` gave for the round.
-    place
+    index
         Its place among the rounds given there, from 1.
     hazard
         As given there, in (0, 1).
@@ -51,7 +51,7 @@ def change_probability(step: PoolingStep, place: int, hazard: float) -> float:
     if not 0 < hazard < 1:
         message = f"hazard must lie strictly between 0 and 1, got {hazard!r}"
         raise ValueError(message)
-    changed = float(step.mixture.weight[step.started == place].sum())
+    changed = float(step.mixture.weight[step.started == index].sum())
     if changed >= 1:  # by rounding; the odds below would divide by 0
         return 1.0
     factor = changed / (1 - changed) * math.exp(math.log1p(-hazard) - math.log(hazard))

@@ -73,13 +73,13 @@ def pooled_rates(
     array([0.25])
     """
     y, n = np.asarray(positive, dtype=np.float64), np.asarray(labeled, dtype=np.float64)
-    mean, known_variance = _class_moments(history, np.where(n > 0, size, 0.0))
+    mean, prior_variance = _class_moments(history, np.where(n > 0, size, 0.0))
     counted = np.where(n > 0, n, 1.0)
     share = np.where(n > 0, y / counted, mean)
     sizes = np.where(n > 0, size, 0.0)
     middle = (share + mean) / 2
     variance = (sizes**2 * middle * (1 - middle) / counted).sum(axis=-1)
-    total = np.maximum(variance + known_variance, np.finfo(np.float64).tiny)
+    total = np.maximum(variance + prior_variance, np.finfo(np.float64).tiny)
     distance = (sizes * (share - mean)).sum(axis=-1)
     weight = PULL * variance / total * np.exp(-FALL * distance**2 / total)
     return np.asarray(share + weight[..., np.newaxis] * (mean - share))

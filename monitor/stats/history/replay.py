@@ -81,16 +81,16 @@ def last_steps(histories: Sequence[ClassHistory], settings: RunLength) -> list[L
     [0.807] [0.798]
     [0.798] [0.415]
     """
-    found: dict[int, LastStep] = {}
-    left = sorted(range(len(histories)), key=lambda i: histories[i].rounds)
-    while left:
-        base = histories[left[-1]]
+    result: dict[int, LastStep] = {}
+    remaining = sorted(range(len(histories)), key=lambda i: histories[i].rounds)
+    while remaining:
+        base = histories[remaining[-1]]
         # A round without labels takes no step; those who take the same steps go together.
-        mine = [i for i in left if _is_like(histories[i], base)][-AT_ONCE:]
-        ends = _pooled([histories[i] for i in reversed(mine)], settings)
-        found |= zip(reversed(mine), ends, strict=True)
-        left = [i for i in left if i not in found]
-    return [found[i] for i in range(len(histories))]
+        own = [i for i in remaining if _is_like(histories[i], base)][-AT_ONCE:]
+        ends = _pooled([histories[i] for i in reversed(own)], settings)
+        result |= zip(reversed(own), ends, strict=True)
+        remaining = [i for i in remaining if i not in result]
+    return [result[i] for i in range(len(histories))]
 
 
 def _is_like(history: ClassHistory, base: ClassHistory) -> bool:
@@ -145,5 +145,5 @@ def _first(run: Run, number: int) -> Run:
 
 
 def _last_step(before: Run, after: Run, i: int, log_predictive: float) -> LastStep:
-    known, learned = mixture_of(before, i), mixture_of(after, i)
-    return LastStep(known, PoolingStep(learned, after.started[i], log_predictive))
+    existing, learned = mixture_of(before, i), mixture_of(after, i)
+    return LastStep(existing, PoolingStep(learned, after.started[i], log_predictive))

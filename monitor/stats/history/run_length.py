@@ -242,9 +242,9 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     if log_weight.shape[-1] > keep:
         # A round adds a component per shift; without an end a long history would cost ever more.
         heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
-        kept = _places(np.sort(heaviest, axis=-1))  # back in the order in which they began
-        log_weight, started = log_weight[kept], started[kept]
-        alpha, beta = alpha[kept], beta[kept]
+        retained = _places(np.sort(heaviest, axis=-1))  # back in the order in which they began
+        log_weight, started = log_weight[retained], started[retained]
+        alpha, beta = alpha[retained], beta[retained]
     learned = Run(
         log_weight=log_weight - _log_sum(log_weight)[..., np.newaxis],
         alpha=alpha,
@@ -257,11 +257,11 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     return learned, log_predictive
 
 
-def _places(kept: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
+def _places(retained: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
     """Index components ``(..., keep)``, as `take_along_axis` does anew for each array."""
-    axes = range(1, kept.ndim)
-    leading = zip(axes, kept.shape, strict=False)
-    return (*(np.arange(n).reshape(n, *[1] * (kept.ndim - i)) for i, n in leading), kept)
+    axes = range(1, retained.ndim)
+    leading = zip(axes, retained.shape, strict=False)
+    return (*(np.arange(n).reshape(n, *[1] * (retained.ndim - i)) for i, n in leading), retained)
 
 
 def _log_sum(log_weight: Floats) -> Floats:

@@ -318,9 +318,9 @@ def _alpha(patterns: Values, times: Values) -> Values:
 
 def _corrected(observed: Values, expected: Values) -> Values:
     """One minus observed over expected disagreement, NaN where none is expected."""
-    found = np.full(observed.shape, np.nan)
-    np.divide(observed, expected, out=found, where=expected > 0)
-    return 1 - found
+    result = np.full(observed.shape, np.nan)
+    np.divide(observed, expected, out=result, where=expected > 0)
+    return 1 - result
 
 
 def _nothing(items: int) -> Agreement:
@@ -336,8 +336,8 @@ def _column(values: ArrayLike) -> Values:
 
 
 def _answers(table: Values) -> Values:
-    given = table[~np.isnan(table)]
-    wrong = given[(given < 0) | (given != np.floor(given)) | np.isinf(given)]
+    provided = table[~np.isnan(table)]
+    wrong = provided[(provided < 0) | (provided != np.floor(provided)) | np.isinf(provided)]
     if wrong.size:
         message = f"answers are whole numbers from 0 on, or NaN for none; got {wrong[0]:g}"
         raise ValueError(message)

@@ -148,8 +148,8 @@ def corrected_draws(
         parts = [_part_draws(classes, audit, seed, points)]
     else:  # nothing ties the classes together then; other seeds keep their draws independent
         parts = [
-            _part_draws([class_], of, seed + place, points)
-            for place, (class_, of) in enumerate(
+            _part_draws([class_], of, seed + index, points)
+            for index, (class_, of) in enumerate(
                 zip(classes, (audit.flagged, audit.passed), strict=True)
             )
         ]
@@ -257,7 +257,7 @@ def _weighed(
     likely = np.ones(points)
     rates = []
     first = 2 + len(classes)
-    for place, class_ in enumerate(classes):
+    for index, class_ in enumerate(classes):
         last = first + class_.posterior.strata
         by_class, drawn = class_rates(
             class_.posterior,
@@ -267,7 +267,7 @@ def _weighed(
             t,
             weight=weight,
             uniforms=sobol[:, first:last],
-            pick=sobol[:, 2 + place],
+            pick=sobol[:, 2 + index],
         )
         likely *= by_class
         rates.append(drawn)
@@ -275,10 +275,10 @@ def _weighed(
     return _Weighed(s, t, weight * likely, np.hstack(rates))
 
 
-def _ratio(values: Values, wanted: tuple[float, float], proposed: tuple[float, float]) -> Values:
+def _ratio(values: Values, expected: tuple[float, float], proposed: tuple[float, float]) -> Values:
     """Density wanted over density proposed, up to a factor."""
-    logs = special.xlogy(wanted[0] - proposed[0], values)
-    logs += special.xlog1py(wanted[1] - proposed[1], -values)
+    logs = special.xlogy(expected[0] - proposed[0], values)
+    logs += special.xlog1py(expected[1] - proposed[1], -values)
     return np.asarray(np.exp(logs - logs.max()))
 
 
@@ -304,8 +304,8 @@ def _resampled(
         return np.zeros(points, dtype=np.int64), 0.0
     order = rng.permutation(len(weight))
     steps = (np.arange(points) + 0.5) / points
-    place = np.searchsorted(np.cumsum(weight[order]) / total, steps)
-    return np.asarray(order[np.minimum(place, len(weight) - 1)]), _effective(weight)
+    location = np.searchsorted(np.cumsum(weight[order]) / total, steps)
+    return np.asarray(order[np.minimum(location, len(weight) - 1)]), _effective(weight)
 
 
 def _effective(weight: Values) -> float:
@@ -352,13 +352,13 @@ def corrected_estimates(
     recall (rate, round): 0.579 [0.506, 0.671]
     """
     draws = corrected_draws(counts, audit, seed=seed, points=points)
-    found = estimates(
+    result = estimates(
         counts, metrics=metrics, estimands=estimands, level=level, seed=seed, draws=draws
     )
     if draws.supported < FEWEST_SUPPORTED:
         reason = Contradiction.AUDIT
         return [
             replace(estimate, method=METHOD, point=None, low=None, high=None, reason=reason)
-            for estimate in found
+            for estimate in result
         ]
-    return [replace(estimate, method=METHOD) for estimate in found]
+    return [replace(estimate, method=METHOD) for estimate in result]

@@ -73,11 +73,11 @@ def class_rates(
     log_likely = np.zeros((components, len(s)))
     drawn = np.empty((components, len(s), strata))
     for h in range(strata):
-        likelihoods, found = _stratum_rates(
+        likelihoods, result = _stratum_rates(
             mixture.alpha[:, h] - positive[h], positive[h], labeled[h], s, t, uniforms[:, h]
         )
         log_likely += likelihoods
-        drawn[:, :, h] = found
+        drawn[:, :, h] = result
     likely = np.exp(log_likely - log_likely.max(axis=1, keepdims=True))
     # 1e-300 keeps a component without any weight at 0 instead of 0/0.
     likely /= np.maximum(likely @ weight / weight.sum(), 1e-300)[:, np.newaxis]
@@ -122,11 +122,11 @@ def _middles() -> Values:
 
 def _placed(below: Values, uniforms: Values) -> Values:
     """Rates at these shares of the mass, evenly in the log odds within a cell."""
-    wanted = uniforms * below[:, -1]
-    cell = (below < wanted[:, np.newaxis]).sum(axis=1)
+    expected = uniforms * below[:, -1]
+    cell = (below < expected[:, np.newaxis]).sum(axis=1)
     rows = np.arange(len(cell))
     before = np.where(cell > 0, below[rows, cell - 1], 0.0)
-    inside = (wanted - before) / np.maximum(below[rows, cell] - before, 1e-300)
+    inside = (expected - before) / np.maximum(below[rows, cell] - before, 1e-300)
     log_odds = (cell - 1 + np.clip(inside, 0, 1)) / CELLS * 2 * _FARTHEST - _FARTHEST
     rates = np.where(cell == 0, 0.0, special.expit(log_odds))
     return np.asarray(np.where(cell > CELLS, 1.0, rates))

@@ -369,14 +369,14 @@ def labels_for_margin(
 
 def _odds(rates: Rates) -> tuple[float, float]:
     """Odds of both rates; neither they nor their inverses are 0."""
-    found = []
+    results = []
     for name, rate in zip(Rates._fields, rates, strict=True):
         check_share(rate, name)
         if rate in (0, 1):
             what = f"{name} is {rate:g}, so the odds or their inverse are 0"
             raise CountIsZero(what)
-        found.append(rate / (1 - rate))
-    return found[0], found[1]
+        results.append(rate / (1 - rate))
+    return results[0], results[1]
 
 
 def _slope(rates: Rates, k: float) -> float:

@@ -188,10 +188,10 @@ def _checked(replicas: int) -> int:
 
 def _replicas(flagged: Values, passed: Values, k: float) -> Replicas:
     """Precision, and recall by Eq. 2, of each simulated pair of shares."""
-    found = k * flagged
-    positive = found + passed
-    recall = np.full(found.shape, np.nan)
-    np.divide(found, positive, out=recall, where=positive > 0)
+    result = k * flagged
+    positive = result + passed
+    recall = np.full(result.shape, np.nan)
+    np.divide(result, positive, out=recall, where=positive > 0)
     return Replicas(flagged, recall)
 
 

@@ -30,20 +30,20 @@ def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> Chang
     One with a time before the annotator's last word changes nothing. What is stored already is
     neither.
     """
-    place_of = task_places(connection, sorted({event.task_key for event in events}))
-    said: dict[tuple[int, str], list[Statement]] = defaultdict(list)
-    for round_id in {round_id for round_id, _ in place_of.values()}:
+    position_of = task_places(connection, sorted({event.task_key for event in events}))
+    answer: dict[tuple[int, str], list[Statement]] = defaultdict(list)
+    for round_id in {round_id for round_id, _ in position_of.values()}:
         for item_id, statements in statements_of(connection, round_id).items():
-            said[round_id, item_id] = statements
-    found = [_is_later(event, said[place_of[event.task_key]]) for event in events]
-    return Changes(found.count(True), found.count(False))
+            answer[round_id, item_id] = statements
+    results = [_is_later(event, answer[position_of[event.task_key]]) for event in events]
+    return Changes(results.count(True), results.count(False))
 
 
 def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None:
     """Whether an answer is later than a different one that stands; None where none differs."""
     own = [statement for statement in statements if statement.annotator == event.annotator]
-    standing = current_answers(own).get(event.annotator)
+    current = current_answers(own).get(event.annotator)
     is_stored = (event.at, event.answer) in {(one.at, one.answer) for one in own}
-    if standing is None or standing == event.answer or is_stored:
+    if current is None or current == event.answer or is_stored:
         return None
     return event.at is None or event.at > max(statement.at for statement in own)

@@ -53,14 +53,14 @@ class KnownPlace:
     notes: LabelNotes
 
 
-def read_place(connection: Connection, monitor_id: int, place: str) -> KnownPlace:
+def read_place(connection: Connection, monitor_id: int, location: str) -> KnownPlace:
     """Read what is known of a place that labels come from."""
-    notes = f"{place}{_SUFFIX}"
+    notes = f"{location}{_SUFFIX}"
     query = select(labeler_cursors.c.labeler, labeler_cursors.c.cursor).where(
-        labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler.in_((place, notes))
+        labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler.in_((location, notes))
     )
-    found = {row.labeler: row.cursor for row in connection.execute(query)}
-    return KnownPlace(found.get(place), _notes(found.get(notes)))
+    result = {row.labeler: row.cursor for row in connection.execute(query)}
+    return KnownPlace(result.get(location), _notes(result.get(notes)))
 
 
 def read_notes(connection: Connection, monitor_id: int) -> dict[str, LabelNotes]:
@@ -75,10 +75,10 @@ def read_notes(connection: Connection, monitor_id: int) -> dict[str, LabelNotes]
 
 
 def write_label_notes(
-    connection: Connection, monitor_id: int, place: str, notes: LabelNotes
+    connection: Connection, monitor_id: int, location: str, notes: LabelNotes
 ) -> None:
     """Store what a reading of a place met, in place of what the one before did."""
-    write_cursor(connection, monitor_id, f"{place}{_SUFFIX}", json.dumps(asdict(notes)))
+    write_cursor(connection, monitor_id, f"{location}{_SUFFIX}", json.dumps(asdict(notes)))
 
 
 def notes_of_open_rounds(
@@ -94,12 +94,12 @@ def notes_of_open_rounds(
         .where(named, labeler_cursors.c.labeler.endswith(_SUFFIX, autoescape=True))
         .order_by(labeler_cursors.c.labeler)
     )
-    found: dict[str, list[LabelNotes]] = {}
+    result: dict[str, list[LabelNotes]] = {}
     for name, cursor in connection.execute(query):
         notes = _notes(cursor)
         if ids & set(notes.rounds):
-            found.setdefault(name, []).append(notes)
-    return found
+            result.setdefault(name, []).append(notes)
+    return result
 
 
 def _notes(text: str | None) -> LabelNotes:

@@ -57,15 +57,15 @@ def _placed(connection: Connection, round_id: int, tasks_: Sequence[Task]) -> li
     """
     query = select(items.c.id, items.c.stratum, items.c.order).where(items.c.round_id == round_id)
     drawn = {row.id: (row.stratum, row.order) for row in connection.execute(query)}
-    alike = defaultdict[tuple[str, int], list[Task]](list)
+    similar = defaultdict[tuple[str, int], list[Task]](list)
     for task in sorted(tasks_, key=lambda task: drawn[task.item_id][1]):
-        alike[drawn[task.item_id][0], task.slot].append(task)
-    place = {
+        similar[drawn[task.item_id][0], task.slot].append(task)
+    location = {
         task.key: digest
-        for of_stratum in alike.values()
+        for of_stratum in similar.values()
         for task, digest in zip(of_stratum, sorted(map(_digest, of_stratum)), strict=True)
     }
-    return [replace(task, place=place[task.key]) for task in tasks_]
+    return [replace(task, place=location[task.key]) for task in tasks_]
 
 
 def _digest(task: Task) -> str:
@@ -89,8 +89,8 @@ def read_sent(connection: Connection, round_ids: Sequence[int]) -> Sent:
     """Read of some rounds how many of their tasks the labeler has."""
     sent = func.count(tasks.c.sent_at).label("sent")
     query = select(tasks.c.round_id, sent, func.count().label("tasks"))
-    mine = query.where(tasks.c.round_id.in_(round_ids)).group_by(tasks.c.round_id)
-    rows = connection.execute(mine).all()
+    own = query.where(tasks.c.round_id.in_(round_ids)).group_by(tasks.c.round_id)
+    rows = connection.execute(own).all()
     return Sent(
         none=frozenset(row.round_id for row in rows if row.sent == 0),
         not_all=frozenset(row.round_id for row in rows if row.sent < row.tasks),
@@ -148,28 +148,28 @@ def new_rows(
         replace(event, at=None) if event.at is not None and event.at > latest else event
         for event in events
     ]
-    news = _news(connection, events)
-    places, said = _known(connection, sorted({event.task_key for event in news}))
+    changes = _news(connection, events)
+    locations, answer = _known(connection, sorted({event.task_key for event in changes}))
     rows: list[dict[str, Any]] = []
-    for event in news:
-        place = places[event.task_key]
-        if event.at is None and not _changes(said[place].statements, event):
+    for event in changes:
+        location = locations[event.task_key]
+        if event.at is None and not _changes(answer[location].statements, event):
             continue
-        at = event.at or _arrival_time(said[place].statements, event.annotator, now)
-        row = _event_row(labeler, event, place, at, now)
+        at = event.at or _arrival_time(answer[location].statements, event.annotator, now)
+        row = _event_row(labeler, event, location, at, now)
         identity = (labeler, row["external_id"], row["revision"])
-        if identity not in said[place].known:
-            said[place].add(identity, replace(event, at=at))
+        if identity not in answer[location].known:
+            answer[location].add(identity, replace(event, at=at))
             rows.append(row)
     return rows
 
 
 def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
     """Read the current label of every item of a round that has one."""
-    said = statements_of(connection, round_id)
-    adjudicator = adjudicator_of(connection, round_id) if said else None
-    found = {item: current_label(statements, adjudicator) for item, statements in said.items()}
-    return {item: answer for item, answer in found.items() if answer is not None}
+    reported = statements_of(connection, round_id)
+    adjudicator = adjudicator_of(connection, round_id) if reported else None
+    result = {item: current_label(statements, adjudicator) for item, statements in reported.items()}
+    return {item: answer for item, answer in result.items() if answer is not None}
 
 
 def statements_of(connection: Connection, round_id: int) -> dict[str, list[Statement]]:
@@ -186,10 +186,10 @@ def all_statements(
         .where(label_events.c.round_id.in_(round_ids))
         .order_by(label_events.c.id)
     )
-    said: dict[int, dict[str, list[Statement]]] = {}
+    answers: dict[int, dict[str, list[Statement]]] = {}
     for round_id, item, *stated in connection.execute(query):
-        said.setdefault(round_id, defaultdict(list))[item].append(_stored(*stated))
-    return said
+        answers.setdefault(round_id, defaultdict(list))[item].append(_stored(*stated))
+    return answers
 
 
 def adjudicator_of(connection: Connection, round_id: int) -> str | None:
@@ -245,17 +245,17 @@ def task_places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[
         tasks.c.key.in_(listed(connection, keys))
     )
     rows = connection.execute(query) if keys else ()
-    found = {row.key: (row.round_id, row.item_id) for row in rows}
-    _refuse_gone(keys, found)
-    return found
+    result = {row.key: (row.round_id, row.item_id) for row in rows}
+    _refuse_gone(keys, result)
+    return result
 
 
-def _refuse_gone(keys: Sequence[str], known: Collection[str]) -> None:
-    gone = sorted(set(keys) - set(known))
-    if gone:
+def _refuse_gone(keys: Sequence[str], existing: Collection[str]) -> None:
+    removed = sorted(set(keys) - set(existing))
+    if removed:
         message = (
-            f"{len(gone)} of {len(keys)} tasks, such as {gone[0]}, were taken back while their "
-            "answers were read; nothing was written, run it again"
+            f"{len(removed)} of {len(keys)} tasks, such as {removed[0]}, were taken back while "
+            "their answers were read; nothing was written, run it again"
         )
         raise RoundMoved(message)
 
@@ -283,16 +283,16 @@ def _news(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEve
     """
     if all(event.at is not None for event in events):
         return list(events)
-    places, standing = _only_statements(connection, sorted({event.task_key for event in events}))
-    news = []
+    locations, current = _only_statements(connection, sorted({event.task_key for event in events}))
+    changes = []
     for event in events:
-        of_item = standing[places[event.task_key]]
-        said = event.answer if event.kind is LabelKind.GIVEN else None
-        if event.at is None and of_item.get(event.annotator) == said:
+        of_item = current[locations[event.task_key]]
+        answer = event.answer if event.kind is LabelKind.GIVEN else None
+        if event.at is None and of_item.get(event.annotator) == answer:
             continue
         of_item[event.annotator] = _UNCLEAR  # what comes after it may take it back
-        news.append(event)
-    return news
+        changes.append(event)
+    return changes
 
 
 def _only_statements(
@@ -303,30 +303,30 @@ def _only_statements(
     That of an annotator's only statement; what several leave standing, or two tasks of an item,
     takes more to find.
     """
-    said = (label_events.c[name] for name in ("annotator", "kind", "answer"))
+    answers = (label_events.c[name] for name in ("annotator", "kind", "answer"))
     query = (
-        select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, *said)
+        select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, *answers)
         .outerjoin(label_events, _SAME_ITEM)
         .where(tasks.c.key.in_(listed(connection, keys)))
     )
-    places: dict[str, tuple[int, str]] = {}
-    standing: dict[tuple[int, str], dict[str, str | None]] = {}
+    indices: dict[str, tuple[int, str]] = {}
+    current: dict[tuple[int, str], dict[str, str | None]] = {}
     for key, round_id, item, annotator, kind, answer in connection.execute(query):
-        place = places[key] = (round_id, item)
-        of_item = standing.setdefault(place, {})
+        location = indices[key] = (round_id, item)
+        of_item = current.setdefault(location, {})
         if annotator is not None:
             is_only = annotator not in of_item and kind == LabelKind.GIVEN
             of_item[annotator] = answer if is_only else _UNCLEAR
-    _refuse_gone(keys, places)
-    return places, standing
+    _refuse_gone(keys, indices)
+    return indices, current
 
 
 def _known(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _Said]]:
     """Find round and item of some tasks, by key, and the statements about each such item."""
-    places: dict[str, tuple[int, str]] = {}
-    said: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
+    indices: dict[str, tuple[int, str]] = {}
+    answer: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
     query = (
         select(
             tasks.c.key,
@@ -345,14 +345,14 @@ def _known(
     seen: set[int] = set()  # both copies of an item bring the same rows
     rows = connection.execute(query) if keys else ()
     for key, round_id, item, event, labeler, external_id, revision, *stated in rows:
-        places[key] = (round_id, item)
+        indices[key] = (round_id, item)
         if event is not None and event not in seen:
             seen.add(event)
-            found = said[round_id, item]
-            found.statements.append(_stored(*stated))
-            found.known.add((labeler, external_id, revision))
-    _refuse_gone(keys, places)
-    return places, said
+            result = answer[round_id, item]
+            result.statements.append(_stored(*stated))
+            result.known.add((labeler, external_id, revision))
+    _refuse_gone(keys, indices)
+    return indices, answer
 
 
 def _stored(at: datetime, annotator: str, kind: str, answer: str | None) -> Statement:
@@ -360,8 +360,8 @@ def _stored(at: datetime, annotator: str, kind: str, answer: str | None) -> Stat
 
 
 def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
-    standing = current_answers(statements).get(event.annotator)
-    return standing != (event.answer if event.kind is LabelKind.GIVEN else None)
+    current = current_answers(statements).get(event.annotator)
+    return current != (event.answer if event.kind is LabelKind.GIVEN else None)
 
 
 def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime) -> datetime:
@@ -375,11 +375,11 @@ def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime
 
 
 def _event_row(
-    labeler: str, event: LabelEvent, place: tuple[int, str], at: datetime, now: datetime
+    labeler: str, event: LabelEvent, location: tuple[int, str], at: datetime, now: datetime
 ) -> dict[str, Any]:
     return {
-        "round_id": place[0],
-        "item_id": place[1],
+        "round_id": location[0],
+        "item_id": location[1],
         "labeler": labeler,
         # What one annotator states about one task; the revision distinguishes the statements.
         "external_id": f"{event.task_key}/{event.annotator}",

@@ -76,27 +76,29 @@ def same_person_again(connection: Connection, events: Iterable[LabelEvent]) -> l
     may answer any copy.
     """
     doubled = _asked_twice(connection, events)
-    rounds = {place.round_id for place, _ in doubled}
+    rounds = {location.round_id for location, _ in doubled}
     answered = _answered_copies(connection, rounds)
     judges = {round_id: adjudicator_of(connection, round_id) for round_id in rounds}
-    again = []
-    for place, event in doubled:
-        copies = answered[place.round_id, place.item_id, event.annotator]
-        if copies - {event.task_key} and event.annotator != judges[place.round_id]:
-            again.append(event)
+    repeated = []
+    for location, event in doubled:
+        copies = answered[location.round_id, location.item_id, event.annotator]
+        if copies - {event.task_key} and event.annotator != judges[location.round_id]:
+            repeated.append(event)
         else:
             copies.add(event.task_key)
-    return again
+    return repeated
 
 
 def _asked_twice(
     connection: Connection, events: Iterable[LabelEvent]
 ) -> list[tuple[_Place, LabelEvent]]:
     """Choose the answers about items that have a second copy, those to first copies first."""
-    given = [event for event in events if event.kind is LabelKind.GIVEN]
-    place_of = _places_with_copies(connection, sorted({event.task_key for event in given}))
-    found = [(place_of[event.task_key], event) for event in given if event.task_key in place_of]
-    return sorted(found, key=lambda pair: pair[0].slot)
+    provided = [event for event in events if event.kind is LabelKind.GIVEN]
+    position_of = _places_with_copies(connection, sorted({event.task_key for event in provided}))
+    matches = [
+        (position_of[event.task_key], event) for event in provided if event.task_key in position_of
+    ]
+    return sorted(matches, key=lambda pair: pair[0].slot)
 
 
 def _answered_copies(
@@ -127,10 +129,8 @@ def _places_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id, tasks.c.slot).join(
         second, pairs & (second.c.slot > 1)
     )
-    mine = query.where(tasks.c.key.in_(listed(connection, keys)))
-    return {
-        row.key: _Place(row.round_id, row.item_id, row.slot) for row in connection.execute(mine)
-    }
+    own = query.where(tasks.c.key.in_(listed(connection, keys)))
+    return {row.key: _Place(row.round_id, row.item_id, row.slot) for row in connection.execute(own)}
 
 
 def _task_key(external_id: str) -> str:

@@ -123,11 +123,11 @@ class RoundLabels:
 
     def without(self, ids: Collection[str]) -> RoundLabels:
         """Leave out some items, as if they had not been drawn."""
-        left_out = Counter(item.stratum for item in self.items if item.id in ids)
+        excluded = Counter(item.stratum for item in self.items if item.id in ids)
         return replace(
             self,
             strata=tuple(
-                replace(part, planned=part.planned - left_out[part.stratum.name])
+                replace(part, planned=part.planned - excluded[part.stratum.name])
                 for part in self.strata
             ),
             items=tuple(item for item in self.items if item.id not in ids),
@@ -138,37 +138,41 @@ class RoundLabels:
 
         The adjudicator is none of them.
         """
-        found = []
-        for item_id, said in sorted(self.said.items()):
+        results = []
+        for item_id, reported in sorted(self.said.items()):
             answers = {
                 name: answer
-                for name, answer in current_answers(said).items()
+                for name, answer in current_answers(reported).items()
                 if name != self.adjudicator and answer is not Answer.CANNOT_TELL
             }
             if len(answers) > 1:
-                found.append(SeveralAnswers(item_id, self._stratum_of[item_id], answers))
-        return found
+                results.append(SeveralAnswers(item_id, self._stratum_of[item_id], answers))
+        return results
 
     def disputed(self) -> dict[str, set[str]]:
         """Find items on which people contradict each other and nobody has decided, by stratum."""
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for item_id, said in self.said.items():
-            if is_disputed(said, self.adjudicator):
-                found[self._stratum_of[item_id]].add(item_id)
-        return dict(found)
+        result: defaultdict[str, set[str]] = defaultdict(set)
+        for item_id, answer in self.said.items():
+            if is_disputed(answer, self.adjudicator):
+                result[self._stratum_of[item_id]].add(item_id)
+        return dict(result)
 
     def first_answers(self) -> list[datetime]:
         """Time of the first answer to each item that anybody answered, ascending."""
-        given = ([s.at for s in said if s.kind is LabelKind.GIVEN] for said in self.said.values())
-        return sorted(min(times) for times in given if times)
+        provided = (
+            [s.at for s in answer if s.kind is LabelKind.GIVEN] for answer in self.said.values()
+        )
+        return sorted(min(times) for times in provided if times)
 
     @cached_property
     def _stratum_of(self) -> dict[str, str]:
         return {item.id: item.stratum for item in self.items}
 
     def _labels(self, label_of: LabelOf) -> dict[str, Answer]:
-        found = {item: label_of(said, self.adjudicator) for item, said in self.said.items()}
-        return {item: answer for item, answer in found.items() if answer is not None}
+        result = {
+            item: label_of(reported, self.adjudicator) for item, reported in self.said.items()
+        }
+        return {item: answer for item, answer in result.items() if answer is not None}
 
 
 def read_labels(connection: Connection, round_: Round) -> RoundLabels:
@@ -181,8 +185,8 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
     ids = [round_.id for round_ in rounds]
     strata = _in_chunks(connection, ids, frame_store.read_all_strata)
     drawn = _in_chunks(connection, ids, _items)
-    said = _in_chunks(connection, ids, label_store.all_statements)
-    return {round_.id: _labels_of(round_, strata, drawn, said) for round_ in rounds}
+    answer = _in_chunks(connection, ids, label_store.all_statements)
+    return {round_.id: _labels_of(round_, strata, drawn, answer) for round_ in rounds}
 
 
 def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:
@@ -196,7 +200,7 @@ def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int,
 
 
 def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
-    before, asked = rounds_table.alias("before"), items.alias("asked")
+    before, requested = rounds_table.alias("before"), items.alias("asked")
     this = rounds_table
     closed_first = or_(
         this.c.state != RoundState.CLOSED,
@@ -204,11 +208,11 @@ def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, fr
         (before.c.closed_at == this.c.closed_at) & (before.c.id < this.c.id),
     )
     is_recurring = (
-        select(asked.c.id)
-        .join(before, before.c.id == asked.c.round_id)
+        select(requested.c.id)
+        .join(before, before.c.id == requested.c.round_id)
         .where(
-            asked.c.id == items.c.id,
-            asked.c.round_id != items.c.round_id,
+            requested.c.id == items.c.id,
+            requested.c.round_id != items.c.round_id,
             before.c.monitor_id == this.c.monitor_id,
             before.c.state == RoundState.CLOSED,
             closed_first,
@@ -221,24 +225,24 @@ def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, fr
         .join(this, this.c.id == items.c.round_id)
         .where(items.c.round_id.in_(round_ids), is_recurring)
     )
-    found: defaultdict[int, set[str]] = defaultdict(set)
+    result: defaultdict[int, set[str]] = defaultdict(set)
     for row in connection.execute(query):
-        found[row.round_id].add(row.id)
-    return {round_id: frozenset(found[round_id]) for round_id in round_ids}
+        result[row.round_id].add(row.id)
+    return {round_id: frozenset(result[round_id]) for round_id in round_ids}
 
 
 def _labels_of(
     round_: Round,
     strata: Mapping[int, Sequence[StratumTally]],
     drawn: Mapping[int, Sequence[DrawnItem]],
-    said: Mapping[int, Mapping[str, Sequence[Statement]]],
+    answer: Mapping[int, Mapping[str, Sequence[Statement]]],
 ) -> RoundLabels:
-    mine, about = drawn.get(round_.id, ()), said.get(round_.id, {})
+    own, about = drawn.get(round_.id, ()), answer.get(round_.id, {})
     return RoundLabels(
         label_revision=round_.label_revision,
         adjudicator=round_.settings.adjudicator,
         strata=tuple(strata.get(round_.id, ())),
-        items=tuple(mine),
+        items=tuple(own),
         said=about,
     )
 
@@ -248,10 +252,10 @@ def _in_chunks(
     round_ids: Sequence[int],
     read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],
 ) -> dict[int, Of]:
-    found: dict[int, Of] = {}
+    result: dict[int, Of] = {}
     for some in _chunks(round_ids):
-        found.update(read(connection, some))
-    return found
+        result.update(read(connection, some))
+    return result
 
 
 def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -277,13 +281,13 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
         .where(items.c.round_id.in_(round_ids))
         .order_by(items.c.round_id, items.c.stratum, items.c.order)
     )
-    found: defaultdict[int, list[DrawnItem]] = defaultdict(list)
+    result: defaultdict[int, list[DrawnItem]] = defaultdict(list)
     for row in connection.execute(query):
         item = DrawnItem(
             row.id, row.stratum, row.score, row.segments or {}, row.wave, row.challenged
         )
-        found[row.round_id].append(item)
-    return found
+        result[row.round_id].append(item)
+    return result
 
 
 def _counted(part: StratumTally, answers: Sequence[Answer]) -> StratumTally:

@@ -293,12 +293,12 @@ def put_off_effect(
     aside_at
         When it steps aside, if it does now.
     """
-    kept: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
-    kept |= {} if aside_at is None else {"done_at": aside_at}
+    retained: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
+    retained |= {} if aside_at is None else {"done_at": aside_at}
     return _write_back(
         connection,
         effect,
-        **kept,
+        **retained,
         status=status,
         last_error=error,
         next_try=next_try,

@@ -147,7 +147,7 @@ def _not_estimable(
 def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
     labeling = round_store.find_rounds(connection, monitor, states=(RoundState.LABELING,))
     late = [round_ for round_ in labeling if now >= _half_time(round_, now)]
-    given = (
+    provided = (
         select(label_events.c.round_id)
         .distinct()
         .where(
@@ -155,7 +155,7 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
             label_events.c.kind == LabelKind.GIVEN,
         )
     )
-    answered = set(connection.execute(given).scalars()) if late else set()
+    answered = set(connection.execute(provided).scalars()) if late else set()
     return [
         Attention(round_.monitor, round_.number, Matter.UNANSWERED)
         for round_ in late

@@ -65,15 +65,15 @@ def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
         .order_by(rounds.c.id)
     )
     for row in connection.execute(query):
-        standing = standings.get(row.name, NOTHING)
+        current = standings.get(row.name, NOTHING)
         has_more = row.second_wave_at is not None
-        times = (standing.deadline, row.deadline, row.second_wave_at)
+        times = (current.deadline, row.deadline, row.second_wave_at)
         deadlines = [at for at in times if at is not None]
-        claims = [at for at in (standing.left, row.claimed_until) if at is not None]
+        claims = [at for at in (current.left, row.claimed_until) if at is not None]
         standings[row.name] = replace(
-            standing,
-            open=(*standing.open, (row.id, row.state, row.label_revision, has_more)),
-            presses=standing.presses or row.state == RoundState.OPEN or bool(row.claimed),
+            current,
+            open=(*current.open, (row.id, row.state, row.label_revision, has_more)),
+            presses=current.presses or row.state == RoundState.OPEN or bool(row.claimed),
             deadline=min(deadlines, default=None),
             left=max(claims, default=None),
         )
@@ -105,6 +105,6 @@ def _recent(connection: Connection, since: datetime) -> dict[str, Standing]:
         .group_by(monitors.c.name)
     )
     return {
-        name: Standing(recent=tuple(marks), presses=bool(pressing), left=left)
-        for name, *marks, pressing, left in connection.execute(query)
+        name: Standing(recent=tuple(marks), presses=bool(pressing), left=remaining)
+        for name, *marks, pressing, remaining in connection.execute(query)
     }

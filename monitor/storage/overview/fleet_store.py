@@ -119,7 +119,7 @@ def rounds_by_state(
 
     Closed ones are counted as those that are nothing else, which needs no row of them.
     """
-    known = select(monitors.c.id, monitors.c.name)
+    existing = select(monitors.c.id, monitors.c.name)
     per_monitor = select(rounds.c.monitor_id, func.count()).group_by(rounds.c.monitor_id)
     rare = (
         select(rounds.c.monitor_id, rounds.c.state, func.count())
@@ -127,18 +127,18 @@ def rounds_by_state(
         .group_by(rounds.c.monitor_id, rounds.c.state)
     )
     if monitor is not None:
-        known = known.where(monitors.c.name == monitor)
-        asked = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
-        per_monitor = per_monitor.where(rounds.c.monitor_id == asked)
-        rare = rare.where(rounds.c.monitor_id == asked)
-    names = {row.id: row.name for row in connection.execute(known)}
+        existing = existing.where(monitors.c.name == monitor)
+        requested = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
+        per_monitor = per_monitor.where(rounds.c.monitor_id == requested)
+        rare = rare.where(rounds.c.monitor_id == requested)
+    names = {row.id: row.name for row in connection.execute(existing)}
     rest = {each: int(count) for each, count in connection.execute(per_monitor)}
-    found: dict[tuple[str, str], int] = {}
+    result: dict[tuple[str, str], int] = {}
     for monitor_id, state, count in connection.execute(rare):
-        found[names[monitor_id], state] = count
+        result[names[monitor_id], state] = count
         rest[monitor_id] -= count
     closed = {(names[each], str(RoundState.CLOSED)): count for each, count in rest.items()}
-    return found | closed
+    return result | closed
 
 
 def _labeling(connection: Connection) -> dict[str, Labeling]:
@@ -174,8 +174,8 @@ def _labeling(connection: Connection) -> dict[str, Labeling]:
         .group_by(monitors.c.name)
     )
     return {
-        name: Labeling(int(wanted), int(received), deadline)
-        for name, wanted, received, deadline in connection.execute(query)
+        name: Labeling(int(expected), int(received), deadline)
+        for name, expected, received, deadline in connection.execute(query)
     }
 
 

@@ -76,11 +76,11 @@ def read_monitor_rounds(
 ) -> dict[str, MonitorRounds]:
     """Read of a monitor, or of all, the rounds that people ask about."""
     of_monitor = _read_newest(connection, now, monitor)
-    ahead = _by_id(connection, _ahead(connection, now, monitor))
-    for round_ in sorted(ahead.values(), key=_slot):
-        mine = of_monitor[round_.monitor]
-        mine.ahead.append(round_)
-        mine.closed_rounds -= round_.state is RoundState.CLOSED
+    prefetcher = _by_id(connection, _ahead(connection, now, monitor))
+    for round_ in sorted(prefetcher.values(), key=_slot):
+        own = of_monitor[round_.monitor]
+        own.ahead.append(round_)
+        own.closed_rounds -= round_.state is RoundState.CLOSED
     open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
     for round_ in open_ones:
         of_monitor[round_.monitor].waiting.append(round_)
@@ -135,8 +135,8 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
 
 def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
     """Read rounds, however many, in slot order."""
-    found = _by_id(connection, round_ids).values()
-    return sorted(found, key=lambda round_: (round_.slot, round_.monitor))
+    values = _by_id(connection, round_ids).values()
+    return sorted(values, key=lambda round_: (round_.slot, round_.monitor))
 
 
 def read_before(connection: Connection, round_ids: Sequence[int], *, skipped: bool) -> list[Round]:
@@ -159,13 +159,13 @@ def read_all_issues(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[str, tuple[int, bool]]]:
     """Read the remarks on the rows of some rounds."""
-    found: dict[int, dict[str, tuple[int, bool]]] = {}
+    result: dict[int, dict[str, tuple[int, bool]]] = {}
     for some in _chunks(round_ids):
         query = select(round_issues).where(round_issues.c.round_id.in_(some))
         for row in connection.execute(query):
-            issues = found.setdefault(row.round_id, {})
+            issues = result.setdefault(row.round_id, {})
             issues[row.reason] = (int(row._mapping["count"]), row.bad)
-    return found
+    return result
 
 
 def read_notices(
@@ -195,16 +195,16 @@ def read_alert_rows(
 def _of_reports(
     connection: Connection, round_ids: Sequence[int], field: str
 ) -> dict[int, list[dict[str, Any]]]:
-    found: dict[int, list[dict[str, Any]]] = {}
+    result: dict[int, list[dict[str, Any]]] = {}
     for some in _chunks(round_ids):
-        found |= report_store.read_of_latest(connection, some, field)
-    return found
+        result |= report_store.read_of_latest(connection, some, field)
+    return result
 
 
 def learning_rounds(connection: Connection, round_ids: Sequence[int]) -> set[int]:
     """Find the rounds that watched no limit, though they have some, by the report they gave."""
-    found = _of_reports(connection, round_ids, "evidence")
-    return {each for each, rows in found.items() if only_learns([r.get("state") for r in rows])}
+    result = _of_reports(connection, round_ids, "evidence")
+    return {each for each, rows in result.items() if only_learns([r.get("state") for r in rows])}
 
 
 def _newest(now: datetime, state: RoundState | None = None) -> ScalarSelect[int]:
@@ -219,8 +219,8 @@ def _ahead(connection: Connection, now: datetime, monitor: str | None) -> list[i
     query = select(rounds.c.id).join(monitors, monitors.c.id == rounds.c.monitor_id)
     if monitor is not None:
         query = query.where(monitors.c.name == monitor)
-    lie_ahead = query.where(rounds.c.slot > now).order_by(rounds.c.slot)
-    return list(connection.execute(lie_ahead).scalars())
+    upcoming = query.where(rounds.c.slot > now).order_by(rounds.c.slot)
+    return list(connection.execute(upcoming).scalars())
 
 
 def _closed_with_reason(connection: Connection, monitor: str | None) -> list[int]:
@@ -229,8 +229,8 @@ def _closed_with_reason(connection: Connection, monitor: str | None) -> list[int
         rounds.c.state == RoundState.CLOSED, rounds.c.reason.is_not(None)
     )
     if monitor is not None:
-        mine = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
-        query = query.where(rounds.c.monitor_id == mine)
+        own = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
+        query = query.where(rounds.c.monitor_id == own)
     return list(connection.execute(query).scalars())
 
 
@@ -244,7 +244,7 @@ def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None,
 
 def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
     """Count the items of each round that are out (of two waves maybe the first), and the rest."""
-    found: dict[int, tuple[int, int]] = {}
+    result: dict[int, tuple[int, int]] = {}
     has_more = rounds.c.second_wave_at.is_not(None)
     for some in _chunks(round_ids):
         out = case((has_more, strata.c.first_wave), else_=strata.c.planned)
@@ -254,10 +254,10 @@ def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tu
             .where(strata.c.round_id.in_(some))
             .group_by(strata.c.round_id)
         )
-        found |= {
+        result |= {
             round_id: (int(items), int(rest)) for round_id, items, rest in connection.execute(query)
         }
-    return found
+    return result
 
 
 def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
@@ -265,7 +265,7 @@ def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]
 
     Where nobody took anything back these are all that anybody answered.
     """
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     taken_back = func.max(case((label_events.c.kind == LabelKind.WITHDRAWN, 1), else_=0))
     for some in _chunks(round_ids):
         query = (
@@ -278,20 +278,20 @@ def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]
             .group_by(label_events.c.round_id)
         )
         for row in connection.execute(query).all():
-            found[row.round_id] = (
+            result[row.round_id] = (
                 len(label_store.current_labels(connection, row.round_id))
                 if row.taken_back
                 else int(row.items)
             )
-    return found
+    return result
 
 
 def _with_copies(connection: Connection, round_ids: Sequence[int]) -> set[int]:
-    found: set[int] = set()
+    items: set[int] = set()
     for some in _chunks(round_ids):
         query = select(tasks.c.round_id).where(tasks.c.round_id.in_(some), tasks.c.slot > 1)
-        found.update(connection.execute(query.distinct()).scalars())
-    return found
+        items.update(connection.execute(query.distinct()).scalars())
+    return items
 
 
 def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:

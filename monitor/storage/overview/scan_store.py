@@ -31,13 +31,13 @@ def read_looks(connection: Connection) -> dict[str, str]:
     return {row.name: row.cursor for row in connection.execute(query)}
 
 
-def write_looks(connection: Connection, looks: Mapping[str, str]) -> None:
+def write_looks(connection: Connection, checks: Mapping[str, str]) -> None:
     """Note good looks, in place of earlier ones; of a monitor without any round none is noted."""
     query = select(monitors.c.id, monitors.c.name).order_by(monitors.c.id)
     rows = [
-        {"monitor_id": row.id, "labeler": LOOK, "cursor": looks[row.name]}
+        {"monitor_id": row.id, "labeler": LOOK, "cursor": checks[row.name]}
         for row in connection.execute(query)
-        if row.name in looks
+        if row.name in checks
     ]
     if rows:
         put_all(connection, labeler_cursors, rows, changed=("cursor",))

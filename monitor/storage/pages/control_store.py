@@ -125,10 +125,10 @@ def read_rates(connection: Connection, names: Collection[str]) -> dict[str, Rate
 def gold_items(connection: Connection, names: Collection[str]) -> dict[str, dict[str, Answer]]:
     """Read the truth of each gold item of some rounds."""
     query = select(page_gold.c.round_name, page_gold.c.item, page_gold.c.truth)
-    found: dict[str, dict[str, Answer]] = {}
+    result: dict[str, dict[str, Answer]] = {}
     for name, item, truth in connection.execute(query.where(page_gold.c.round_name.in_(names))):
-        found.setdefault(name, {})[item] = Answer(truth)
-    return found
+        result.setdefault(name, {})[item] = Answer(truth)
+    return result
 
 
 def controls(
@@ -191,21 +191,21 @@ def latest_said(connection: Connection, names: Collection[str]) -> dict[str, Con
         .where(page_controls.c.round_name.in_(names))
         .order_by(page_control_answers.c.revision)
     )
-    found = (ControlStatement._make(row) for row in connection.execute(query))
-    return {said.control_key: said for said in found}
+    results = (ControlStatement._make(row) for row in connection.execute(query))
+    return {answer.control_key: answer for answer in results}
 
 
 def last_answer(
     connection: Connection, names: Collection[str], annotator: str
 ) -> ControlStatement | None:
     """Find the answer that somebody gave last to a control of some rounds and that stands."""
-    mine = {one.key for one in controls(connection, names, annotator)}
-    said = [
+    own = {one.key for one in controls(connection, names, annotator)}
+    answers = [
         one
         for key, one in latest_said(connection, names).items()
-        if key in mine and one.answer is not None
+        if key in own and one.answer is not None
     ]
-    return max(said, key=lambda one: one.id, default=None)
+    return max(answers, key=lambda one: one.id, default=None)
 
 
 def say(

@@ -208,9 +208,9 @@ def read_page_tasks(
     where = [] if item is None else [page_tasks.c.item == item]
     query = _asked(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
     tasks = [PageTask(*row) for *row, _ in connection.execute(query)]
-    first = {name: place for place, name in enumerate(names)}
+    first = {name: index for index, name in enumerate(names)}
     if any(task.round_name not in first for task in tasks):
-        first = {name: place for place, name in enumerate(_here(connection, names))}
+        first = {name: index for index, name in enumerate(_here(connection, names))}
     return sorted(tasks, key=lambda task: first[task.round_name])
 
 
@@ -260,9 +260,9 @@ def standing_of(
     return _latest(statements(connection, [task.key for task in tasks]))
 
 
-def _latest(said: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
+def _latest(page_statements: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
     latest: dict[str, dict[str, PageStatement]] = defaultdict(dict)
-    for one in said:
+    for one in page_statements:
         latest[one.task_key][one.annotator] = one
     return dict(latest)
 

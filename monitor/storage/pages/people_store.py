@@ -83,8 +83,8 @@ class User(NamedTuple):
 
 def add_user(connection: Connection, user: User, token_hash: str) -> bool:
     """Add a user; false where there is one of this name."""
-    known = select(page_users.c.name).where(page_users.c.name == user.name)
-    if connection.execute(known).one_or_none() is not None:
+    existing = select(page_users.c.name).where(page_users.c.name == user.name)
+    if connection.execute(existing).one_or_none() is not None:
         return False
     connection.execute(insert(page_users).values(token_hash=token_hash, **user._asdict()))
     return True

@@ -33,7 +33,7 @@ class Share(NamedTuple):
 
 
 def share_tasks(
-    connection: Connection, page_round: str, round_name: str, tasks: Sequence[Task], place: int
+    connection: Connection, page_round: str, round_name: str, tasks: Sequence[Task], index: int
 ) -> None:
     """Put the items of a round's tasks on the page that are not there yet, and note who asks.
 
@@ -59,7 +59,7 @@ def share_tasks(
             "task_key": task.key,
             "page_round": page_round,
             "page_key": key_of[task.key],
-            "place": place,
+            "place": index,
             "let_go": False,
         }
         for task in tasks
@@ -74,18 +74,18 @@ def _show_again(
     connection: Connection, page_round: str, round_name: str, shown: Mapping[str, Shown]
 ) -> None:
     """Show what was deleted when the last round that had it let go, before this one came."""
-    kept = select(page_shares.c.page_key).where(
+    cached = select(page_shares.c.page_key).where(
         page_shares.c.round_name == round_name, ~page_shares.c.let_go
     )
     emptied = select(page_tasks.c.key).where(
         page_tasks.c.round_name == page_round,
         page_tasks.c.shown.is_(None),
-        page_tasks.c.key.in_(kept),
+        page_tasks.c.key.in_(cached),
     )
     for key in connection.execute(emptied).scalars().all():
         if shown.get(key):
-            mine = (page_tasks.c.round_name == page_round) & (page_tasks.c.key == key)
-            connection.execute(update(page_tasks).where(mine).values(shown=shown[key]))
+            own = (page_tasks.c.round_name == page_round) & (page_tasks.c.key == key)
+            connection.execute(update(page_tasks).where(own).values(shown=shown[key]))
 
 
 def _page_key(salt: str, page_round: str, task: Task) -> str:
@@ -108,10 +108,14 @@ def read_shares(connection: Connection, task_keys: Sequence[str]) -> list[Share]
 
 def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:
     """Find the round on the page of those of some rounds that share one, by name."""
-    asked = listed(connection, names).subquery()
+    requested = listed(connection, names).subquery()
     # By one of its tasks, not by all: this is read for each answer.
-    one = select(page_shares.c.page_round).where(page_shares.c.round_name == asked.c.value).limit(1)
-    rows = connection.execute(select(asked.c.value, one.scalar_subquery()))
+    one = (
+        select(page_shares.c.page_round)
+        .where(page_shares.c.round_name == requested.c.value)
+        .limit(1)
+    )
+    rows = connection.execute(select(requested.c.value, one.scalar_subquery()))
     return {name: page_round for name, page_round in rows if page_round is not None}
 
 
@@ -121,13 +125,13 @@ def let_go(connection: Connection, round_name: str, keys: Collection[str] | None
     What no other round needs is deleted; false if nothing was. The round on the page is locked
     before: of two rounds that let go at once the second sees that it is the last.
     """
-    mine = [page_shares.c.round_name == round_name]
+    own = [page_shares.c.round_name == round_name]
     if keys is not None:
-        mine.append(page_shares.c.task_key.in_(keys))
-    connection.execute(update(page_shares).where(*mine).values(let_go=True))
+        own.append(page_shares.c.task_key.in_(keys))
+    connection.execute(update(page_shares).where(*own).values(let_go=True))
     task = tuple_(page_tasks.c.round_name, page_tasks.c.key)
     unused = update(page_tasks).where(
-        task.in_(select(page_shares.c.page_round, page_shares.c.page_key).where(*mine)),
+        task.in_(select(page_shares.c.page_round, page_shares.c.page_key).where(*own)),
         page_tasks.c.shown.is_not(None),
         ~_is_needed(),
     )

@@ -82,8 +82,8 @@ def fire(
     connection: Connection, *, round_: Round, metric: str, side: str, limit: float, now: datetime
 ) -> Alert:
     """Open an alert; its id is the same whoever opens it, another if the round is done again."""
-    again = "" if round_.first_version == 1 else f"/v{round_.first_version}"
-    name = f"{round_.monitor_id}/{round_.seed}/{metric}/{side}{again}"
+    repeated = "" if round_.first_version == 1 else f"/v{round_.first_version}"
+    name = f"{round_.monitor_id}/{round_.seed}/{metric}/{side}{repeated}"
     alert_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
     connection.execute(
         insert(alerts).values(

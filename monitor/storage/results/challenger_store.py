@@ -62,8 +62,8 @@ def current_strata(
         if answer is not Answer.CANNOT_TELL:
             answers.setdefault((item.stratum, bool(item.challenged)), []).append(answer)
     counts = {key: (len(of), of.count(Answer.POSITIVE)) for key, of in answers.items()}
-    found = _sizes(connection, [round_id]).get(round_id, [])
-    return [_counted(part, counts) for part in found]
+    value = _sizes(connection, [round_id]).get(round_id, [])
+    return [_counted(part, counts) for part in value]
 
 
 def write_counts(
@@ -101,11 +101,11 @@ def read_counts(
     )
     counts: dict[int, dict[tuple[str, bool], tuple[int, int]]] = {}
     for row in connection.execute(query):
-        mine = counts.setdefault(row.round_id, {})
-        mine[row.stratum, row.flagged] = (row.labeled, row.positive)
-    found = _sizes(connection, round_ids)
+        own = counts.setdefault(row.round_id, {})
+        own[row.stratum, row.flagged] = (row.labeled, row.positive)
+    sizes = _sizes(connection, round_ids)
     return {
-        each: [_counted(part, counts.get(each, {})) for part in of] for each, of in found.items()
+        each: [_counted(part, counts.get(each, {})) for part in of] for each, of in sizes.items()
     }
 
 
@@ -153,16 +153,16 @@ def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[C
         .where(strata.c.round_id.in_(round_ids))
         .order_by(strata.c.round_id, strata.c.position)
     )
-    found: dict[int, list[ChallengedStratum]] = {}
+    result: dict[int, list[ChallengedStratum]] = {}
     for round_id, *values in connection.execute(query):
-        found.setdefault(round_id, []).append(ChallengedStratum(*values))
-    return found
+        result.setdefault(round_id, []).append(ChallengedStratum(*values))
+    return result
 
 
 def _counted(
     part: ChallengedStratum, counts: Mapping[tuple[str, bool], tuple[int, int]]
 ) -> ChallengedStratum:
-    (passed, missed), (flagged, found) = (
+    (passed, missed), (flagged, result) = (
         counts.get((part.stratum, flags), (0, 0)) for flags in (False, True)
     )
     return ChallengedStratum(
@@ -172,7 +172,7 @@ def _counted(
         part.challenged,
         part.undecided,
         (passed, flagged),
-        (missed, found),
+        (missed, result),
     )
 
 

@@ -124,8 +124,10 @@ def ended_windows(
     query = _windows(names)
     if since is not None:
         query = query.where(rounds.c.slot > since)
-    found = ((slot, over, Mark(*mark)) for slot, over, *mark in connection.execute(query))
-    return {slot: mark for slot, over, mark in found if mark.closed and over == mark.rounds}
+    results = ((slot, over, Mark(*marker)) for slot, over, *marker in connection.execute(query))
+    return {
+        slot: marker for slot, over, marker in results if marker.closed and over == marker.rounds
+    }
 
 
 def _windows(names: Collection[str]) -> Select[Any]:

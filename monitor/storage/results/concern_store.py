@@ -41,10 +41,10 @@ def read_concerns(connection: Connection, round_id: int) -> dict[str, str]:
 def read_kinds(connection: Connection, round_ids: Sequence[int]) -> dict[int, set[str]]:
     """Read the kinds of the concerns about some rounds."""
     query = select(concerns.c.round_id, concerns.c.kind).where(concerns.c.round_id.in_(round_ids))
-    found: dict[int, set[str]] = {}
+    result: dict[int, set[str]] = {}
     for row in connection.execute(query):
-        found.setdefault(row.round_id, set()).add(row.kind)
-    return found
+        result.setdefault(row.round_id, set()).add(row.kind)
+    return result
 
 
 def reword_concern(connection: Connection, round_id: int, kind: str, sentence: str) -> None:

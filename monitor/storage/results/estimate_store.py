@@ -82,7 +82,7 @@ def read_counts(
     connection: Connection, round_ids: Sequence[int], *, version: int | None = None
 ) -> dict[int, tuple[StratumTally, ...]]:
     """Read counts of some rounds, the latest version unless one is named, strata in order."""
-    wanted = rounds.c.version if version is None else version
+    expected = rounds.c.version if version is None else version
     query = (
         select(
             strata,
@@ -94,7 +94,7 @@ def read_counts(
             strata,
             (strata.c.round_id == counts.c.round_id) & (strata.c.stratum == counts.c.stratum),
         )
-        .join(rounds, (rounds.c.id == counts.c.round_id) & (counts.c.version == wanted))
+        .join(rounds, (rounds.c.id == counts.c.round_id) & (counts.c.version == expected))
         .where(counts.c.round_id.in_(round_ids))
         .order_by(counts.c.round_id, strata.c.position)
     )
@@ -121,8 +121,8 @@ def write_estimates(
         insert(estimates),
         [
             {"round_id": round_id, "version": version, **row.model_dump(include=_ESTIMATE)}
-            for (round_id, version), mine in rows.items()
-            for row in mine
+            for (round_id, version), own in rows.items()
+            for row in own
         ],
     )
 

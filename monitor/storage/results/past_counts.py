@@ -75,22 +75,24 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
         )
         .order_by(rounds.c.slot)
     )
-    found = connection.execute(query).all()
-    known = {row.id: _unpacked(row.counts) for row in found if _is_readable(row.counts)}
-    unpacked = [row.id for row in found if row.id not in known]
+    result = connection.execute(query).all()
+    existing = {row.id: _unpacked(row.counts) for row in result if _is_readable(row.counts)}
+    unpacked = [row.id for row in result if row.id not in existing]
     stored = read_counts(connection, unpacked) if unpacked else {}
-    packed_rounds = [known[row.id] if row.id in known else _pack(stored[row.id]) for row in found]
+    packed_rounds = [
+        existing[row.id] if row.id in existing else _pack(stored[row.id]) for row in result
+    ]
     counts = _arrays(packed_rounds)
     return [
         PastRound(
             id=row.id,
             version=row.version,
-            counts=mine,
+            counts=own,
             missing=rows[4],
             is_changed=row.label_revision != row.estimated_revision,
-            is_packed=row.id in known,
+            is_packed=row.id in existing,
         )
-        for row, mine, rows in zip(found, counts, packed_rounds, strict=True)
+        for row, own, rows in zip(result, counts, packed_rounds, strict=True)
     ]
 
 
@@ -108,8 +110,8 @@ def write_packed(
                 [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
             )
     rows = [
-        {"round_id": round_id, "version": version, "counts": _stored(found)}
-        for (round_id, version), found in packed.items()
+        {"round_id": round_id, "version": version, "counts": _stored(result)}
+        for (round_id, version), result in packed.items()
     ]
     put_all(connection, packed_counts, rows, changed=("version", "counts"))
 

@@ -68,14 +68,14 @@ def read_restated(
 
 def restated_themselves(connection: Connection, round_ids: Sequence[int]) -> set[int]:
     """Find which of some rounds were restated themselves, and do not only pool one that was."""
-    found: set[int] = set()
+    items: set[int] = set()
     for start in range(0, len(round_ids), CHUNK):
         query = select(restated_versions.c.round_id).where(
             restated_versions.c.round_id.in_(round_ids[start : start + CHUNK]),
             restated_versions.c.own,
         )
-        found.update(connection.execute(query).scalars())
-    return found
+        items.update(connection.execute(query).scalars())
+    return items
 
 
 def add_restatement(

@@ -81,10 +81,10 @@ def _sizes(connection: Connection, round_id: int) -> list[tuple[str, bool, str, 
         )
         .where(segment_sizes.c.round_id == round_id)
     )
-    found = [
+    results = [
         (str(a), bool(b), str(c), str(d), int(n)) for a, b, c, d, n in connection.execute(query)
     ]
-    return sorted(found)  # not in SQL, where texts are in the order of each database's locale
+    return sorted(results)  # not in SQL, where texts are in the order of each database's locale
 
 
 def _cell(of: tuple[str, bool, str, str, int], answers: Sequence[Answer]) -> Cell:
@@ -95,9 +95,13 @@ def write_counts(
     connection: Connection, round_id: int, version: int, cells: Iterable[Cell]
 ) -> None:
     """Store the labels of a version, of the cells that have any."""
-    kept = ("stratum", "segment", "value", "labeled", "positive")
+    retained = ("stratum", "segment", "value", "labeled", "positive")
     rows = [
-        {"round_id": round_id, "version": version, **{name: getattr(cell, name) for name in kept}}
+        {
+            "round_id": round_id,
+            "version": version,
+            **{name: getattr(cell, name) for name in retained},
+        }
         for cell in cells
         if cell.labeled
     ]

@@ -52,9 +52,9 @@ def freeze_settings(connection: Connection, round_id: int, settings: RoundSettin
 
 def forget_doubt(connection: Connection, monitor_id: int) -> None:
     """Remove such notes once the matter was looked into."""
-    mine = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id)
+    own = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id)
     connection.execute(
-        delete(concerns).where(concerns.c.kind == DOUBT, concerns.c.round_id.in_(mine))
+        delete(concerns).where(concerns.c.kind == DOUBT, concerns.c.round_id.in_(own))
     )
 
 
@@ -68,5 +68,5 @@ def read_doubts(connection: Connection, round_ids: Collection[int]) -> dict[int,
 
 def unknown_alerts(connection: Connection, ids: Collection[str]) -> set[str]:
     """Find which of these alerts the store does not hold."""
-    known = connection.execute(select(alerts.c.id).where(alerts.c.id.in_(ids))).scalars()
-    return set(ids) - set(known)
+    existing = connection.execute(select(alerts.c.id).where(alerts.c.id.in_(ids))).scalars()
+    return set(ids) - set(existing)

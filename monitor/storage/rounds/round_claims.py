@@ -35,14 +35,14 @@ class Claim:
 def claim_round(connection: Connection, round_id: int) -> Claim | None:
     """Take the round for this process; None while another works on it."""
     # Mostly nobody has it: then one statement does, and none is needed to read the claim before.
-    given_back = connection.execute(
+    returned = connection.execute(
         update(rounds)
         .where(rounds.c.id == round_id, rounds.c.claimed_by.is_(None))
         .values(claim_of_ours(rounds, CLAIM_MS))
         .returning(rounds.c.attempt)
     ).scalar()
-    if given_back is not None:
-        return Claim(round_id, given_back)
+    if returned is not None:
+        return Claim(round_id, returned)
     query = select(rounds.c.claimed_by, rounds.c.attempt).where(rounds.c.id == round_id)
     claimed_by, attempt = connection.execute(query).one()
     taken = connection.execute(

@@ -37,9 +37,9 @@ def numbered(connection: Connection, monitor: str, number: int) -> int | None:
 
 def first_and_last(connection: Connection, monitor: str) -> list[int]:
     """Read the numbers of a monitor's rounds with the first and the last slot, if it has any."""
-    mine = select(rounds.c.number).where(rounds.c.monitor_id == id_of(monitor))
+    own = select(rounds.c.number).where(rounds.c.monitor_id == id_of(monitor))
     ends = (
-        connection.execute(mine.order_by(order).limit(1)).scalar()
+        connection.execute(own.order_by(order).limit(1)).scalar()
         for order in (rounds.c.slot, rounds.c.slot.desc())
     )
     return [number for number in ends if number is not None]
@@ -47,18 +47,18 @@ def first_and_last(connection: Connection, monitor: str) -> list[int]:
 
 def newest_done(connection: Connection, monitor: str) -> int | None:
     """Find the round of a monitor with the latest slot that closed or was abandoned."""
-    mine = select(rounds.c.id).where(
+    own = select(rounds.c.id).where(
         rounds.c.monitor_id == id_of(monitor), rounds.c.state.in_(_DONE)
     )
-    return connection.execute(mine.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    return connection.execute(own.order_by(rounds.c.slot.desc()).limit(1)).scalar()
 
 
 def newest_drawn(connection: Connection, monitor: str) -> int | None:
     """Read the number of a monitor's round with the latest slot that was drawn."""
-    mine = select(rounds.c.number).where(
+    own = select(rounds.c.number).where(
         rounds.c.monitor_id == id_of(monitor), rounds.c.history_id.is_not(None)
     )
-    return connection.execute(mine.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    return connection.execute(own.order_by(rounds.c.slot.desc()).limit(1)).scalar()
 
 
 def has_closed_before(connection: Connection, history_id: int, slot: datetime) -> bool:

@@ -33,33 +33,35 @@ class Asked:
     skipped: bool = False
 
 
-def find_listed(connection: Connection, asked: Asked) -> tuple[list[int], bool]:
+def find_listed(connection: Connection, requested: Asked) -> tuple[list[int], bool]:
     """Find the ids of the rounds to list, and whether there are older ones."""
-    if asked.last is not None and asked.monitor is None:
-        return _last_of_each(connection, asked, asked.last)
-    query = _wanted(asked, rounds.c.id).order_by(rounds.c.slot.desc(), rounds.c.monitor_id)
-    at_most = asked.newest if asked.last is None else asked.last
+    if requested.last is not None and requested.monitor is None:
+        return _last_of_each(connection, requested, requested.last)
+    query = _wanted(requested, rounds.c.id).order_by(rounds.c.slot.desc(), rounds.c.monitor_id)
+    at_most = requested.newest if requested.last is None else requested.last
     if at_most is None:
         return list(connection.execute(query).scalars()), False
-    found = list(connection.execute(query.limit(at_most + 1)).scalars())
-    return found[:at_most], len(found) > at_most
+    items = list(connection.execute(query.limit(at_most + 1)).scalars())
+    return items[:at_most], len(items) > at_most
 
 
-def _last_of_each(connection: Connection, asked: Asked, last: int) -> tuple[list[int], bool]:
-    place = func.row_number().over(partition_by=rounds.c.monitor_id, order_by=rounds.c.slot.desc())
-    placed = _wanted(asked, rounds.c.id, place.label("place")).subquery()
+def _last_of_each(connection: Connection, requested: Asked, last: int) -> tuple[list[int], bool]:
+    location = func.row_number().over(
+        partition_by=rounds.c.monitor_id, order_by=rounds.c.slot.desc()
+    )
+    placed = _wanted(requested, rounds.c.id, location.label("place")).subquery()
     query = select(placed.c.id, placed.c.place).where(placed.c.place <= last + 1)
-    found = connection.execute(query).all()
-    return [row.id for row in found if row.place <= last], any(row.place > last for row in found)
+    rows = connection.execute(query).all()
+    return [row.id for row in rows if row.place <= last], any(row.place > last for row in rows)
 
 
-def _wanted(asked: Asked, *columns: ColumnElement[Any]) -> Select[Any]:
+def _wanted(requested: Asked, *columns: ColumnElement[Any]) -> Select[Any]:
     query = select(*columns).select_from(rounds)
-    if asked.monitor is not None:
-        query = query.where(rounds.c.monitor_id == id_of(asked.monitor))
-    if asked.before is not None:
-        query = query.where(rounds.c.slot < asked.before)
-    if not asked.skipped:
+    if requested.monitor is not None:
+        query = query.where(rounds.c.monitor_id == id_of(requested.monitor))
+    if requested.before is not None:
+        query = query.where(rounds.c.slot < requested.before)
+    if not requested.skipped:
         query = query.where(rounds.c.state != RoundState.SKIPPED)
     return query
 
@@ -97,5 +99,5 @@ def rounds_before(
     pairs = select(listed.scalar_subquery(), drawn.scalar_subquery()).where(
         this_round.c.id.in_(round_ids)
     )
-    found = {each for pair in connection.execute(pairs) for each in pair}
-    return [each for each in found if each is not None]
+    results = {each for pair in connection.execute(pairs) for each in pair}
+    return [each for each in results if each is not None]

@@ -89,8 +89,8 @@ class Round:
 
 def round_name(monitor: str, slot: datetime, first_version: int) -> str:
     """Make the name of a round, see `Round.name`."""
-    again = "" if first_version == 1 else f"-v{first_version}"
-    return f"{monitor}-{slot:%Y-%m-%dT%H%M}{again}"
+    repeated = "" if first_version == 1 else f"-v{first_version}"
+    return f"{monitor}-{slot:%Y-%m-%dT%H%M}{repeated}"
 
 
 def find_monitor(connection: Connection, name: str) -> int | None:
@@ -100,9 +100,9 @@ def find_monitor(connection: Connection, name: str) -> int | None:
 
 def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
     """Find or add the monitor's row, and wait for its turn to be written to."""
-    known = wait_if_known(connection, monitors.c.name == name)
-    if known is not None:
-        return known
+    existing = wait_if_known(connection, monitors.c.name == name)
+    if existing is not None:
+        return existing
     insert_new(connection, monitors, name=name, created_at=now)
     return wait_for_turn(connection, monitors.c.name == name)
 
@@ -136,8 +136,8 @@ def find_rounds(
 def numbers_of(connection: Connection, states: Collection[RoundState]) -> list[tuple[str, int]]:
     """Name the rounds in some states by monitor and number, in slot order."""
     query = select(monitors.c.name, rounds.c.number).join_from(rounds, monitors)
-    found = connection.execute(query.where(rounds.c.state.in_(states)).order_by(rounds.c.slot))
-    return [(name, number) for name, number in found]
+    rows = connection.execute(query.where(rounds.c.state.in_(states)).order_by(rounds.c.slot))
+    return [(name, number) for name, number in rows]
 
 
 def read_marks(connection: Connection, name: str) -> dict[int, Mark]:
@@ -201,10 +201,10 @@ def rounds_around(
     between = _rounds().where(
         rounds.c.monitor_id == monitor_id, rounds.c.slot >= first, rounds.c.slot <= last
     )
-    found = [_round(row) for row in connection.execute(between.order_by(rounds.c.slot))]
+    results = [_round(row) for row in connection.execute(between.order_by(rounds.c.slot))]
     before = round_before(connection, monitor_id, first)
     after = round_after(connection, monitor_id, last)
-    return [round_ for round_ in (before, *found, after) if round_ is not None]
+    return [round_ for round_ in (before, *results, after) if round_ is not None]
 
 
 def newest_scheduled(connection: Connection, name: str, until: datetime) -> Round | None:
@@ -256,8 +256,8 @@ def newest_closed(connection: Connection, monitor_id: int, until: datetime) -> i
 
 def newest_slot(connection: Connection, name: str) -> datetime | None:
     """Read the slot of a monitor's newest round."""
-    mine = select(rounds.c.slot).join(monitors).where(monitors.c.name == name)
-    return connection.execute(mine.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+    own = select(rounds.c.slot).join(monitors).where(monitors.c.name == name)
+    return connection.execute(own.order_by(rounds.c.slot.desc()).limit(1)).scalar()
 
 
 def last_closed(connection: Connection, name: str, until: datetime) -> Round | None:
@@ -282,8 +282,8 @@ def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[
 def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
     """Read the ids of the items of which a monitor may still take labels."""
     query = select(tasks.c.item_id).join(rounds, rounds.c.id == tasks.c.round_id).join(monitors)
-    mine = query.where(monitors.c.name == name, is_unfinished(now))
-    return set(connection.scalars(mine))
+    own = query.where(monitors.c.name == name, is_unfinished(now))
+    return set(connection.scalars(own))
 
 
 def unfinished_names(

@@ -118,12 +118,12 @@ def read_history(connection: Connection, history_id: int) -> History:
 
 def read_histories(connection: Connection, ids: Collection[int]) -> dict[int, History]:
     """Read some histories, by id."""
-    found: dict[int, History] = {}
-    wanted = sorted(ids)
-    for start in range(0, len(wanted), CHUNK):
-        query = select(histories).where(histories.c.id.in_(wanted[start : start + CHUNK]))
-        found |= {row.id: _history(row) for row in connection.execute(query)}
-    return found
+    result: dict[int, History] = {}
+    expected = sorted(ids)
+    for start in range(0, len(expected), CHUNK):
+        query = select(histories).where(histories.c.id.in_(expected[start : start + CHUNK]))
+        result |= {row.id: _history(row) for row in connection.execute(query)}
+    return result
 
 
 def read_history_here(connection: Connection, history_id: int) -> tuple[History, str]:

@@ -51,10 +51,10 @@ def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict
         )
         .order_by(planned_margins.c.metric)
     )
-    found: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    result: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for name, slot, first_version, metric, half_width in connection.execute(query):
-        found[round_name(name, slot, first_version)][metric] = half_width
-    return dict(found)
+        result[round_name(name, slot, first_version)][metric] = half_width
+    return dict(result)
 
 
 def forget_plan(connection: Connection, round_id: int) -> None:

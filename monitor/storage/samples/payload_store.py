@@ -58,22 +58,22 @@ def removed_monitors(connection: Connection, names: Collection[str], now: dateti
     Another config may have those monitors and use the same store, so a round counts only after
     the time in which that one would have retired it.
     """
-    known = set(names)
-    gone = [
+    existing = set(names)
+    removed = [
         row.id
         for row in connection.execute(select(monitors.c.id, monitors.c.name))
-        if row.name not in known
+        if row.name not in existing
     ]
-    if not gone:
+    if not removed:
         return []
     query = (
         select(rounds.c.id)
-        .where(rounds.c.monitor_id.in_(gone), exists().where(payloads.c.round_id == rounds.c.id))
+        .where(rounds.c.monitor_id.in_(removed), exists().where(payloads.c.round_id == rounds.c.id))
         .order_by(rounds.c.slot)
     )
     # When the last label comes is in the settings of each round, which no query can compare.
-    found = [read_round(connection, scalar) for scalar in connection.execute(query).scalars()]
-    return [round_ for round_ in found if _last_label(round_) < now]
+    results = [read_round(connection, scalar) for scalar in connection.execute(query).scalars()]
+    return [round_ for round_ in results if _last_label(round_) < now]
 
 
 def _last_label(round_: Round) -> datetime:

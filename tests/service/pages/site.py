@@ -110,7 +110,7 @@ def serving(site, folder, **more):
         settings=settings,
         setting="pages.listen",
         name="",
-        told=lambda at, _: told.append(at),
+        notified=lambda at, _: told.append(at),
         folder=folder,
     )
     server.start()

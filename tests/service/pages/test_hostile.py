@@ -177,7 +177,7 @@ def with_page(place, *, told, host="127.0.0.1", do=lambda: None):
         settings=PagesSettings(listen=str(Address(host, free_port()))),
         setting="--port",
         name="",
-        told=told,
+        notified=told,
     )
     server.start()
     try:

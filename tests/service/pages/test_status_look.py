@@ -60,7 +60,7 @@ def address(database):
         settings=PagesSettings(listen=f"127.0.0.1:{free_port()}"),
         setting="--port",
         name="ada",
-        told=lambda link, _: links.append(link),
+        notified=lambda link, _: links.append(link),
     )
     server.start()
     yield links[0]

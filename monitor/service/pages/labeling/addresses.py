@@ -24,58 +24,58 @@ router = APIRouter(prefix="/label")
 
 
 @router.get("")
-def item_page(request: Request, visit: Labeling, task: str = "") -> Response:
+def item_page(request: Request, session: Labeling, task: str = "") -> Response:
     """Show the next item, or that nothing is left."""
-    screen = request.app.state.desk.screen(visit.annotator, first=task)
-    return _item_page(screen, visit)
+    screen = request.app.state.desk.screen(session.annotator, first=task)
+    return _item_page(screen, session)
 
 
 @router.get("/next")
-def next_items(request: Request, visit: Labeling) -> Response:
+def next_items(request: Request, session: Labeling) -> Response:
     """Give the next items to the script of the page."""
-    screen = request.app.state.desk.screen(visit.annotator)
+    screen = request.app.state.desk.screen(session.annotator)
     return JSONResponse(_as_json(screen))
 
 
 @router.post("/answer")
-def give_answer(request: Request, visit: Labeling, form: OwnForm) -> Response:
+def give_answer(request: Request, session: Labeling, form: OwnForm) -> Response:
     """Take an answer."""
-    return _said(request, visit, form, answer_of(form))
+    return _said(request, session, form, answer_of(form))
 
 
 @router.post("/undo")
-def undo_answer(request: Request, visit: Labeling, form: OwnForm) -> Response:
+def undo_answer(request: Request, session: Labeling, form: OwnForm) -> Response:
     """Take an answer back."""
-    return _said(request, visit, form, None)
+    return _said(request, session, form, None)
 
 
 def _said(
-    request: Request, visit: Visit, form: dict[str, str], answer: PageAnswer | None
+    request: Request, session: Visit, form: dict[str, str], answer: PageAnswer | None
 ) -> Response:
-    desk: Desk = request.app.state.desk
+    queue: Desk = request.app.state.desk
     task, revision = said_about(form)
-    outcome = desk.say(visit.annotator, task, answer, revision)
+    outcome = queue.say(session.annotator, task, answer, revision)
     if outcome is not Outcome.TAKEN:
         raise PageRefused(*REFUSALS[outcome])
-    known = None if answer is None else desk.feedback(visit.annotator, task)
+    existing = None if answer is None else queue.feedback(session.annotator, task)
     if wants_json(request):
-        progress = desk.progress(visit.annotator).text
-        return JSONResponse({"progress": progress, "known": known})
-    if known is not None:
-        return message_page(HTTPStatus.OK, known, role=visit.role)
+        progress = queue.progress(session.annotator).text
+        return JSONResponse({"progress": progress, "known": existing})
+    if existing is not None:
+        return message_page(HTTPStatus.OK, existing, role=session.role)
     back = f"/label?task={task}" if answer is None else "/label"
     return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 
 
-def _item_page(screen: Screen, visit: Visit) -> Response:
+def _item_page(screen: Screen, session: Visit) -> Response:
     if screen.round_ is None:
         return html_page(
-            "labeling/done.html", visit=visit, progress=screen.progress, last=screen.last
+            "labeling/done.html", visit=session, progress=screen.progress, last=screen.last
         )
     item = screen.tasks[0]
     return html_page(
         "labeling/item.html",
-        visit=visit,
+        visit=session,
         question=screen.round_.question,
         guideline=as_html(screen.round_.guideline),
         round_name=screen.round_.name,

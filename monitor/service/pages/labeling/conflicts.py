@@ -53,73 +53,73 @@ class Conflict:
 
 
 @router.get("")
-def conflicts_page(request: Request, visit: Administering) -> Response:
+def conflicts_page(request: Request, session: Administering) -> Response:
     """Show the next conflict that is this person's to decide, and who decides the others."""
-    desk: Desk = request.app.state.desk
-    with desk.database.read() as connection:
-        found = conflicts(desk, connection)
-        mine = [one for one in found if one.adjudicator == visit.annotator]
-        rounds = {one.name: one for one in page_store.read_rounds(connection, _names(mine[:1]))}
-        shown = page_store.read_shown(connection, [one.task for one in mine[:1]])
+    queue: Desk = request.app.state.desk
+    with queue.database.read() as connection:
+        result = conflicts(queue, connection)
+        own = [one for one in result if one.adjudicator == session.annotator]
+        rounds = {one.name: one for one in page_store.read_rounds(connection, _names(own[:1]))}
+        shown = page_store.read_shown(connection, [one.task for one in own[:1]])
     others = Counter(
         (one.task.round_name, one.adjudicator)
-        for one in found
-        if one.adjudicator != visit.annotator
+        for one in result
+        if one.adjudicator != session.annotator
     )
-    round_ = rounds[mine[0].task.round_name] if mine else None
+    round_ = rounds[own[0].task.round_name] if own else None
     return html_page(
         "labeling/conflicts.html",
-        visit=visit,
-        conflict=mine[0] if mine else None,
-        left=len(mine),
+        visit=session,
+        conflict=own[0] if own else None,
+        left=len(own),
         question=None if round_ is None else round_.question,
         guideline=None if round_ is None else as_html(round_.guideline),
         offered=None if round_ is None else offered(round_.choices, "Nobody can tell"),
-        parts=[] if not mine else parts_of(shown[mine[0].task.key], mine[0].task.key),
+        parts=[] if not own else parts_of(shown[own[0].task.key], own[0].task.key),
         others=[(name, who, count) for (name, who), count in sorted(others.items(), key=str)],
     )
 
 
 @router.post("")
-def decide(request: Request, visit: Administering, form: OwnForm) -> Response:
+def decide(request: Request, session: Administering, form: OwnForm) -> Response:
     """Take the decision of an adjudicator."""
-    desk: Desk = request.app.state.desk
+    queue: Desk = request.app.state.desk
     answer = answer_of(form)
     key, revision = said_about(form)
-    with desk.database.read() as connection:
-        mine = {
+    with queue.database.read() as connection:
+        own = {
             one.task.key
-            for one in conflicts(desk, connection)
-            if one.adjudicator == visit.annotator
+            for one in conflicts(queue, connection)
+            if one.adjudicator == session.annotator
         }
-    if key not in mine:
+    if key not in own:
         raise PageRefused(HTTPStatus.CONFLICT, _SETTLED)
-    outcome = desk.say(visit.annotator, key, answer, revision, decides=True)
+    outcome = queue.say(session.annotator, key, answer, revision, decides=True)
     if outcome is not Outcome.TAKEN:
         raise PageRefused(*REFUSALS[outcome])
     return RedirectResponse("/label/conflicts", HTTPStatus.SEE_OTHER)
 
 
-def conflicts(desk: Desk, connection: Connection) -> list[Conflict]:
+def conflicts(queue: Desk, connection: Connection) -> list[Conflict]:
     """Find the items of rounds that take answers on which people differ and nobody decided.
 
     One of which the adjudicator said that nobody can tell is decided.
     """
-    deciding, names = desk.adjudicators(connection), list(desk.accepting(connection))
-    said = page_store.standing(connection, names)
+    deciding, names = queue.adjudicators(connection), list(queue.accepting(connection))
+    answer = page_store.standing(connection, names)
     copies: defaultdict[tuple[str, str], list[PageTask]] = defaultdict(list)
     for task in page_store.read_page_tasks(connection, names):
         copies[task.round_name, task.item].append(task)
-    found = (_conflict(tasks, said, deciding.get(name)) for (name, _), tasks in copies.items())
-    return [one for one in found if one is not None]
+    results = (_conflict(tasks, answer, deciding.get(name)) for (name, _), tasks in copies.items())
+    return [one for one in results if one is not None]
 
 
 def _conflict(
     tasks: Sequence[PageTask],
-    said: Mapping[str, Mapping[str, PageStatement]],
+    statement: Mapping[str, Mapping[str, PageStatement]],
     adjudicator: str | None,
 ) -> Conflict | None:
-    statements = [one for task in tasks for one in said.get(task.key, {}).values()]
+    statements = [one for task in tasks for one in statement.get(task.key, {}).values()]
     of_judge = {one.task_key: one for one in statements if one.annotator == adjudicator}
     if any(one.answer is not None for one in of_judge.values()):
         return None
@@ -129,21 +129,21 @@ def _conflict(
     return Conflict(task, adjudicator, revision_of(of_judge.get(task.key)))
 
 
-def _is_disputed(said: Sequence[PageStatement], adjudicator: str | None) -> bool:
+def _is_disputed(page_statements: Sequence[PageStatement], adjudicator: str | None) -> bool:
     """Whether people differ and most do not agree, of a class by what each said of that one."""
-    places = {one.answer.place for one in said if isinstance(one.answer, ClassChosen)}
+    locations = {one.answer.place for one in page_statements if isinstance(one.answer, ClassChosen)}
     return any(
-        is_disputed([_statement(one, place) for one in said], adjudicator)
-        for place in places or {0}
+        is_disputed([_statement(one, location) for one in page_statements], adjudicator)
+        for location in locations or {0}
     )
 
 
-def _statement(said: PageStatement, place: int) -> Statement:
-    if said.answer is None:
-        return Statement(said.at, said.annotator, LabelKind.WITHDRAWN, None)
-    answer = answer_for(said.answer, place)
-    return Statement(said.at, said.annotator, LabelKind.GIVEN, answer)
+def _statement(page_statement: PageStatement, index: int) -> Statement:
+    if page_statement.answer is None:
+        return Statement(page_statement.at, page_statement.annotator, LabelKind.WITHDRAWN, None)
+    answer = answer_for(page_statement.answer, index)
+    return Statement(page_statement.at, page_statement.annotator, LabelKind.GIVEN, answer)
 
 
-def _names(found: Sequence[Conflict]) -> list[str]:
-    return [one.task.round_name for one in found]
+def _names(result: Sequence[Conflict]) -> list[str]:
+    return [one.task.round_name for one in result]

@@ -76,16 +76,16 @@ class Controls:
             return cls(annotator, {}, {}, ())
         gold = control_store.gold_items(connection, list(rates))
         shown = control_store.controls(connection, list(rates), annotator)
-        said = control_store.latest_said(connection, list(rates))
-        done = {one.asks for one in shown if stands(said.get(one.key))}
+        answer = control_store.latest_said(connection, list(rates))
+        done = {one.asks for one in shown if stands(answer.get(one.key))}
         to_come = [
             due
-            for name, course in courses.items()
+            for name, history in courses.items()
             if name in rates
-            for due in _to_come(name, course, rates[name], gold.get(name, {}), annotator)
+            for due in _to_come(name, history, rates[name], gold.get(name, {}), annotator)
             if due.asks not in done
         ]
-        return cls(annotator, {one.asks: one for one in shown}, said, to_come)
+        return cls(annotator, {one.asks: one for one in shown}, answer, to_come)
 
     def next(self, connection: Connection, round_name: str | None, first: str) -> Control | None:
         """Find the control that is due now, of a round or of any; ``first`` is preferred by key."""
@@ -111,19 +111,19 @@ class Controls:
 
 
 def _to_come(
-    name: str, course: Course, rates: Rates, gold: Collection[str], annotator: str
+    name: str, history: Course, rates: Rates, gold: Collection[str], annotator: str
 ) -> Iterator[Due]:
     """Find the controls of a round that fit in before the tasks of a person end."""
-    by_now, by_the_end = len(course.answered), len(course.answered) + len(course.left)
-    for place, key in enumerate([*course.answered, *course.left], start=1):
+    by_now, by_the_end = len(history.answered), len(history.answered) + len(history.left)
+    for index, key in enumerate([*history.answered, *history.left], start=1):
         if _chance("repeat", annotator, key) >= rates.repeats:
             continue
-        at = place + REPEAT_AFTER + int(_SPREAD * _chance("distance", annotator, key))
+        at = index + REPEAT_AFTER + int(_SPREAD * _chance("distance", annotator, key))
         if at <= by_the_end:
-            yield Due(name, place <= by_now and at <= by_now, task_key=key)
+            yield Due(name, index <= by_now and at <= by_now, task_key=key)
     ordered = sorted(gold, key=lambda item: _chance("gold", annotator, item))
-    for place, item in enumerate(ordered):
-        at = 1 + int((place + _chance("when", annotator, item)) / rates.gold)
+    for index, item in enumerate(ordered):
+        at = 1 + int((index + _chance("when", annotator, item)) / rates.gold)
         if at <= by_the_end:
             yield Due(name, at <= by_now, gold_item=item)
 
@@ -147,8 +147,8 @@ def say(
     control = control_store.find_control(connection, names, annotator, key)
     if control is None:
         return Outcome.NOT_OPEN
-    [asked] = page_store.lock(connection, [control.round_name])
-    if answer is not None and not fits(answer, len(asked.choices)):
+    [requested] = page_store.lock(connection, [control.round_name])
+    if answer is not None and not fits(answer, len(requested.choices)):
         return Outcome.NOT_ASKED
     before = control_store.latest_said(connection, [control.round_name]).get(key)
     outcome = judged(before, answer, revision)
@@ -164,13 +164,13 @@ def feedback(
     control = control_store.find_control(connection, names, annotator, key)
     if control is None or control.gold_item is None:
         return None
-    said = control_store.latest_said(connection, [control.round_name]).get(key)
+    answer = control_store.latest_said(connection, [control.round_name]).get(key)
     rates = control_store.read_rates(connection, [control.round_name])[control.round_name]
     truth = control_store.gold_items(connection, [control.round_name])
-    known = truth[control.round_name][control.gold_item]
-    if not rates.feedback or said is None or said.answer in {None, known}:
+    existing = truth[control.round_name][control.gold_item]
+    if not rates.feedback or answer is None or answer.answer in {None, existing}:
         return None
     return (
-        f"The answer to the item before is known: {_WORDS[known]}. You said "
-        f"{_WORDS[Answer(str(said.answer))]}. It counts for no result; the guideline may help."
+        f"The answer to the item before is known: {_WORDS[existing]}. You said "
+        f"{_WORDS[Answer(str(answer.answer))]}. It counts for no result; the guideline may help."
     )

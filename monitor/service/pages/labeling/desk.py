@@ -125,8 +125,8 @@ class Desk:
                 name = control.round_name
                 revision = mixed_in.revision(control)
                 texts = control_store.read_shown(connection, control)
-                place = 1 if tasks and tasks[0].key == first else 0
-                tasks.insert(place, Handed(control.key, revision, texts))
+                location = 1 if tasks and tasks[0].key == first else 0
+                tasks.insert(location, Handed(control.key, revision, texts))
             progress = self._progress(connection, work, mixed_in)
             last = self._last(connection, annotator, accepting)
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
@@ -196,10 +196,10 @@ class Desk:
             return page_store.read_shown(connection, [task])[key]
 
     def _may_see(self, connection: Connection, annotator: str, task: PageTask) -> bool:
-        said = page_store.statements(connection, [task.key])
+        answer = page_store.statements(connection, [task.key])
         return (
             task.held_by == annotator
-            or annotator in {one.annotator for one in said}
+            or annotator in {one.annotator for one in answer}
             or annotator == self.adjudicators(connection).get(task.round_name)
         )
 
@@ -242,9 +242,11 @@ class Desk:
 
         In slot order, each with its round on the page.
         """
-        found = round_store.unfinished_names(connection, list(self._monitors()), now + LAST_DAY)
-        here = page_store.on_page(connection, [name for name, _ in found])
-        asks = {name for name, state in found if state is RoundState.LABELING}
+        unfinished_names = round_store.unfinished_names(
+            connection, list(self._monitors()), now + LAST_DAY
+        )
+        here = page_store.on_page(connection, [name for name, _ in unfinished_names])
+        asks = {name for name, state in unfinished_names if state is RoundState.LABELING}
         return here, {name: page for name, page in here.items() if name in asks}
 
     def _margins(self, connection: Connection) -> Mapping[str, Mapping[str, float]]:
@@ -255,14 +257,14 @@ class Desk:
             *page_store.answer_times(connection, work.annotator, _LOOKED_BACK),
             *control_store.answer_times(connection, work.annotator, _LOOKED_BACK),
         ]
-        left = work.left()
-        elsewhere = sum(not work.is_free(task) for task in left)
+        remaining = work.left()
+        elsewhere = sum(not work.is_free(task) for task in remaining)
         each = seconds_each(sorted(times)[-_LOOKED_BACK:])
         # Those of controls too, or the words would tell that only controls are left.
-        names = {task.round_name for task in left}
+        names = {task.round_name for task in remaining}
         names |= {due.round_name for due in mixed_in.to_come}
         then = work.margins.get(names.pop()) if len(names) == 1 else None
-        return Progress(len(left) + len(mixed_in.to_come), elsewhere, each, then)
+        return Progress(len(remaining) + len(mixed_in.to_come), elsewhere, each, then)
 
     def _last(
         self, connection: Connection, annotator: str, accepting: Mapping[str, str]
@@ -311,14 +313,14 @@ class _Work:
 
     def courses(self) -> dict[str, Course]:
         """Find how far the person is in each round."""
-        left = self.left()
-        mine = [said for task in self.tasks if stands(said := self._said(task.key)) and said]
-        mine.sort(key=lambda said: said.id)
+        remaining = self.left()
+        own = [answer for task in self.tasks if stands(answer := self._said(task.key)) and answer]
+        own.sort(key=lambda answer: answer.id)
         round_of = {task.key: task.round_name for task in self.tasks}
         return {
             name: Course(
-                [said.task_key for said in mine if round_of[said.task_key] == name],
-                [task.key for task in left if task.round_name == name],
+                [answer.task_key for answer in own if round_of[answer.task_key] == name],
+                [task.key for task in remaining if task.round_name == name],
             )
             for name in dict.fromkeys(round_of.values())
         }
@@ -335,11 +337,11 @@ class _Work:
 
     def left(self) -> list[PageTask]:
         """Find the tasks without an answer that the person might be asked."""
-        mine = self._items_of_mine()
+        own = self._items_of_mine()
         return [
             task
             for task in self.tasks
-            if not self._is_answered(task) and mine.get(task.item, task.key) == task.key
+            if not self._is_answered(task) and own.get(task.item, task.key) == task.key
         ]
 
     def is_free(self, task: PageTask) -> bool:

@@ -95,24 +95,24 @@ def read_figures(
     """
     names = list(adjudicators)
     tasks = {task.key: task for task in page_store.read_page_tasks(connection, asking)}
-    said = page_store.standing(connection, asking)
-    standing = [one for of in said.values() for one in of.values() if stands(one)]
+    answer = page_store.standing(connection, asking)
+    current = [one for of in answer.values() for one in of.values() if stands(one)]
     controls = {one.key: one for one in control_store.controls(connection, names)}
     answered = control_store.latest_said(connection, names)
-    others = _with_others(tasks, said, adjudicators)
+    others = _with_others(tasks, answer, adjudicators)
     selves = _with_self(connection, controls, answered)
     gold = _gold(connection, names, controls, answered)
-    people = {one.annotator for one in standing} | {controls[key].annotator for key in answered}
-    found = []
+    people = {one.annotator for one in current} | {controls[key].annotator for key in answered}
+    results = []
     for name in sorted(people):
-        mine = [one for one in standing if one.annotator == name]
+        own = [one for one in current if one.annotator == name]
         times = [one.at for key, one in answered.items() if controls[key].annotator == name]
-        seconds, characters = _pace(connection, tasks, mine, times)
-        found.append(
+        seconds, characters = _pace(connection, tasks, own, times)
+        results.append(
             Figures(
                 name,
-                answers=len(mine),
-                cannot_tell=sum(one.answer is Answer.CANNOT_TELL for one in mine),
+                answers=len(own),
+                cannot_tell=sum(one.answer is Answer.CANNOT_TELL for one in own),
                 with_others=others.of(name),
                 with_self=selves.of(name),
                 gold=gold.of(name),
@@ -120,16 +120,16 @@ def read_figures(
                 characters=characters,
             )
         )
-    return found
+    return results
 
 
 def _with_others(
     tasks: Mapping[str, PageTask],
-    said: Mapping[str, Mapping[str, PageStatement]],
+    statement: Mapping[str, Mapping[str, PageStatement]],
     adjudicators: Mapping[str, str | None],
 ) -> _Hits:
     of_item: defaultdict[tuple[str, str], dict[str, PageAnswer | None]] = defaultdict(dict)
-    for key, of in said.items():
+    for key, of in statement.items():
         task = tasks[key]
         for name, one in of.items():
             is_decided = one.answer not in {None, Answer.CANNOT_TELL}
@@ -157,16 +157,16 @@ def _with_self(
     keys = sorted({control.asks for control, _ in repeats})
     first = page_store.statements(connection, keys)
     hits = _Hits()
-    for control, again in repeats:
+    for control, repeated in repeats:
         before = [
             one
             for one in first
             if (one.task_key, one.annotator) == (control.task_key, control.annotator)
-            and one.id <= again.after
+            and one.id <= repeated.after
             and one.answer is not None
         ]
         if before:
-            hits.add(control.annotator, before[-1].answer == again.answer)
+            hits.add(control.annotator, before[-1].answer == repeated.answer)
     return hits
 
 
@@ -181,22 +181,22 @@ def _gold(
     for key, one in answered.items():
         control = controls[key]
         if control.gold_item is not None and one.answer is not None:
-            known = truth[control.round_name][control.gold_item]
-            hits.add(control.annotator, one.answer is known)
+            existing = truth[control.round_name][control.gold_item]
+            hits.add(control.annotator, one.answer is existing)
     return hits
 
 
 def _pace(
     connection: Connection,
     tasks: Mapping[str, PageTask],
-    mine: Sequence[PageStatement],
+    own: Sequence[PageStatement],
     others: Iterable[datetime],
 ) -> tuple[float | None, float | None]:
     """Find the seconds an answer takes somebody, and the characters of it per second.
 
     By the last of theirs; ``others`` are the times of what they said to controls.
     """
-    timed = sorted([*((one.at, one.task_key) for one in mine), *((at, "") for at in others)])
+    timed = sorted([*((one.at, one.task_key) for one in own), *((at, "") for at in others)])
     gaps = [
         (key, (at - before).total_seconds())
         for (before, _), (at, key) in pairwise(timed[-_LOOKED_BACK:])

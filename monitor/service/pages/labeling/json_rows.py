@@ -24,10 +24,10 @@ def rows_of(text: str) -> list[Row] | None:
     [('to.city', 'Brno'), ('days', '1\n2.50')]
     """
     try:
-        found = json.loads(
+        result = json.loads(
             text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str, parse_constant=str
         )
-        return list(_rows("", found)) if isinstance(found, list) else None
+        return list(_rows("", result)) if isinstance(result, list) else None
     except (ValueError, RecursionError):
         return None
 
@@ -37,8 +37,8 @@ def _rows(way: str, value: Any) -> Iterator[Row]:
         for name, inner in value:
             yield from _rows(f"{way}.{name}" if way else name, inner)
     elif isinstance(value, list) and any(isinstance(inner, list) for inner in value):
-        for place, inner in enumerate(value):
-            yield from _rows(f"{way}[{place}]", inner)
+        for index, inner in enumerate(value):
+            yield from _rows(f"{way}[{index}]", inner)
     elif isinstance(value, _Pairs):
         yield way, "{}"
     elif isinstance(value, list):

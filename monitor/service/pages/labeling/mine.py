@@ -49,64 +49,68 @@ class Entry:
 
 
 @router.get("")
-def mine_page(request: Request, visit: Labeling, page: int = 1) -> Response:
+def mine_page(request: Request, session: Labeling, page: int = 1) -> Response:
     """Show somebody's own answers, the newest first."""
-    entries, page, pages = _entries(request.app.state.desk, visit.annotator, page)
-    return html_page("labeling/mine.html", visit=visit, entries=entries, page=page, pages=pages)
+    entries, page, pages = _entries(request.app.state.desk, session.annotator, page)
+    return html_page("labeling/mine.html", visit=session, entries=entries, page=page, pages=pages)
 
 
 @router.post("")
-def correct(request: Request, visit: Labeling, form: OwnForm) -> Response:
+def correct(request: Request, session: Labeling, form: OwnForm) -> Response:
     """Take another answer of somebody in place of one of theirs."""
-    desk: Desk = request.app.state.desk
+    queue: Desk = request.app.state.desk
     answer = answer_of(form)
     key, revision = said_about(form)
     page = form.get("page", "1")
-    standing = _standing_answer(desk, visit.annotator, key)
-    if standing is None:
+    current = _standing_answer(queue, session.annotator, key)
+    if current is None:
         raise PageRefused(*REFUSALS[Outcome.NOT_OPEN])
-    if standing != answer:
-        outcome = desk.say(visit.annotator, key, answer, revision)
+    if current != answer:
+        outcome = queue.say(session.annotator, key, answer, revision)
         if outcome is not Outcome.TAKEN:
             raise PageRefused(*REFUSALS[outcome])
     shown = page if page.isdecimal() else "1"
     return RedirectResponse(f"/label/mine?page={shown}", HTTPStatus.SEE_OTHER)
 
 
-def _standing_answer(desk: Desk, annotator: str, key: str) -> PageAnswer | None:
+def _standing_answer(queue: Desk, annotator: str, key: str) -> PageAnswer | None:
     """Find what somebody's answer is; None where they gave none to a task that is open."""
-    with desk.database.read() as connection:
-        accepting = desk.accepting(connection)
+    with queue.database.read() as connection:
+        accepting = queue.accepting(connection)
         names = list(accepting)
-        said = page_store.standing(connection, names).get(key, {}).get(annotator)
-        if said is not None:
-            return said.answer
+        answer = page_store.standing(connection, names).get(key, {}).get(annotator)
+        if answer is not None:
+            return answer.answer
         if control_store.find_control(connection, names_on_page(accepting), annotator, key) is None:
             return None
         control = control_store.latest_said(connection, names_on_page(accepting)).get(key)
     return None if control is None else control.answer
 
 
-def _entries(desk: Desk, annotator: str, page: int) -> tuple[list[Entry], int, int]:
+def _entries(queue: Desk, annotator: str, page: int) -> tuple[list[Entry], int, int]:
     """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
-    with desk.database.read() as connection:
-        accepting = desk.accepting(connection)
-        asked_here = names_on_page(accepting)
-        found = [
+    with queue.database.read() as connection:
+        accepting = queue.accepting(connection)
+        requested_here = names_on_page(accepting)
+        results = [
             *_of_tasks(connection, list(accepting), annotator),
-            *_of_gold(connection, asked_here, annotator),
+            *_of_gold(connection, requested_here, annotator),
         ]
-        found.sort(key=lambda one: one["place"], reverse=True)
-        pages = max(1, -(-len(found) // AT_ONCE))
+        results.sort(key=lambda one: one["place"], reverse=True)
+        pages = max(1, -(-len(results) // AT_ONCE))
         page = min(max(page, 1), pages)
         first = AT_ONCE * (page - 1)
-        rounds = {one.name: one for one in page_store.read_rounds(connection, asked_here)}
+        rounds = {one.name: one for one in page_store.read_rounds(connection, requested_here)}
         entries = []
-        for one in found[first : first + AT_ONCE]:
+        for one in results[first : first + AT_ONCE]:
             shown = one.pop("read")(connection)
-            asked = rounds[one.pop("round_name")]
+            requested = rounds[one.pop("round_name")]
             parts = _excerpts(shown, one["key"])
-            one |= {"question": asked.question, "offered": offered(asked.choices), "parts": parts}
+            one |= {
+                "question": requested.question,
+                "offered": offered(requested.choices),
+                "parts": parts,
+            }
             entries.append(Entry(**one))
     return entries, page, pages
 
@@ -116,28 +120,28 @@ def _of_tasks(connection: Connection, names: Sequence[str], annotator: str) -> l
     return [
         {
             "key": key,
-            "revision": said.revision,
-            "answer": said.answer,
-            "place": (said.id, 0),
+            "revision": answer.revision,
+            "answer": answer.answer,
+            "place": (answer.id, 0),
             "round_name": tasks[key].round_name,
             "read": lambda connection, task=tasks[key]: page_store.read_shown(connection, [task])[
                 task.key
             ],
         }
         for key, of in page_store.standing(connection, names).items()
-        if stands(said := of.get(annotator)) and said is not None
+        if stands(answer := of.get(annotator)) and answer is not None
     ]
 
 
 def _of_gold(connection: Connection, names: Sequence[str], annotator: str) -> list[dict[str, Any]]:
     """Find the gold items too, which look like any other; a repeat is its item's, once."""
-    said_of = control_store.latest_said(connection, names)
+    answers_of = control_store.latest_said(connection, names)
     return [
         {
             "key": control.key,
-            "revision": said.revision,
-            "answer": said.answer,
-            "place": (said.after, said.id),
+            "revision": answer.revision,
+            "answer": answer.answer,
+            "place": (answer.after, answer.id),
             "round_name": control.round_name,
             "read": lambda connection, control=control: control_store.read_shown(
                 connection, control
@@ -145,8 +149,8 @@ def _of_gold(connection: Connection, names: Sequence[str], annotator: str) -> li
         }
         for control in control_store.controls(connection, names, annotator)
         if control.gold_item is not None
-        and stands(said := said_of.get(control.key))
-        and said is not None
+        and stands(answer := answers_of.get(control.key))
+        and answer is not None
     ]
 
 

@@ -45,13 +45,13 @@ def offered(choices: Sequence[str], unsure: str = "Cannot tell") -> Offered:
     >>> [(one.word, one.keys) for one in offered(["travel"]).all]
     [('travel', '1'), ('None of these', '0'), ('Cannot tell', '?')]
     """
-    cannot_tell = Offer(Answer.CANNOT_TELL, unsure, "?")
+    undecided = Offer(Answer.CANNOT_TELL, unsure, "?")
     if not choices:
         both = (Offer(Answer.POSITIVE, "Yes", "1 y"), Offer(Answer.NEGATIVE, "No", "0 n"))
-        return Offered((), (*both, cannot_tell))
+        return Offered((), (*both, undecided))
     has_keys = len(choices) <= MOST_KEYS
     classes = [
-        Offer(str(ClassChosen(place)), name or "(empty)", str(place + 1) if has_keys else "")
-        for place, name in enumerate(choices)
+        Offer(str(ClassChosen(index)), name or "(empty)", str(index + 1) if has_keys else "")
+        for index, name in enumerate(choices)
     ]
-    return Offered(classes, (Offer(Answer.NEGATIVE, "None of these", "0"), cannot_tell))
+    return Offered(classes, (Offer(Answer.NEGATIVE, "None of these", "0"), undecided))

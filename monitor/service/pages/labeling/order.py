@@ -20,11 +20,11 @@ def in_own_order(tasks: Sequence[PageTask], annotator: str) -> list[PageTask]:
     """Shuffle each block of each round for one person; rounds and blocks stay in their order."""
     ordered: list[PageTask] = []
     for _, of_round in groupby(tasks, attrgetter("round_name")):
-        places = [
-            (place // BLOCK, _own_place(task, annotator), task)
-            for place, task in enumerate(of_round)
+        locations = [
+            (index // BLOCK, _own_place(task, annotator), task)
+            for index, task in enumerate(of_round)
         ]
-        ordered += [task for *_, task in sorted(places, key=itemgetter(0, 1))]
+        ordered += [task for *_, task in sorted(locations, key=itemgetter(0, 1))]
     return ordered
 
 

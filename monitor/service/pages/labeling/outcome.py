@@ -37,11 +37,11 @@ def judged(before: Said | None, answer: PageAnswer | None, revision: int) -> Out
     return None
 
 
-def revision_of(said: Said | None) -> int:
+def revision_of(answer: Said | None) -> int:
     """Count what the person had said by a statement of theirs, the latest one."""
-    return 0 if said is None else said.revision
+    return 0 if answer is None else answer.revision
 
 
-def stands(said: Said | None) -> bool:
+def stands(answer: Said | None) -> bool:
     """Whether a statement is an answer, and not an undoing or nothing."""
-    return said is not None and said.answer is not None
+    return answer is not None and answer.answer is not None

@@ -25,17 +25,17 @@ router = APIRouter(prefix="/label/overview")
 
 
 @router.get("")
-def overview_page(request: Request, visit: Administering) -> Response:
+def overview_page(request: Request, session: Administering) -> Response:
     """Show the rounds that take answers, and everybody who gave some."""
-    desk: Desk = request.app.state.desk
-    with desk.database.read() as connection:
-        names = list(desk.accepting(connection))
-        people = read_figures(connection, names, desk.adjudicators(connection))
+    queue: Desk = request.app.state.desk
+    with queue.database.read() as connection:
+        names = list(queue.accepting(connection))
+        people = read_figures(connection, names, queue.adjudicators(connection))
         rounds = _rounds(connection, names)
-        disputed = len(conflicts(desk, connection))
+        disputed = len(conflicts(queue, connection))
     return html_page(
         "labeling/overview.html",
-        visit=visit,
+        visit=session,
         rounds=rounds,
         people=people,
         conflicts=disputed,
@@ -46,10 +46,10 @@ def overview_page(request: Request, visit: Administering) -> Response:
 
 def _rounds(connection: Connection, names: Sequence[str]) -> list[tuple[str, int, int]]:
     """Count the answered tasks and all tasks of each round that is on the page."""
-    said = page_store.standing(connection, names)
-    found: dict[str, tuple[int, int]] = {}
+    answer = page_store.standing(connection, names)
+    result: dict[str, tuple[int, int]] = {}
     for task in page_store.read_page_tasks(connection, names):
-        answered, every = found.get(task.round_name, (0, 0))
-        is_answered = any(map(stands, said.get(task.key, {}).values()))
-        found[task.round_name] = (answered + is_answered, every + 1)
-    return [(name, *counts) for name, counts in found.items()]
+        answered, every = result.get(task.round_name, (0, 0))
+        is_answered = any(map(stands, answer.get(task.key, {}).values()))
+        result[task.round_name] = (answered + is_answered, every + 1)
+    return [(name, *counts) for name, counts in result.items()]

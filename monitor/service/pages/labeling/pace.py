@@ -55,10 +55,10 @@ class Progress:
         """
         if not self.left:
             return "Nothing to go"
-        left = f"{self.left:,} to go, {_duration(self.left * self.each)}"
+        remaining = f"{self.left:,} to go, {_duration(self.left * self.each)}"
         if self.then is None:
-            return left
-        return f"{left}{_then(self.then)}"
+            return remaining
+        return f"{remaining}{_then(self.then)}"
 
 
 def seconds_each(times: Sequence[datetime]) -> float:
@@ -76,12 +76,12 @@ def seconds_each(times: Sequence[datetime]) -> float:
 
 
 def _then(margins: Mapping[str, float]) -> str:
-    told = [f"{metric}{{}} ±{half:.0%}" for metric, half in margins.items() if half < _WIDE]
-    if not told:
+    notified = [f"{metric}{{}} ±{half:.0%}" for metric, half in margins.items() if half < _WIDE]
+    if not notified:
         return ""
-    first, *others = told
-    words = ", ".join([first.format(" within"), *(other.format("") for other in others)])
-    return f"; then {words.replace('%', ' %')}"
+    first, *others = notified
+    text = ", ".join([first.format(" within"), *(other.format("") for other in others)])
+    return f"; then {text.replace('%', ' %')}"
 
 
 def _duration(seconds: float) -> str:

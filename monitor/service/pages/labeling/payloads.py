@@ -18,9 +18,9 @@ _NOT_THERE = "There is nothing to show here, or no longer."
 
 
 @router.get("/picture")
-def show_picture(request: Request, visit: Labeling, task: str = "", part: str = "") -> Response:
+def show_picture(request: Request, session: Labeling, task: str = "", part: str = "") -> Response:
     """Give a picture of a task that is on the person's screen, or was."""
-    value = _part_of(request, visit, task, part)
+    value = _part_of(request, session, task, part)
     if isinstance(value, str) or value["kind"] != "image" or "value" not in value:
         raise PageRefused(HTTPStatus.NOT_FOUND, _NOT_THERE)
     data = picture_bytes(value["value"])
@@ -31,18 +31,18 @@ def show_picture(request: Request, visit: Labeling, task: str = "", part: str = 
 
 
 @router.get("/html")
-def show_html(request: Request, visit: Labeling, task: str = "", part: str = "") -> Response:
+def show_html(request: Request, session: Labeling, task: str = "", part: str = "") -> Response:
     """Give HTML of such a task, for a frame that neither runs nor loads anything."""
-    value = _part_of(request, visit, task, part)
+    value = _part_of(request, session, task, part)
     if isinstance(value, str) or value["kind"] != "html":
         raise PageRefused(HTTPStatus.NOT_FOUND, _NOT_THERE)
     return HTMLResponse(framed(value["value"]), headers=HEADERS)
 
 
-def _part_of(request: Request, visit: Visit, task: str, part: str) -> Value:
-    shown = None if "\0" in task else request.app.state.desk.shown_to(visit.annotator, task)
-    by_place = dict(enumerate((shown or {}).values()))
-    value: Value | None = by_place.get(int(part) if _PLACE.fullmatch(part) else -1)
+def _part_of(request: Request, session: Visit, task: str, part: str) -> Value:
+    shown = None if "\0" in task else request.app.state.desk.shown_to(session.annotator, task)
+    by_position = dict(enumerate((shown or {}).values()))
+    value: Value | None = by_position.get(int(part) if _PLACE.fullmatch(part) else -1)
     if value is None:
         raise PageRefused(HTTPStatus.NOT_FOUND, _NOT_THERE)
     return value

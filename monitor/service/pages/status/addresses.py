@@ -66,17 +66,17 @@ Named = Annotated[MonitorSettings, Depends(named_monitor)]
 
 @router.get("/")
 def first_page(
-    board: FromBoard, visit: Visitor, page: Annotated[int, Query(ge=1, le=MOST_PAGES)] = 1
+    board: FromBoard, session: Visitor, page: Annotated[int, Query(ge=1, le=MOST_PAGES)] = 1
 ) -> Response:
     """Show all monitors, the gravest first; who only labels goes on to the labeling page."""
-    if not visit.role.views:
+    if not session.role.views:
         return RedirectResponse("/label", HTTPStatus.SEE_OTHER)
     fleet = board.fleet()
     ordered = gravest_first(fleet.monitors)
     shown = ordered[(page - 1) * MONITORS : page * MONITORS]
     return html_page(
         "status/monitors.html",
-        visit=visit,
+        visit=session,
         now=minute_text(fleet.now),
         counted=_counted([overview.status for _, overview in ordered]),
         cards=[card_of(settings, overview, board.mlflow) for settings, overview in shown],
@@ -89,37 +89,37 @@ def first_page(
 
 @router.get("/monitors/{name}")
 def monitor_page(
-    visit: Viewing,
+    session: Viewing,
     board: FromBoard,
     settings: Named,
     before: Annotated[int | None, Query(ge=-MOST, le=MOST)] = None,
 ) -> Response:
     """Show one monitor with its newest rounds, or those before one."""
     try:
-        found = board.monitor(settings, ROUNDS if before is None else OLDER, before)
+        monitor = board.monitor(settings, ROUNDS if before is None else OLDER, before)
     except InputRefused as refused:
         raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
-    rounds = round_table(found.rounds)
+    rounds = round_table(monitor.rounds)
     return html_page(
         "status/monitor.html",
-        visit=visit,
-        card=card_of(settings, found.overview, board.mlflow),
+        visit=session,
+        card=card_of(settings, monitor.overview, board.mlflow),
         now=minute_text(board.clock()),
         plan=plan_facts(settings),
-        drawn=found.drawn,
-        strata=None if found.drawn is None else lines.strata_table(found.drawn),
-        strata_lines=[] if found.drawn is None else list(lines.strata_lines(found.drawn)),
+        drawn=monitor.drawn,
+        strata=None if monitor.drawn is None else lines.strata_table(monitor.drawn),
+        strata_lines=[] if monitor.drawn is None else list(lines.strata_lines(monitor.drawn)),
         rounds=rounds,
-        skipped=plural(found.rounds.hidden, "skipped round") if found.rounds.hidden else "",
-        older=rounds[-1].number if found.rounds.has_older else None,
+        skipped=plural(monitor.rounds.hidden, "skipped round") if monitor.rounds.hidden else "",
+        older=rounds[-1].number if monitor.rounds.has_older else None,
         before=before,
-        alerts=alert_table(found.alerts),
+        alerts=alert_table(monitor.alerts),
     )
 
 
 @router.get("/monitors/{name}/{metric}.svg")
 def monitor_figure(
-    visit: Viewing,  # noqa: ARG001  it is checked
+    session: Viewing,  # noqa: ARG001  it is checked
     board: FromBoard,
     settings: Named,
     metric: Literal["precision", "recall"],
@@ -132,7 +132,7 @@ def monitor_figure(
 
 @router.get("/monitors/{name}/rounds/{number}")
 def round_page(
-    visit: Viewing,
+    session: Viewing,
     board: FromBoard,
     settings: Named,
     number: int,
@@ -140,15 +140,15 @@ def round_page(
 ) -> Response:
     """Show one round."""
     try:
-        found = board.round(settings.name, number, version)
+        result = board.round(settings.name, number, version)
     except InputRefused as refused:
         raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
-    page = found.page
+    page = result.page
     return html_page(
         "status/round.html",
-        visit=visit,
+        visit=session,
         name=settings.name,
-        found=found,
+        found=result,
         page=page,
         head=list(lines.head_lines(page)),
         strata=lines.strata_table(page),
@@ -167,7 +167,7 @@ def round_page(
 
 @router.get("/monitors/{name}/rounds/{number}/report")
 def round_report(
-    visit: Viewing,  # noqa: ARG001  it is checked
+    session: Viewing,  # noqa: ARG001  it is checked
     board: FromBoard,
     settings: Named,
     number: int,
@@ -175,11 +175,11 @@ def round_report(
 ) -> Response:
     """Give the report of a round: a page of its own, with the style that it holds."""
     try:
-        found = board.report(settings.name, number, version)
+        report = board.report(settings.name, number, version)
     except InputRefused as refused:
         raise PageRefused(HTTPStatus.NOT_FOUND, f"{refused}.") from None
     headers = {"content-security-policy": f"{policy()}; frame-ancestors 'none'; sandbox"}
-    return HTMLResponse(report_html(found), headers=headers)
+    return HTMLResponse(report_html(report), headers=headers)
 
 
 def _counted(states: list[Status]) -> str:

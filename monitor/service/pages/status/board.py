@@ -93,11 +93,11 @@ class Board:
     def fleet(self) -> Fleet:
         """Read how all monitors stand."""
         now, monitors = self.clock(), self.monitors()
-        found = overviews(self.database, monitors, now)
+        result = overviews(self.database, monitors, now)
         with self.database.read() as connection:
             removed = removed_monitors(connection, [one.name for one in monitors])
         blocks = class_overviews(self.database, monitors)
-        return Fleet(now, list(zip(monitors, found, strict=True)), removed, blocks)
+        return Fleet(now, list(zip(monitors, result, strict=True)), removed, blocks)
 
     def monitor(
         self, settings: MonitorSettings, last: int, before: int | None = None
@@ -132,8 +132,8 @@ class Board:
                 return []
             alerts = alert_store.find_alerts(connection, monitor=name)
             restated = read_restated(connection, monitor_id=monitor_id)
-            found = read_timeline(connection, monitor_id, (now, now), alerts, restated)
-        return [point for _, point in found]
+            result = read_timeline(connection, monitor_id, (now, now), alerts, restated)
+        return [point for _, point in result]
 
     def report(self, name: str, number: int, version: int | None) -> RoundReport:
         """Read the report of one version of a round, the latest unless one is named.

@@ -123,8 +123,8 @@ def gravest_first(
 
 def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
     """Say what the config asks of each round."""
-    asked = settings.round
-    sample, schedule = asked.sample, asked.schedule
+    requested = settings.round
+    sample, schedule = requested.sample, requested.schedule
     lag = f", predictions up to {span_text(schedule.lag)} before" if schedule.lag else ""
     margins = [f"{name} ±{half:g}" for name, half in sample.margin.wanted().items()]
     labels = (
@@ -132,25 +132,25 @@ def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
         if margins
         else f"{sample.max_labels:,}"
     )
-    limits = [f"{name} {_bounds(bound)}" for name, bound in asked.limits.bounds.items()]
-    promise = f"; at most one false alarm per {asked.limits.false_alarm_every:g} rounds"
+    limits = [f"{name} {_bounds(bound)}" for name, bound in requested.limits.bounds.items()]
+    promise = f"; at most one false alarm per {requested.limits.false_alarm_every:g} rounds"
     return [
         ("schedule", f"{schedule.cron} ({schedule.time_zone}){lag}"),
         ("labels a round", labels),
-        ("time for labels", span_text(asked.deadline)),
+        ("time for labels", span_text(requested.deadline)),
         ("limits", f"{', '.join(limits)}{promise}" if limits else "none"),
     ]
 
 
 def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> list[Metric]:
-    found = []
+    results = []
     for name in SHOWN:
         rows = [row for row in estimates if row.metric == name]
         bound = settings.round.limits.bounds.get(name)
         if rows:
             figure = figure_of(rows, limits_of(settings, name))
-            found.append(Metric(name, _bounds(bound), [_number(row) for row in rows], figure))
-    return found
+            results.append(Metric(name, _bounds(bound), [_number(row) for row in rows], figure))
+    return results
 
 
 def limits_of(settings: MonitorSettings, metric: str) -> list[float]:
