@@ -48,11 +48,11 @@ from monitor.domain.model import Answer
 from monitor.labeling.page import PageLabeler
 from monitor.service.change_detection import Idle
 from monitor.service.loop import one_pass
-from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.labeling.desk import TaskQueue
 from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import board_of
 from monitor.service.pages.status import addresses
-from monitor.service.pages.visits import Visit
+from monitor.service.pages.visits import WebSession
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -161,8 +161,8 @@ def answers(path: Path, size: Size) -> Iterator[tuple[str, Figures]]:
     database = application.database
     board = board_of(lambda: application)
     names = [context.settings.name for context in application.monitors]
-    desk = Desk(database, lambda: datetime.now(UTC), lambda: names)
-    ada, long = Visit("ada", "", Role.ADMIN), application.monitors[-1].settings
+    desk = TaskQueue(database, lambda: datetime.now(UTC), lambda: names)
+    ada, long = WebSession("ada", "", Role.ADMIN), application.monitors[-1].settings
     middle = size.rounds // 2
     asked: dict[str, Callable[[], object]] = {
         "the status page": lambda: addresses.first_page(board, ada),
@@ -182,7 +182,7 @@ def answers(path: Path, size: Size) -> Iterator[tuple[str, Figures]]:
     database.close()
 
 
-def _say(desk: Desk) -> None:
+def _say(desk: TaskQueue) -> None:
     task = desk.screen("ada").tasks[0]
     desk.say("ada", task.key, Answer.POSITIVE, task.revision)
 

@@ -4,7 +4,7 @@
 
 As benchmarks/cell_assurance.py, but for a window's own items, and for populations in which a line
 along the score fits badly. Every round is planned for +-.05 on precision and recall with
-probability .8, over 20+40 score cells; the first by the scores, in two waves. `kept` are the shares
+probability .8, over 20+40 score cells; the first by the scores, in two waves. `kept` is the share
 of rounds in which half of the window's 95 % interval is within .05; `said` is the plan's
 probability. True probabilities of each predicted class:
 

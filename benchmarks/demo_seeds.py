@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.demo.digits import THRESHOLD, Camera, Confusion, Scenario
+from monitor.demo.digits import THRESHOLD, Camera, Confusion, DigitScenario
 from monitor.demo.folder import limits_of
 from monitor.demo.result import FIND_WITHIN
 from monitor.domain.sample_settings import Sample
@@ -185,12 +185,12 @@ def pooled(batches: list[Confusion]) -> dict[str, float]:
 class HalfYear:
     """The traffic of one seed: its reference, and its weeks up to the last that counts."""
 
-    scenario: Scenario
+    scenario: DigitScenario
     reference: Batch
     weeks: list[Batch]
 
     @classmethod
-    def of(cls, scenario: Scenario, *, intervals: bool) -> HalfYear:
+    def of(cls, scenario: DigitScenario, *, intervals: bool) -> HalfYear:
         """Train the classifier and score the weeks; all of them for intervals."""
         camera = Camera(scenario)
         last = scenario.rounds if intervals else scenario.drop_round + FIND_WITHIN - 1
@@ -313,7 +313,7 @@ def show(by: str, outcomes: list[Outcome], drop: int) -> None:
 
 def main() -> None:
     """Print the misses, the share found in time, the false alarms, and what intervals hold."""
-    usual = Scenario()
+    usual = DigitScenario()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--by", nargs="+", choices=DESIGNS, default=["cells"])
     parser.add_argument("--seeds", type=int, default=200)

@@ -155,13 +155,13 @@ class Fleet:
         from benchmarks import many_monitors  # noqa: PLC0415  not for children that play rounds
         from monitor import wiring  # noqa: PLC0415
         from monitor.config.load import load_config  # noqa: PLC0415
-        from monitor.service.loop import TICK, Work  # noqa: PLC0415
+        from monitor.service.loop import TICK, MonitorWork  # noqa: PLC0415
 
         self.now = many_monitors.MONDAY
         many_monitors.write_config(folder, "sqlite:///monitor.db", monitors)
         application = wiring.build(load_config(folder / "config.yaml"), clock=lambda: self.now)
         schema.ready(application.database)
-        self._work, self._tick = Work(application, None, TICK), TICK
+        self._work, self._tick = MonitorWork(application, None, TICK), TICK
 
     def full(self) -> float:
         """Draw and close the round of each monitor; returns the processor time."""

@@ -31,7 +31,7 @@ from monitor.config.load import load_config
 from monitor.rounds.delivery.deliver import deliver
 from monitor.service.change_detection import Idle
 from monitor.service.loop import advance_all, one_pass, tidy
-from monitor.storage.overview.scan_store import LOOK
+from monitor.storage.overview.scan_store import SCAN
 from monitor.storage.tables import labeler_cursors
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _run_once(application: Application, config: Path, noted: str | None = None) 
     for _ in range(3):
         if noted is None:
             with application.database.write() as connection:
-                connection.execute(delete(labeler_cursors).where(labeler_cursors.c.labeler == LOOK))
+                connection.execute(delete(labeler_cursors).where(labeler_cursors.c.labeler == SCAN))
         taken.append(float(measured(words, store).split()[0]))
     return statistics.median(taken)
 

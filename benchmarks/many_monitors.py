@@ -54,7 +54,7 @@ from monitor import wiring
 from monitor.config.load import load_config
 from monitor.domain.sinks import MLFLOW
 from monitor.service import worker_pool
-from monitor.service.loop import TICK, Work
+from monitor.service.loop import TICK, MonitorWork
 from monitor.storage import schema
 from monitor.storage.tables import effects, rounds
 
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--postgres", action="store_true", help="on PostgreSQL, not SQLite")
     parser.add_argument("--monitors", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--replicas", type=int, nargs="+", default=[1])
-    parser.add_argument("--lanes", type=int, nargs="+", default=[worker_pool.LANES])
+    parser.add_argument("--lanes", type=int, nargs="+", default=[worker_pool.WORKERS])
     parser.add_argument("--before", type=Path, help="another state of this repository")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--told", type=int, default=10, help="rounds told to MLflow, 4 or more")
@@ -245,14 +245,14 @@ def obey(service: Service, told: int) -> None:
 class Service:
     """The loops of a service, ticked by hand on a clock that stands still."""
 
-    def __init__(self, folder: Path, lanes: int = worker_pool.LANES) -> None:
-        worker_pool.LANES = lanes
+    def __init__(self, folder: Path, lanes: int = worker_pool.WORKERS) -> None:
+        worker_pool.WORKERS = lanes
         self._now = MONDAY
         self._application = wiring.build(
             load_config(folder / "config.yaml"), clock=lambda: self._now
         )
         schema.ready(self._application.database)
-        self._work = Work(self._application, None, TICK)
+        self._work = MonitorWork(self._application, None, TICK)
         self._begun, self._able = time.process_time(), _able_ms()
         self._children = [0.0]  # most memory of each look at processes that it started
 

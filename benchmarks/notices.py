@@ -24,7 +24,7 @@ from scipy import special
 
 from monitor.domain.model import Stratum
 from monitor.domain.settings import Pooling, RoundSettings, Schedule
-from monitor.rounds.estimation.anomalies import round_news
+from monitor.rounds.estimation.anomalies import round_anomalies
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.design.score_bands import band_edges, band_of
@@ -212,7 +212,7 @@ def _told(
     rates.append(_wobbled(rate if now is None else now, wobble, rng))
     *earlier, last = (_tally(size, labels, rate, rng) for rate in rates)
     known = history_states([*earlier, last], None, SETTINGS.pooling)[-1]
-    news = round_news(last, earlier, known, SETTINGS, seed=seed)
+    news = round_anomalies(last, earlier, known, SETTINGS, seed=seed)
     kinds = {row.kind for row in news.notices}
     return "predictive" in kinds, "changed" in kinds
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from monitor.stats.literature.shang_design import Rates
+    from monitor.stats.literature.shang_design import ShangRates
 
 CLASSIFIERS = {"$\\Phi_1$": (0.79, 0.67, 0.046), "$\\Phi_2$": (0.86, 0.56, 0.033),
                "$\\Phi_3$": (0.90, 0.66, 0.458)}  # fmt: skip
@@ -114,7 +114,7 @@ def _panels(count: int, y: str, x: str = "over-sampling ratio s") -> tuple[Figur
 
 
 def _margins(
-    rates: Rates, k: float, total: int, ratios: Iterable[float]
+    rates: ShangRates, k: float, total: int, ratios: Iterable[float]
 ) -> Iterator[tuple[float, float]]:
     for s in ratios:
         yield margins(rates, k, split_labels(total, k, s))

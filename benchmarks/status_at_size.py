@@ -34,7 +34,7 @@ from monitor.service.pages.status.addresses import (
     monitor_page,
     round_page,
 )
-from monitor.service.pages.visits import Visit
+from monitor.service.pages.visits import WebSession
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -178,7 +178,7 @@ def _pages(path: Path, rounds: int) -> dict[str, str]:
     application = build(load_config(path))
     board = board_of(lambda: application)
     settings = application.monitors[0].settings
-    ada = Visit("ada", "", Role.ADMIN)
+    ada = WebSession("ada", "", Role.ADMIN)
     found = {
         "the status page": _second(lambda: first_page(board, ada)),
         "the page of a monitor": _second(lambda: monitor_page(ada, board, settings)),

@@ -306,7 +306,7 @@ def limited(kind: str, metadata: list[Any]) -> str:
     validators = {getattr(getattr(one, "func", None), "__name__", "") for one in metadata}
     if "_share" in validators:
         return "share"
-    if "_known_zone" in validators:
+    if "_valid_zone" in validators:
         return "time zone"
     terms = {"gt": "above", "ge": "from", "lt": "below", "le": "to"}
     matches = [

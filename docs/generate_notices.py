@@ -24,7 +24,7 @@ from structlog.testing import capture_logs
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from monitor.cli.views.status_page import say_overview, with_links
+from monitor.cli.views.status_page import echo_overview, with_links
 from monitor.domain.errors import DeliveryFailed, SourceRefused
 from monitor.domain.model import Effect, EffectKind
 from monitor.hooks.alertmanager import AlertmanagerSettings, as_alert
@@ -104,7 +104,7 @@ class Incident:
         [result] = overviews(self.database, [self.scene.context.settings], self.scene.now)
         terminal = {"COLUMNS": "100", "NO_COLOR": "1"}
         with mock.patch.dict(os.environ, terminal), redirect_stdout(Terminal()) as printed:
-            say_overview(with_links(result, link))
+            echo_overview(with_links(result, link))
         return printed.getvalue()
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from monitor.config.adapters import LABELERS, SOURCES
 from monitor.config.model import ReferenceFile
-from monitor.domain.adapters import MlflowPlace
+from monitor.domain.adapters import MlflowEndpoint
 from monitor.domain.clock import utc_now
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.model import EffectKind
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     MakeLabeler = Callable[[Labeling, Block | None], Labeler]
 
-_ALIKE = ("kind", "answer")
+_ANSWER_SETTINGS = ("kind", "answer")
 """Settings of a labeler without which the answers of people are others."""
 
 
@@ -78,7 +78,7 @@ class Application:
         """Find where MLflow shows a round, by the key under which it knows it."""
         return _mlflow_page(self.config, self.database, monitor, key)
 
-    def said_of_monitors(self) -> dict[str, str]:
+    def config_fingerprints(self) -> dict[str, str]:
         """Write all that decides what a look at each monitor finds, but for data and labels."""
         # Another version of the program may find something else where nothing changed.
         program = version("mlflow-pr-monitor")
@@ -197,11 +197,11 @@ def _labelers(
     requested = monitor.labeling
     if settings.labeling is None:
         return (today,)
-    if _asks_alike(settings.labeling, requested) and type(today) is not FilesLabeler:
+    if _asks_equally(settings.labeling, requested) and type(today) is not FilesLabeler:
         of_block = LABELERS.adapter(requested.own()["kind"]).wants_block
         is_other = of_block and settings.block != monitor.block
         return (make(requested, settings.block) if is_other else today,)
-    retained = _kept_labeler(settings.labeling, settings.block, make)
+    retained = _stored_labeler(settings.labeling, settings.block, make)
     # By the very class: a package may derive its own labeler from it.
     if type(retained) is not FilesLabeler or type(today) is not FilesLabeler:
         return (retained,)
@@ -217,14 +217,17 @@ def _folders(files_labeler: FilesLabeler, today: FilesLabeler) -> tuple[Labeler,
     return (files_labeler,) if files_labeler.place == today.place else (files_labeler, today)
 
 
-def _asks_alike(retained: Mapping[str, Any], labeling: Labeling) -> bool:
+def _asks_equally(retained: Mapping[str, Any], labeling: Labeling) -> bool:
     """Whether a round's labeler is of the config's kind, and asks for the same kind of answer."""
     today = labeling.own()
     defaults = {"answer": "yes_no"}  # rounds of older versions do not say
-    return all({**defaults, **retained}.get(name) == {**defaults, **today}[name] for name in _ALIKE)
+    return all(
+        {**defaults, **retained}.get(name) == {**defaults, **today}[name]
+        for name in _ANSWER_SETTINGS
+    )
 
 
-def _kept_labeler(labeling: dict[str, Any], block: Block | None, make: MakeLabeler) -> Labeler:
+def _stored_labeler(labeling: dict[str, Any], block: Block | None, make: MakeLabeler) -> Labeler:
     try:
         return make(LABELERS.settings(labeling), block)
     except (SettingRefused, ValidationError) as error:
@@ -255,7 +258,7 @@ def _made_labeler(
     adapter = LABELERS.adapter(labeling.own()["kind"])
     experiment = f"{config.mlflow.experiment_prefix}/{name}/labels"
     more: list[object] = [database] if adapter.wants_store else []
-    more += [MlflowPlace(config.mlflow.tracking_uri, experiment)] if adapter.wants_mlflow else []
+    more += [MlflowEndpoint(config.mlflow.tracking_uri, experiment)] if adapter.wants_mlflow else []
     more += [source] if adapter.wants_source else []
     more += [block] if adapter.wants_block else []
     labeler: Labeler = LABELERS.make(labeling, config.folder, clock, *more)

@@ -83,7 +83,7 @@ app = typer.Typer(
 )
 
 
-def _say_version(requested: bool) -> None:
+def _echo_version(requested: bool) -> None:
     if requested:
         from importlib.metadata import version
 
@@ -95,7 +95,7 @@ def _say_version(requested: bool) -> None:
 def pr_monitor(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version.", callback=_say_version, is_eager=True),
+        typer.Option("--version", help="Print the version.", callback=_echo_version, is_eager=True),
     ] = False,
 ) -> None:
     """Precision and recall of a classifier in production, from few human labels.
@@ -139,10 +139,10 @@ def main() -> None:
         if error.filename is None and error.errno not in _FULL:
             raise  # neither a place that was named nor a full disk: a fault of this program
         _drop_output()
-        _end_for_place(error)
+        _exit_for_path(error)
 
 
-def _end_for_place(error: OSError) -> None:
+def _exit_for_path(error: OSError) -> None:
     """End for a file or folder that cannot be used; room on a disk may come back."""
     where = error.filename or "standard output"
     reason = (error.strerror or str(error)).lower()

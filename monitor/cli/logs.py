@@ -14,7 +14,7 @@ from monitor.service.library_logs import take_in_library_logs
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
-SAID_BY_COMMANDS = frozenset(
+COMMAND_OUTPUT = frozenset(
     {"alerts not kept up", "monitor stopped", "not delivered", "round waits"}
 )
 """Events that a command which ends reports by itself, in its own words."""
@@ -36,7 +36,7 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
         *_renderers(json=json),
     ]
     structlog.configure(
-        processors=processors if service else [_without_what_commands_say, *processors],
+        processors=processors if service else [_without_command_output, *processors],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
@@ -62,7 +62,7 @@ def _without_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     }
 
 
-def _without_what_commands_say(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    if event.get("event") in SAID_BY_COMMANDS:
+def _without_command_output(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    if event.get("event") in COMMAND_OUTPUT:
         raise structlog.DropEvent
     return event

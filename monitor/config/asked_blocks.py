@@ -27,7 +27,7 @@ _MOST_CLASSES = 300
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBlock:
+class BlockRequest:
     """What a block asks for: a row for each monitor.
 
     ``placeholder`` stands in the name, and tells its monitors apart by ``values``.
@@ -44,7 +44,7 @@ def is_block(monitor: Value) -> bool:
     return isinstance(monitor, dict) and not monitor.keys().isdisjoint(BLOCKS)
 
 
-def asked_of(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> AskedBlock | None:
+def block_request(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> BlockRequest | None:
     """Read what a block asks for; None for a single monitor, and for what is refused."""
     if FOR_EACH in monitor and CLASSES in monitor:
         tree.refuse((*way, CLASSES), "a block has for_each or classes, not both; make two of it")
@@ -57,7 +57,7 @@ def asked_of(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> AskedBlock |
 
 def _for_each(
     tree: Tree, way: Way, requested: Value, in_name: Collection[str]
-) -> AskedBlock | None:
+) -> BlockRequest | None:
     if not isinstance(requested, dict) or not requested:
         tree.refuse(way, f"it has a name and its values, {_EXAMPLE}")
         return None
@@ -78,10 +78,10 @@ def _for_each(
     if tree.problems:
         return None
     rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
-    return AskedBlock(FOR_EACH, telling, rows, lists[telling])
+    return BlockRequest(FOR_EACH, telling, rows, lists[telling])
 
 
-def _classes(tree: Tree, way: Way, requested: Value) -> AskedBlock | None:
+def _classes(tree: Tree, way: Way, requested: Value) -> BlockRequest | None:
     if not isinstance(requested, dict):
         tree.refuse(way, f"it has a column and its values, {_CLASSES_EXAMPLE}")
         return None
@@ -106,7 +106,7 @@ def _classes(tree: Tree, way: Way, requested: Value) -> AskedBlock | None:
         tree.refuse((*way, "values"), message)
     if tree.problems:
         return None
-    return AskedBlock(CLASSES, CLASS, [{CLASS: name} for name in named or result], result)
+    return BlockRequest(CLASSES, CLASS, [{CLASS: name} for name in named or result], result)
 
 
 def _check_keys(tree: Tree, way: Way, requested: Mapping[str, Value]) -> None:

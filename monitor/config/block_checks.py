@@ -11,7 +11,7 @@ from monitor.config.placeholders import filled, leaves, placeholders_in, text_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from monitor.config.asked_blocks import AskedBlock
+    from monitor.config.asked_blocks import BlockRequest
     from monitor.config.yaml_tree import Tree, Value, Way
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -19,7 +19,7 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def check_blocks(
-    tree: Tree, monitors: Sequence[Value], requested: Sequence[AskedBlock | None]
+    tree: Tree, monitors: Sequence[Value], requested: Sequence[BlockRequest | None]
 ) -> None:
     """Refuse what no monitor, or not the one that is meant, could be made of."""
     singles = {
@@ -70,7 +70,7 @@ def _asks_for_class(monitor: Mapping[str, Value]) -> bool:
 
 
 def _check_placeholders(
-    tree: Tree, way: Way, monitor: Mapping[str, Value], block: AskedBlock
+    tree: Tree, way: Way, monitor: Mapping[str, Value], block: BlockRequest
 ) -> None:
     existing = list(block.rows[0])
     listed = ", ".join(f"{{{each}}}" for each in existing)
@@ -93,7 +93,7 @@ def _check_placeholders(
 
 
 def _check_use(
-    tree: Tree, way: Way, monitor: Mapping[str, Value], block: AskedBlock, used: set[str]
+    tree: Tree, way: Way, monitor: Mapping[str, Value], block: BlockRequest, used: set[str]
 ) -> None:
     """Refuse a placeholder by which no two monitors differ."""
     in_source = {name for _, of in leaves(monitor.get("source")) for name in placeholders_in(of)}
@@ -109,7 +109,7 @@ def _check_use(
             tree.refuse((*way, FOR_EACH, name), message)
 
 
-def _check_class_settings(tree: Tree, way: Way, block: AskedBlock) -> None:
+def _check_class_settings(tree: Tree, way: Way, block: BlockRequest) -> None:
     """Refuse settings that the class decides."""
     own = (*way, "source", "negative")
     provided = [value for _, value in leaves(tree.at(own)) if isinstance(value, str | int | float)]
@@ -141,7 +141,7 @@ def _check_one_question(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> N
             tree.refuse((*way, "labeling", *path), message)
 
 
-def _check_names_of(tree: Tree, way: Way, name: str, block: AskedBlock) -> None:
+def _check_names_of(tree: Tree, way: Way, name: str, block: BlockRequest) -> None:
     if not set(placeholders_in(name)) <= set(block.rows[0]):
         return  # refused already: no row has a value for it
     for row, value in zip(block.rows, block.values, strict=True):

@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from monitor.config.asked_blocks import BLOCKS, CLASSES, asked_of, block_name, is_block
+from monitor.config.asked_blocks import BLOCKS, CLASSES, block_name, block_request, is_block
 from monitor.config.block_checks import check_blocks, check_class_answers
 from monitor.config.placeholders import filled, text_of
 from monitor.config.yaml_tree import Tree
-from monitor.domain.values import MISSING_WORDS
+from monitor.domain.values import MISSING_MARKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from monitor.config.asked_blocks import AskedBlock
+    from monitor.config.asked_blocks import BlockRequest
     from monitor.config.yaml_tree import Scalar, Value, Way
 
 RawBlock: TypeAlias = "dict[str, Value]"
@@ -47,7 +47,7 @@ def written_out(tree: Tree) -> WrittenOut:
     if not any(is_block(monitor) for monitor in monitors):
         return WrittenOut(tree, [None] * len(monitors))
     requested = [
-        asked_of(tree, ("monitors", index), monitor) if isinstance(monitor, dict) else None
+        block_request(tree, ("monitors", index), monitor) if isinstance(monitor, dict) else None
         for index, monitor in enumerate(monitors)
     ]
     check_blocks(tree, monitors, requested)
@@ -60,7 +60,7 @@ def _written(
     tree: Tree,
     values: Mapping[str, Value],
     monitors: Sequence[Value],
-    requested: Sequence[AskedBlock | None],
+    requested: Sequence[BlockRequest | None],
 ) -> WrittenOut:
     lines: list[dict[Way, int]] = [{} for _ in monitors]
     new = Tree()
@@ -87,7 +87,7 @@ def _written(
 
 
 def _monitors_of(
-    monitor: Value, lines: dict[Way, int], block: AskedBlock | None
+    monitor: Value, lines: dict[Way, int], block: BlockRequest | None
 ) -> Iterator[tuple[Value, RawBlock | None]]:
     if block is None or not isinstance(monitor, dict):
         yield monitor, None
@@ -124,7 +124,7 @@ def _set_class(
             lines.setdefault(("source", "columns", "predicted"), line)
         lines |= {("source", made): line for made in ("positive", "negative")}
     if isinstance(labeling, dict) and labeling.get("kind") == "column":
-        missing = [other for other in values if other is not value and other in MISSING_WORDS]
+        missing = [other for other in values if other is not value and other in MISSING_MARKERS]
         made_of_class: dict[str, Value] = {"positive": value, "unlisted_means": "negative"}
         if missing:  # a class has such a name: it is no missing value
             made_of_class["negative"] = [*missing]

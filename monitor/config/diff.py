@@ -29,7 +29,7 @@ Written = dict[str, dict[str, "Scalar"]]
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ConfigDiff:
     """How a config differs from the one before; ``changed`` has each setting, old and new."""
 
     added: tuple[str, ...] = ()
@@ -63,19 +63,19 @@ def written(path: Path) -> Written:
     return result
 
 
-def changes(before: tuple[Config, Written], after: tuple[Config, Written]) -> Changes:
+def changes(before: tuple[Config, Written], after: tuple[Config, Written]) -> ConfigDiff:
     """Compare two readings.
 
     ``unseen`` says that the files are the same but what they name (a variable, a secret's file)
     is not.
     """
     names_before, names_after = _names(before[0]), _names(after[0])
-    changes = Changes(
+    changes = ConfigDiff(
         added=_without(names_after, names_before),
         removed=_without(names_before, names_after),
         changed=_changed(before[1], after[1]),
     )
-    return changes if changes or before[0] == after[0] else Changes(unseen=True)
+    return changes if changes or before[0] == after[0] else ConfigDiff(unseen=True)
 
 
 def _without(names: list[str], others: list[str]) -> tuple[str, ...]:

@@ -194,7 +194,7 @@ class MonitorConfig(Settings):
         return self
 
     @model_validator(mode="after")
-    def _gold_items_look_like_others(self) -> MonitorConfig:
+    def _gold_items_resemble_others(self) -> MonitorConfig:
         if getattr(self.labeling, "gold", None) is not None and not self.source.shows_texts_only:
             message = (
                 "gold items show texts only, so people would know them from items that "

@@ -55,7 +55,7 @@ _PREDICTED = (
     "decision",
 )
 _NOT_SHOWN = re.compile(r"score|prob|pred|model|version|label|class|target|flag|truth|decision|y_")
-_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
+_WORD_PATTERNS = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
 _TEXT = re.compile(r"VARCHAR|ENUM|TEXT|STRING|OBJECT|STR", re.IGNORECASE)
 _WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\d*", re.IGNORECASE)
 _NUMBER = re.compile(r"FLOAT\d*|DOUBLE|REAL|DECIMAL.*", re.IGNORECASE)
@@ -126,7 +126,7 @@ def write_config(
 
 def _complete(types: dict[str, str], chosen: Chosen) -> Chosen:
     result = _guessed(types, chosen)
-    problems = [*_unknown(types, chosen), *_not_told(types, result), *_contradictions(result)]
+    problems = [*_unknown(types, chosen), *_unspecified(types, result), *_contradictions(result)]
     if problems:
         listed = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
         message = f"{'; '.join(problems)}. The columns are {listed}"
@@ -156,7 +156,7 @@ def _unknown(types: dict[str, str], chosen: Chosen) -> list[str]:
     ]
 
 
-def _not_told(types: dict[str, str], chosen: Chosen) -> list[str]:
+def _unspecified(types: dict[str, str], chosen: Chosen) -> list[str]:
     """Say what is still unknown, each with its flag."""
     predicted = chosen.predicted
     unknown = {
@@ -257,7 +257,7 @@ def _source(
 ) -> list[str]:
     lines = [
         "    source:",
-        *_place(predictions),
+        *_location(predictions),
         *_table(chosen),
         f"      columns: {{{', '.join([*_columns(chosen), *_shown(types, chosen)])}}}",
     ]
@@ -274,7 +274,7 @@ def _is_address(predictions: str) -> bool:
     return "://" in predictions
 
 
-def _place(predictions: str) -> list[str]:
+def _location(predictions: str) -> list[str]:
     if _is_address(predictions):  # whose ${NAME} is meant
         return ["      kind: sql", f"      url: {json.dumps(predictions, ensure_ascii=False)}"]
     return ["      kind: duckdb", f"      path: {_text(predictions)}"]
@@ -332,7 +332,11 @@ def _name(predictions: str) -> str:
     parts = [part for part in PurePath(predictions).parts if "*" not in part]
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", parts[-1].split(".")[0] if parts else "")
     name = stem.strip("-.")[:100]
-    return name if name and name.lower() not in _WORDS and not name[0].isdigit() else "predictions"
+    return (
+        name
+        if name and name.lower() not in _WORD_PATTERNS and not name[0].isdigit()
+        else "predictions"
+    )
 
 
 def _value(text: str) -> str:
@@ -342,7 +346,7 @@ def _value(text: str) -> str:
 
 def _text(text: str) -> str:
     """Write a text so that YAML and ``${NAME}`` leave it as it is."""
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_./*-]*", text) and text.lower() not in _WORDS
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_./*-]*", text) and text.lower() not in _WORD_PATTERNS
     if plain:
         return text
     quoted = json.dumps(text.replace("${", "$${"), ensure_ascii=False)

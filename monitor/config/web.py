@@ -75,7 +75,7 @@ class WebSettings(Settings):
     allow_remote: bool = False
 
     @model_validator(mode="after")
-    def _reachable_as_asked(self) -> WebSettings:
+    def _reachable(self) -> WebSettings:
         if not self.address.is_loopback and not self.allow_remote:
             message = (
                 f"other machines can reach {self.address}, and nothing here asks for a "

@@ -29,9 +29,9 @@ MAX_NODES = 100_000  # after aliases are written out, so that few lines cannot b
 _LONGEST_NAME = 100  # characters of a list item's name that a path shows
 # In C, ten times as fast, where PyYAML was built with libyaml, as its wheels are.
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_WORDS: dict[str, bool | None] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
-_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True)
-_WORDS |= dict.fromkeys(("false", "False", "FALSE"), False)
+_PLAIN_WORDING: dict[str, bool | None] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
+_PLAIN_WORDING |= dict.fromkeys(("true", "True", "TRUE"), True)
+_PLAIN_WORDING |= dict.fromkeys(("false", "False", "FALSE"), False)
 _INT = re.compile(r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9_]+)")
 _BASES = {"0b": 2, "0o": 8, "0x": 16}
 _FLOAT = re.compile(
@@ -209,8 +209,8 @@ def _mapping(tree: Tree, node: _Node, way: Way) -> dict[str, Value]:
 
 def _word(text: str) -> Scalar:
     """Read a word without quotes as YAML 1.2 does, digits in groups (``10_000``) too."""
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in _PLAIN_WORDING:
+        return _PLAIN_WORDING[text]
     if text[0] not in "-+.0123456789":
         return text
     digits = text.replace("_", "").lower()

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from monitor.demo import folder as demo_folder
-from monitor.demo.digits import Scenario
+from monitor.demo.digits import DigitScenario
 from monitor.demo.play import open_application, send, ui_command
-from monitor.demo.table import lines, said
+from monitor.demo.table import columns_text, lines
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.domain.state import ENDED
@@ -60,7 +60,7 @@ class Answered:
         }
 
 
-class AskedWeek:
+class LabelingWeek:
     """A demo that waits for a person's answers.
 
     Parameters
@@ -79,12 +79,12 @@ class AskedWeek:
         self,
         folder: Path,
         console: Console,
-        scenario: Scenario | None = None,
+        scenario: DigitScenario | None = None,
         labels: int = LABELS,
     ) -> None:
         self.folder = folder
         self._console = console
-        self._scenario = scenario or Scenario(rounds=WEEKS, drop_round=WEEKS)
+        self._scenario = scenario or DigitScenario(rounds=WEEKS, drop_round=WEEKS)
         self._labels = labels
         self.application, self.before, self._round_id = self._played()
 
@@ -130,11 +130,11 @@ class AskedWeek:
     def answered(self) -> Answered | None:
         """Take the answers in, and what they came to once all are there; None until then."""
         from monitor.demo.watch import read_round  # noqa: PLC0415
-        from monitor.rounds.run import go_through  # noqa: PLC0415
+        from monitor.rounds.run import run_all  # noqa: PLC0415
         from monitor.storage.labels import label_store  # noqa: PLC0415
         from monitor.storage.rounds import round_store  # noqa: PLC0415
 
-        go_through(self.application.context(demo_folder.MONITOR), self._round_id)
+        run_all(self.application.context(demo_folder.MONITOR), self._round_id)
         truth = self._written.rounds[-1]
         with self.application.database.read() as connection:
             round_ = round_store.read_round(connection, self._round_id)
@@ -198,7 +198,7 @@ def _row(*cells: str) -> str:
 
 
 def _values(metric: str, before: DemoRound, after: DemoRound) -> tuple[str, str, str]:
-    earlier, now = said(before.pooled.get(metric)), said(after.pooled.get(metric))
+    earlier, now = columns_text(before.pooled.get(metric)), columns_text(after.pooled.get(metric))
     return earlier, now, f"{after.true(metric):.2f}"
 
 

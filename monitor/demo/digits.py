@@ -36,7 +36,7 @@ _TRAINING, _REFERENCE, _FIRST_WEEK = 0, 1, 2  # places among the random streams
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class DigitScenario:
     """What happens in the half year.
 
     The seed was fixed before the size of the drop was chosen: it is the digit. With 8 % of the
@@ -128,7 +128,7 @@ class Batch:
 class Camera:
     """The classifier and the handwriting it never saw, together the traffic of any week."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: DigitScenario) -> None:
         self.scenario = scenario
         streams = np.random.SeedSequence(scenario.seed).spawn(_FIRST_WEEK + scenario.rounds)
         self._streams = streams

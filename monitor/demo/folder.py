@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from monitor.demo.digits import Batch, Scenario
+    from monitor.demo.digits import Batch, DigitScenario
 
 MARKER = ".pr-monitor-demo"
 MONITOR = "digits-eight"
@@ -54,7 +54,7 @@ _SHOW = f", show: [{{column: picture, kind: image, folder: {PICTURES}}}]"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFolder:
     """What the folder was filled with: the truth of the reference and of every round.
 
     ``eights`` are the images of the last week that really show one.
@@ -108,8 +108,8 @@ def _empty(folder: Path) -> None:
 
 
 def fill(
-    folder: Path, scenario: Scenario, on_week: Callable[[int], None], *, pictures: bool = False
-) -> Written:
+    folder: Path, scenario: DigitScenario, on_week: Callable[[int], None], *, pictures: bool = False
+) -> WrittenFolder:
     """Train the classifier, score the traffic, and write all files that the monitor reads.
 
     With ``pictures`` those of the last week are among them.
@@ -125,10 +125,10 @@ def fill(
     _write_config(folder, limits, labels=scenario.labels, labeling=_BY_TRUTH)
     eights = frozenset(compress(weeks[-1].ids, weeks[-1].is_eight))
     truths = tuple(week.confusion for week in weeks)
-    return Written(before.confusion, truths, limits, START, eights)
+    return WrittenFolder(before.confusion, truths, limits, START, eights)
 
 
-def ask_people(folder: Path, written: Written, labels: int) -> None:
+def ask_people(folder: Path, written: WrittenFolder, labels: int) -> None:
     """Let the config ask people for so many labels of the next round, by its pictures."""
     _write_config(folder, written.limits, labels=labels, labeling=_BY_PEOPLE, show=_SHOW)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 
-from monitor.demo.digits import Scenario
+from monitor.demo.digits import DigitScenario
 from monitor.demo.folder import CONFIG, FIGURE, fill, prepare
 from monitor.demo.result import DemoResult
 from monitor.demo.table import show_end, show_round, show_start, show_way_on
@@ -24,7 +24,7 @@ from monitor.domain.report import RoundReport
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monitor.demo.folder import Written
+    from monitor.demo.folder import WrittenFolder
     from monitor.demo.watch import DemoRound
     from monitor.domain.model import Effect
     from monitor.wiring import Application
@@ -33,7 +33,7 @@ FOLDER = Path("demo")
 _PER_ROUND = 2  # effects for MLflow: the round's run, and its point in the monitor's run
 
 
-class Sent(NamedTuple):
+class SentLabels(NamedTuple):
     """What MLflow took: the newest round's report, and why there was more it did not take."""
 
     newest: RoundReport | None
@@ -45,7 +45,7 @@ def play(
     *,
     quiet: bool = False,
     console: Console | None = None,
-    scenario: Scenario | None = None,
+    scenario: DigitScenario | None = None,
 ) -> DemoResult:
     """Play the demo in a folder of its own.
 
@@ -66,7 +66,7 @@ def play(
         If the folder holds anything that no demo made.
     """
     console = console or Console(highlight=False, quiet=quiet)
-    scenario = scenario or Scenario()
+    scenario = scenario or DigitScenario()
     if prepare(folder):
         console.print(f"Starting over the demo in {folder}.", soft_wrap=True)
     console.print(
@@ -114,7 +114,7 @@ def _mlflow() -> str:
     return str(adjacent.relative_to(here) if adjacent.is_relative_to(here) else adjacent)
 
 
-def open_application(folder: Path, scenario: Scenario) -> Application:
+def open_application(folder: Path, scenario: DigitScenario) -> Application:
     """Build what the config of a demo asks for, with its tables."""
     from monitor.config.load import load_config  # noqa: PLC0415  with what they bring: a second
     from monitor.demo.watch import make_store  # noqa: PLC0415
@@ -125,7 +125,9 @@ def open_application(folder: Path, scenario: Scenario) -> Application:
     return application
 
 
-def _rounds(console: Console, application: Application, written: Written) -> tuple[DemoRound, ...]:
+def _rounds(
+    console: Console, application: Application, written: WrittenFolder
+) -> tuple[DemoRound, ...]:
     from monitor.demo.watch import watch  # noqa: PLC0415
 
     rounds: list[DemoRound] = []
@@ -137,7 +139,7 @@ def _rounds(console: Console, application: Application, written: Written) -> tup
     return tuple(rounds)
 
 
-def send(console: Console, application: Application, rounds: int) -> Sent:
+def send(console: Console, application: Application, rounds: int) -> SentLabels:
     """Deliver everything to MLflow."""
     from monitor.rounds.delivery.deliver import deliver  # noqa: PLC0415
 
@@ -157,7 +159,7 @@ def send(console: Console, application: Application, rounds: int) -> Sent:
             link=application.link,
             on_delivered=on_delivered,
         )
-    return Sent(newest[0] if newest else None, delivered.failed)
+    return SentLabels(newest[0] if newest else None, delivered.failed)
 
 
 def _counter(whole: int, show: Callable[[str], None]) -> Callable[[], None]:

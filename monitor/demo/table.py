@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from monitor.demo.digits import Scenario
-    from monitor.demo.folder import Written
+    from monitor.demo.digits import DigitScenario
+    from monitor.demo.folder import WrittenFolder
     from monitor.demo.result import DemoResult
-    from monitor.demo.watch import DemoRound, Estimate
+    from monitor.demo.watch import DemoRound, WatchedEstimate
 
 _WIDTHS = (5, 10, 6, 6, 4, 16, 4, 16, 6, 8)
 _HEADS = (
@@ -33,7 +33,7 @@ _MOST = 9999  # evidence beyond this is only said to be more
 _FEW = 10  # evidence under this is shown with two decimals
 
 
-def show_start(console: Console, scenario: Scenario, written: Written) -> None:
+def show_start(console: Console, scenario: DigitScenario, written: WrittenFolder) -> None:
     """Say what was set up before the first round."""
     before = written.reference
     limits = ", ".join(f"{metric} {value:.2f}" for metric, value in written.limits.items())
@@ -52,11 +52,11 @@ def show_round(console: Console, round_: DemoRound) -> None:
     cells = [str(round_.number), f"{round_.week:%Y-%m-%d}", f"{round_.truth.size:,}"]
     cells.append(f"{round_.labeled.size:,}")
     for metric in METRICS:
-        cells += [f"{round_.true(metric):.2f}", said(round_.alone.get(metric))]
+        cells += [f"{round_.true(metric):.2f}", columns_text(round_.alone.get(metric))]
     cells += [f"{round_.naive_recall:.2f}", _evidence(round_.evidence)]
     _say(console, _line(cells), style="bold red" if round_.fired else "")
     for metric in round_.fired:
-        value = said(round_.pooled.get(metric))
+        value = columns_text(round_.pooled.get(metric))
         _say(
             console,
             f"       ALERT: {metric} is under its limit; with earlier rounds it is {value}",
@@ -100,7 +100,7 @@ def show_way_on(console: Console, result: DemoResult) -> None:
     _say(console, f"  {result.command}", style="bold")
 
 
-def said(estimate: Estimate | None) -> str:
+def columns_text(estimate: WatchedEstimate | None) -> str:
     """Say an estimate in a few characters: ``0.86 (0.80-0.91)``."""
     if estimate is None:
         return "not estimable"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.demo.folder import Written
+    from monitor.demo.folder import WrittenFolder
     from monitor.domain.model import Effect
     from monitor.domain.report import EstimateRow
     from monitor.storage.rounds.round_store import Round
@@ -36,7 +36,7 @@ METRICS = ("precision", "recall")
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class WatchedEstimate:
     """Where a metric lies: ``point``, and the 95 % interval from ``low`` to ``high``."""
 
     point: float
@@ -61,8 +61,8 @@ class DemoRound:
     week: datetime
     truth: Confusion
     labeled: Confusion
-    alone: dict[str, Estimate]
-    pooled: dict[str, Estimate]
+    alone: dict[str, WatchedEstimate]
+    pooled: dict[str, WatchedEstimate]
     evidence: float | None
     fires_at: float
     fired: tuple[str, ...]
@@ -105,7 +105,7 @@ def make_store(application: Application, seed: int) -> None:
 
 
 def watch(
-    application: Application, written: Written, weeks: int | None = None
+    application: Application, written: WrittenFolder, weeks: int | None = None
 ) -> Iterator[DemoRound]:
     """Run every round of the half year, oldest first; only the first ``weeks`` if given."""
     context = application.context(MONITOR)
@@ -164,10 +164,10 @@ def _answers(strata: Iterable[StratumTally]) -> tuple[int, int]:
     return positive, negative
 
 
-def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, Estimate]:
+def _estimates(rows: list[EstimateRow], basis: str) -> dict[str, WatchedEstimate]:
     result = {metric: find_row(rows, metric, basis) for metric in METRICS}
     return {
-        metric: Estimate(row.point, row.low, row.high)
+        metric: WatchedEstimate(row.point, row.low, row.high)
         for metric, row in result.items()
         if row is not None
         and row.point is not None

@@ -84,7 +84,7 @@ class SourceAdapter:
     make: Callable[[Any, Path], Source]
 
 
-class MlflowPlace(NamedTuple):
+class MlflowEndpoint(NamedTuple):
     """Where the labels of a monitor are in MLflow: its address, and an experiment of their own."""
 
     tracking_uri: str
@@ -96,7 +96,7 @@ class LabelerAdapter:
     """A kind of labeler: its settings, and how one is made of them, the folder and the clock.
 
     One that ``wants_store`` is made of the store as well, one that ``wants_mlflow`` of a
-    `MlflowPlace` after that, one that ``wants_source`` of the monitor's source, and one that
+    `MlflowEndpoint` after that, one that ``wants_source`` of the monitor's source, and one that
     ``wants_block`` at last of the `monitor.domain.block.Block` that a round was opened in, or None.
     """
 

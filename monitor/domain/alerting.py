@@ -43,7 +43,7 @@ class EvidenceState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LimitReading:
     """What one closing found about one limit.
 
     Parameters
@@ -91,7 +91,7 @@ class Reading:
         return took_step and self.recovery is not None and self.recovery.ends
 
 
-def evidence_state(reading: Reading, *, is_compared: bool) -> EvidenceState:
+def evidence_state(reading: LimitReading, *, is_compared: bool) -> EvidenceState:
     """Say what a reading holds; ``is_compared`` is whether its round had earlier ones to go by."""
     if reading.log_m is None:
         by_this = is_comparable([reading.log_e])
@@ -107,14 +107,14 @@ def only_learns(states: Sequence[str | None]) -> bool:
 
 
 def next_reading(
-    last: Reading | None,
+    last: LimitReading | None,
     *,
     alert_open: bool,
     limit: float,
     log_threshold: float,
     log_e: tuple[float, ...],
     log_recovery: float | None,
-) -> Reading:
+) -> LimitReading:
     """Read one more closing, after ``last``.
 
     ``log_recovery`` is the round's evidence that the metric keeps its limit again, which counts
@@ -125,7 +125,7 @@ def next_reading(
         recovery = recovery_after(last)
         if log_recovery is not None:
             recovery = recovery.updated(log_recovery)
-        return Reading(
+        return LimitReading(
             limit, log_threshold, chain, order, log_e, None, False, recovery, log_recovery
         )
     gathered = _gathered(last, (limit, log_threshold), len(log_e))
@@ -134,7 +134,7 @@ def next_reading(
     before = _chain(gathered)
     # A round without evidence (e = 1) takes no step: M would grow by 1 and in the end fire.
     after = before.after(log_e) if any(log_e) else before
-    return Reading(
+    return LimitReading(
         limit=limit,
         log_threshold=log_threshold,
         chain=chain,
@@ -145,7 +145,7 @@ def next_reading(
     )
 
 
-def recovery_after(last: Reading | None) -> Recovery:
+def recovery_after(last: LimitReading | None) -> Recovery:
     """Evidence of recovery of an open alert after the last closing of its limit.
 
     It begins with nothing: at the firing, and where an older version gathered none.
@@ -156,7 +156,7 @@ def recovery_after(last: Reading | None) -> Recovery:
 
 
 def _gathered(
-    last: Reading | None, limit: tuple[float, float], alternatives: int
+    last: LimitReading | None, limit: tuple[float, float], alternatives: int
 ) -> tuple[float, ...] | None:
     """Evidence that a round adds to; None where a chain begins with it."""
     if last is None or last.log_m is None or last.fires:

@@ -110,7 +110,7 @@ class SourceUnavailable(TryLater):
     """The predictions cannot be reached now."""
 
 
-class SnapshotGone(SourceUnavailable):
+class SnapshotMissing(SourceUnavailable):
     """A state of the predictions that was read before is kept no longer."""
 
 

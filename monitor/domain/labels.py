@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-AHEAD = timedelta(minutes=15)
+CLOCK_TOLERANCE = timedelta(minutes=15)
 """By how much the clock of whoever labels may be ahead of this machine's. A later time is none: no
 correction would ever be newer."""
 
@@ -43,7 +43,7 @@ def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
     answer outlives a withdrawal, since no answer may be lost, and two that differ are "cannot
     tell".
     """
-    current = {name: _said_at_once(result) for name, result in _latest(statements).items()}
+    current = {name: _answer_at_once(result) for name, result in _latest(statements).items()}
     return {name: answer for name, answer in current.items() if answer is not None}
 
 
@@ -59,7 +59,7 @@ def _latest(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
     return latest
 
 
-def _said_at_once(statements: Iterable[Statement]) -> Answer | None:
+def _answer_at_once(statements: Iterable[Statement]) -> Answer | None:
     answers = {
         statement.answer
         for statement in statements
@@ -101,14 +101,14 @@ def evidence_label(
     The ``adjudicator``'s, else that of the annotator whose answer was accepted first, as it
     stands now. Others who contradict it change neither it nor whether the item counts.
     """
-    current = _standing(statements)
+    current = _current(statements)
     if adjudicator in current:
         return current[adjudicator]
     first = (statement.annotator for statement in statements if _is_answer(statement))
     return next((current[name] for name in first if name in current), None)
 
 
-def _standing(statements: Sequence[Statement]) -> dict[str, Answer | None]:
+def _current(statements: Sequence[Statement]) -> dict[str, Answer | None]:
     """Answer of each annotator as it stands now, the first of several given at once."""
     provided = {
         name: [statement.answer for statement in latest if _is_answer(statement)]

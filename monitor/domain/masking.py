@@ -27,7 +27,7 @@ _SECRET_SETTING = re.compile(
     r"key|secret|token|passw|pwd|credential|sas|authorization", re.IGNORECASE
 )
 
-_LOOKS_SECRET = tuple(
+_SECRET_PATTERN = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), replacement)
     for pattern, replacement in (
         (r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", MASK),
@@ -62,7 +62,7 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
     # The longest first, as one secret may be part of another.
     for form in sorted({form for one in secrets for form in _forms(one)}, key=len, reverse=True):
         text = _without(text, form)
-    for pattern, replacement in _LOOKS_SECRET:
+    for pattern, replacement in _SECRET_PATTERN:
         text = pattern.sub(replacement, text)
     return text
 

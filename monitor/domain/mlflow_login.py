@@ -51,7 +51,7 @@ def _trust(insecure: str | None, authority: str | None, own: str | None) -> ssl.
 
 def basic() -> tuple[str, str] | None:
     """User and password as MLflow's client takes them: of the environment, else of its file."""
-    retained = _kept_credentials()
+    retained = _stored_credentials()
     pair = [
         os.environ.get(f"MLFLOW_TRACKING_{name}")
         or retained.get(f"mlflow_tracking_{name.lower()}", "")
@@ -60,7 +60,7 @@ def basic() -> tuple[str, str] | None:
     return (pair[0], pair[1]) if all(pair) else None
 
 
-def _kept_credentials() -> Mapping[str, str]:
+def _stored_credentials() -> Mapping[str, str]:
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read(Path("~/.mlflow/credentials").expanduser(), encoding="utf-8")

@@ -52,7 +52,7 @@ def alias_of(uri: str | None) -> Alias | None:
 
 
 @dataclass(frozen=True, slots=True)
-class AliasLook:
+class AliasObservation:
     """Consecutive looks at an alias that found the same version; None where it named none."""
 
     version: str | None
@@ -96,7 +96,7 @@ class NamedVersions:
     ever: frozenset[str] = frozenset()
 
 
-def named_in(window: Window, observations: Sequence[AliasLook]) -> NamedVersions:
+def named_in(window: Window, observations: Sequence[AliasObservation]) -> NamedVersions:
     """Find which versions an alias named for a window.
 
     What lies before the first look is taken to be of the version that it found. An alias that is
@@ -123,9 +123,9 @@ def named_in(window: Window, observations: Sequence[AliasLook]) -> NamedVersions
     )
 
 
-def _moves(observations: Sequence[AliasLook]) -> list[AliasMove]:
+def _moves(observations: Sequence[AliasObservation]) -> list[AliasMove]:
     moves: list[AliasMove] = []
-    before: AliasLook | None = None
+    before: AliasObservation | None = None
     for scan in observations:
         if scan.version is None:
             continue
@@ -135,5 +135,5 @@ def _moves(observations: Sequence[AliasLook]) -> list[AliasMove]:
     return moves
 
 
-def _last_name(observations: Sequence[AliasLook]) -> list[str]:
+def _last_name(observations: Sequence[AliasObservation]) -> list[str]:
     return [scan.version for scan in observations if scan.version is not None][-1:]

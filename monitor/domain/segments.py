@@ -24,7 +24,7 @@ OTHER = "(other)"
 NO_VALUE = "(no value)"
 
 
-def kept_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) -> frozenset[str]:
+def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) -> frozenset[str]:
     """Choose the largest values over all strata; of equally large ones the first by name.
 
     Parameters
@@ -90,11 +90,11 @@ def with_segments(
     """Keep the largest values of each segment column; the others become one."""
     empty: tuple[Mapping[str, int], ...] = tuple({} for _ in columns)
     sizes = [tuple(map(_shown, part.segments)) or empty for part in parts]
-    retained = [kept_values([of[i] for of in sizes]) for i in range(len(columns))]
-    return tuple(_with_kept(part, of, retained) for part, of in zip(parts, sizes, strict=True))
+    retained = [largest_values([of[i] for of in sizes]) for i in range(len(columns))]
+    return tuple(_with_largest(part, of, retained) for part, of in zip(parts, sizes, strict=True))
 
 
-def _with_kept(
+def _with_largest(
     part: StratumFrame, sizes: Sequence[Mapping[str, int]], retained: Sequence[frozenset[str]]
 ) -> StratumFrame:
     return replace(

@@ -51,7 +51,7 @@ Duration = Annotated[
 ]
 
 
-def _known_zone(value: str) -> str:
+def _valid_zone(value: str) -> str:
     try:
         ZoneInfo(value)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -60,7 +60,7 @@ def _known_zone(value: str) -> str:
     return value
 
 
-TimeZone = Annotated[str, AfterValidator(_known_zone)]
+TimeZone = Annotated[str, AfterValidator(_valid_zone)]
 
 
 def _share(value: float) -> float:

@@ -153,7 +153,7 @@ class Limits(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _metrics_beside_the_promise(cls, value: object) -> object:
+    def _metrics_outside_the_promise(cls, value: object) -> object:
         if not isinstance(value, dict) or not isinstance(value.get("bounds", {}), dict):
             return value
         adjacent = {metric: bound for metric, bound in value.items() if metric not in _OWN_KEYS}
@@ -222,7 +222,7 @@ class AuditCounts(Settings):
     fp: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
-    def _labels_tell_something(self) -> AuditCounts:
+    def _labels_are_informative(self) -> AuditCounts:
         if not self.tp + self.fn or not self.tn + self.fp:
             message = (
                 "an audit needs truly positive items (tp, fn) and truly negative ones (tn, fp)"

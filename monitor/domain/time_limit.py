@@ -24,10 +24,10 @@ LIMIT = timedelta(minutes=10)
 
 _TO_STOP = 5.0  # seconds that a query has to stop once it is asked to
 _BETWEEN_STOPS = 0.5  # seconds
-_left_behind: dict[str, _Reading[object]] = {}
+_abandoned: dict[str, _ReadingThread[object]] = {}
 
 
-class _Reading(threading.Thread, Generic[T]):
+class _ReadingThread(threading.Thread, Generic[T]):
     """A thread that reads, and keeps the result."""
 
     def __init__(self, read: Callable[[], T]) -> None:
@@ -67,11 +67,11 @@ def within(limit: timedelta, location: str, read: Callable[[], T], advice: str =
         If nothing came in time.
     """
     # Else every pass would leave one more thread behind at a mount that is gone.
-    hung = _left_behind.get(location)
+    hung = _abandoned.get(location)
     if hung is not None and hung.is_alive():
         message = f"{location} still does not answer: {advice}"
         raise SourceUnavailable(message)
-    reading = _Reading(read)
+    reading = _ReadingThread(read)
     reading.start()
     reading.join(limit.total_seconds())
     if reading.is_alive():
@@ -83,7 +83,7 @@ def within(limit: timedelta, location: str, read: Callable[[], T], advice: str =
     return cast("T", reading.result)
 
 
-def _leave(reading: _Reading[T], location: str) -> None:
+def _leave(reading: _ReadingThread[T], location: str) -> None:
     until = time.monotonic() + _TO_STOP
     while reading.is_alive() and time.monotonic() < until:
         # An engine that has not begun the query yet has nothing to end, so ask it again.
@@ -91,7 +91,7 @@ def _leave(reading: _Reading[T], location: str) -> None:
             stop()
         reading.join(_BETWEEN_STOPS)
     if reading.is_alive():
-        _left_behind[location] = cast("_Reading[object]", reading)
+        _abandoned[location] = cast("_ReadingThread[object]", reading)
 
 
 def _span(limit: timedelta) -> str:
@@ -103,7 +103,7 @@ def _span(limit: timedelta) -> str:
 def stopped_by(stop: Callable[[], object]) -> Iterator[None]:
     """Name what ends a query in this block, should nobody wait for it any more."""
     reading = threading.current_thread()
-    if not isinstance(reading, _Reading):
+    if not isinstance(reading, _ReadingThread):
         yield
         return
     reading.stops.append(stop)

@@ -23,14 +23,14 @@ class TruthColumns(NamedTuple):
     time: str | None = None
 
 
-class FoundTruth(NamedTuple):
+class TruthRow(NamedTuple):
     """A value found for an item, and when it became known (microseconds; 0: unknown)."""
 
     value: str
     known: int
 
 
-Truths = dict[str, list[FoundTruth]]
+Truths = dict[str, list[TruthRow]]
 """What is known of each item: values by their text, each once."""
 
 
@@ -39,7 +39,7 @@ def bare_ids(ids: Iterable[str]) -> set[str]:
     return {bare for each in ids if (bare := each.strip(BLANKS))}
 
 
-def of_items(ids: Iterable[str], result: Mapping[str, list[FoundTruth]]) -> Truths:
+def of_items(ids: Iterable[str], result: Mapping[str, list[TruthRow]]) -> Truths:
     """Return what is known of each id, from what was found by ids without blanks."""
     return {each: result[bare] for each in ids if (bare := each.strip(BLANKS)) in result}
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 BLANKS = " \t\n\v\f\r\u00a0\u2007\u202f\u3000\ufeff"
 """Characters around an id or a label that nobody means: an export pads, a spreadsheet adds them."""
 
-MISSING_WORDS = frozenset(
+MISSING_MARKERS = frozenset(
     (
         *("<NA>", "NA", "N/A", "n/a", "#N/A", "#NA", "NaN", "nan", "NAN", "-nan", "-NaN"),
         *("1.#QNAN", "-1.#IND", "NaT", "None", "NULL", "Null", "null", "\\N"),

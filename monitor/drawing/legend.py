@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.drawing.panel import BAND
-from monitor.drawing.svg import area, circle, line, polygon, text_width, words_at
+from monitor.drawing.svg import area, circle, line, polygon, text_at, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Place = tuple[float, float]
+    LegendPosition = tuple[float, float]
 
 _WIDTH, _GAP, _BETWEEN = 18.0, 4.5, 14.0
 _LINE_HEIGHT = 1.35  # font sizes
@@ -29,7 +29,7 @@ class Key(NamedTuple):
     dash: str | None = None
 
 
-def row(keys: Sequence[Key], at: Place, size: float = 9.0) -> list[str]:
+def row(keys: Sequence[Key], at: LegendPosition, size: float = 9.0) -> list[str]:
     """Write entries side by side from a place on."""
     x, y = at
     shapes: list[str] = []
@@ -39,7 +39,7 @@ def row(keys: Sequence[Key], at: Place, size: float = 9.0) -> list[str]:
     return shapes
 
 
-def column(keys: Sequence[Key], at: Place, size: float = 9.0) -> list[str]:
+def column(keys: Sequence[Key], at: LegendPosition, size: float = 9.0) -> list[str]:
     """Write entries one under the other, the last one at a place."""
     x, y = at
     first = y - (len(keys) - 1) * _LINE_HEIGHT * size
@@ -54,7 +54,7 @@ def column_width(keys: Sequence[Key], size: float = 9.0) -> float:
     return _WIDTH + _GAP + max(text_width(key.label, size) for key in keys)
 
 
-def alert_mark(at: Place, size: float, colour: str) -> str:
+def alert_symbol(at: LegendPosition, size: float, colour: str) -> str:
     """Draw a triangle that points down, as wide as asked, its middle at a place."""
     x, y = at
     half = size / 2
@@ -62,7 +62,7 @@ def alert_mark(at: Place, size: float, colour: str) -> str:
     return polygon(corners, colour, "black", 0.5)
 
 
-def restated_mark(at: Place, size: float, colour: str) -> str:
+def restated_symbol(at: LegendPosition, size: float, colour: str) -> str:
     """Draw a diamond, as wide as asked, its middle at a place."""
     x, y = at
     half = size / 2
@@ -70,12 +70,12 @@ def restated_mark(at: Place, size: float, colour: str) -> str:
     return polygon(corners, colour, "black", 0.5)
 
 
-def _entry(key: Key, at: Place, size: float) -> list[str]:
+def _entry(key: Key, at: LegendPosition, size: float) -> list[str]:
     x, y = at
-    return [*_swatch(key, (x, y - 0.33 * size)), words_at((x + _WIDTH + _GAP, y), key.label, size)]
+    return [*_swatch(key, (x, y - 0.33 * size)), text_at((x + _WIDTH + _GAP, y), key.label, size)]
 
 
-def _swatch(key: Key, at: Place) -> list[str]:
+def _swatch(key: Key, at: LegendPosition) -> list[str]:
     """Draw the sign of an entry; the place is the middle of its left edge."""
     x, y = at
     middle, end = (x + _WIDTH / 2, y), (x + _WIDTH, y)
@@ -87,6 +87,6 @@ def _swatch(key: Key, at: Place) -> list[str]:
         "bar": [area(corners, key.colour, 1)],
         "interval": [upright, circle(middle, 2, "white", key.colour)],
         "point": [upright, circle(middle, 2.5, key.colour, "black")],
-        "alert": [alert_mark(middle, 7, key.colour)],
-        "restated": [restated_mark(middle, 7, key.colour)],
+        "alert": [alert_symbol(middle, 7, key.colour)],
+        "restated": [restated_symbol(middle, 7, key.colour)],
     }[key.look]

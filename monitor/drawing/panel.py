@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.drawing.svg import INK, area, circle, element, line, path, text_width, words_at
+from monitor.drawing.svg import INK, area, circle, element, line, path, text_at, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,28 +135,28 @@ class Panel:
             self._outside.append(line((at, bottom), (at, bottom + long), INK, 0.8))
             if labels and tick.label:
                 location = (at, bottom + _TICK + _LABEL + 1)
-                self._outside.append(words_at(location, tick.label, _LABEL, anchor="middle"))
+                self._outside.append(text_at(location, tick.label, _LABEL, anchor="middle"))
         for tick in self._y.ticks():
             at, long = top + self._height(tick.value), _TICK if tick.label else _SMALL_TICK
             self._outside.append(line((remaining - long, at), (remaining, at), INK, 0.8))
             if tick.label:
                 location = (remaining - _TICK - 2.5, at + _LABEL / 3)
-                self._outside.append(words_at(location, tick.label, _LABEL, anchor="end"))
+                self._outside.append(text_at(location, tick.label, _LABEL, anchor="end"))
 
     def names(self, x: str | None, y: str, size: float = _NAME) -> None:
         """Write what the axes show."""
         remaining, top, width, height = self.box
         if x is not None:
             location = (remaining + width / 2, top + height + 2 * _LABEL + size)
-            self._outside.append(words_at(location, x, size, anchor="middle"))
+            self._outside.append(text_at(location, x, size, anchor="middle"))
         widest = max(text_width(tick.label, _LABEL) for tick in self._y.ticks())
         location = (remaining - _TICK - 9 - max(widest, _LEAST_LABEL), top + height / 2)
-        self._outside.append(words_at(location, y, size, anchor="middle", turned=True))
+        self._outside.append(text_at(location, y, size, anchor="middle", turned=True))
 
     def title(self, text: str) -> None:
         """Write a line over the left end."""
         location = (self.box.left, self.box.top - 6)
-        self._outside.append(words_at(location, text, _NAME, room=self.box.width + 30))
+        self._outside.append(text_at(location, text, _NAME, room=self.box.width + 30))
 
     def shapes(self) -> list[str]:
         """Give all that was drawn."""

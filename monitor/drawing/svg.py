@@ -77,7 +77,7 @@ def path(locations: Iterable[Place], colour: str, width: float, dash: str | None
     """Draw a line through places."""
     return element(
         "polyline",
-        points=_places(locations),
+        points=_coordinates(locations),
         fill="none",
         stroke=colour,
         stroke_width=width,
@@ -88,7 +88,9 @@ def path(locations: Iterable[Place], colour: str, width: float, dash: str | None
 
 def polygon(locations: Iterable[Place], fill: str, edge: str, width: float) -> str:
     """Fill a shape and draw its outline."""
-    return element("polygon", points=_places(locations), fill=fill, stroke=edge, stroke_width=width)
+    return element(
+        "polygon", points=_coordinates(locations), fill=fill, stroke=edge, stroke_width=width
+    )
 
 
 def circle(middle: Place, radius: float, fill: str, edge: str | None = None) -> str:
@@ -99,10 +101,10 @@ def circle(middle: Place, radius: float, fill: str, edge: str | None = None) -> 
 
 def area(locations: Iterable[Place], colour: str, opacity: float) -> str:
     """Fill what lies between places, as see-through as asked."""
-    return element("polygon", points=_places(locations), fill=colour, fill_opacity=opacity)
+    return element("polygon", points=_coordinates(locations), fill=colour, fill_opacity=opacity)
 
 
-def words_at(
+def text_at(
     at: Place,
     text: str,
     size: float,
@@ -135,7 +137,7 @@ def text_width(text: str, size: float) -> float:
     return len(text) * _EM * size
 
 
-def _places(locations: Iterable[Place]) -> str:
+def _coordinates(locations: Iterable[Place]) -> str:
     """Write places, leaving out those that fall on the one before."""
     written = [f"{_text(x)},{_text(y)}" for x, y in locations]
     before = [None, *written]

@@ -16,8 +16,8 @@ from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import percent_text
 
 if TYPE_CHECKING:
-    from monitor.evaluation.designs import Drawn
-    from monitor.evaluation.rows import Rows
+    from monitor.evaluation.designs import EvaluationSample
+    from monitor.evaluation.rows import LabeledRows
 
 _LEAST_CHANCE = 1e-3
 """Below this a plain random sample is not believed to have come out so."""
@@ -25,10 +25,10 @@ _LEAST_CHANCE = 1e-3
 _ROUND = 100
 _FEWEST = 20  # of each kind; of fewer, equal counts are no news
 
-_SAY = "say how the labels were drawn: by sizes, weight or prevalence"
+_ADVICE = "say how the labels were drawn: by sizes, weight or prevalence"
 
 
-def balance_warnings(rows: Rows, drawn: Drawn) -> list[str]:
+def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
     """Say what looks as if the labels were drawn otherwise; mostly nothing.
 
     Raises
@@ -43,7 +43,7 @@ def balance_warnings(rows: Rows, drawn: Drawn) -> list[str]:
     if drawn.prevalence is not None:
         return _of_actual_classes(flagged, passed)
     if drawn.flagged_rate is not None:
-        return _beside_the_rate(flagged, len(rows), drawn.flagged_rate)
+        return _near_the_rate(flagged, len(rows), drawn.flagged_rate)
     positive, negative = int(rows.positive.sum()), int((~rows.positive).sum())
     notified = None
     if by := _drawn_evenly(flagged, passed):
@@ -58,7 +58,7 @@ def balance_warnings(rows: Rows, drawn: Drawn) -> list[str]:
         )
     if notified is None:
         return []
-    sure = f"{notified}; {_SAY}. If they are a plain random sample all the same, give"
+    sure = f"{notified}; {_ADVICE}. If they are a plain random sample all the same, give"
     if not drawn.random:
         message = f"{sure} random=True, or the flagged_rate of all items"
         raise InputRefused(message)
@@ -76,13 +76,13 @@ def _of_actual_classes(flagged: int, passed: int) -> list[str]:
     ]
 
 
-def _beside_the_rate(flagged: int, labeled: int, rate: float) -> list[str]:
+def _near_the_rate(flagged: int, labeled: int, rate: float) -> list[str]:
     chance = float(stats.binomtest(flagged, labeled, rate).pvalue)
     if chance >= _LEAST_CHANCE:
         return []
     return [
         f"{percent_text(flagged / labeled)} of the labeled items are flagged, but "
-        f"{percent_text(rate)} of all: they are no plain random sample; {_SAY}"
+        f"{percent_text(rate)} of all: they are no plain random sample; {_ADVICE}"
     ]
 
 

@@ -25,7 +25,7 @@ from monitor.stats.estimation.matrix_draws import MatrixDraws, matrix_draws
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.evaluation.rows import Rows
+    from monitor.evaluation.rows import LabeledRows
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
     from monitor.stats.core.metrics import Matrix
@@ -39,7 +39,7 @@ _WHOLE = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class EvaluationSample:
     """What somebody says of how the labels were drawn: at most one of the four.
 
     ``flagged_rate`` is what a plain random sample is checked against.
@@ -84,7 +84,7 @@ def _check_share(name: str, share: Any) -> None:
         raise InputRefused(message)
 
 
-class Stratum(NamedTuple):
+class EvaluationStratum(NamedTuple):
     """Labels of one stratum; ``size`` is None where nobody knows it."""
 
     stratum: str
@@ -95,7 +95,7 @@ class Stratum(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Design:
+class EvaluationDesign:
     """A labeled set, ready for the estimates.
 
     Parameters
@@ -119,7 +119,7 @@ class Design:
     """
 
     words: str
-    strata: tuple[Stratum, ...]
+    strata: tuple[EvaluationStratum, ...]
     counts: Counts
     estimands: tuple[Estimand, ...]
     drawn: MatrixDraws
@@ -134,7 +134,7 @@ class Design:
         return self.cells.plain_sample(self.prevalence)
 
 
-def design_of(rows: Rows, drawn: Drawn) -> Design:
+def design_of(rows: LabeledRows, drawn: EvaluationSample) -> EvaluationDesign:
     """Make of the labels what they are by the way they were drawn.
 
     Raises
@@ -163,7 +163,9 @@ def plural_labels(count: int) -> str:
     return f"{count:,} label{'' if count == 1 else 's'}"
 
 
-def _free(rows: Rows, cells: FourCells, text: str, prevalence: float | None = None) -> Design:
+def _free(
+    rows: LabeledRows, cells: FourCells, text: str, prevalence: float | None = None
+) -> EvaluationDesign:
     """Take labels whose predicted classes have no known size."""
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     everything = LabeledSample(
@@ -176,7 +178,7 @@ def _free(rows: Rows, cells: FourCells, text: str, prevalence: float | None = No
     classes = _sample(
         rows, np.where(rows.flagged, 0, 1), [int(rows.flagged.sum()), int((~rows.flagged).sum())], 1
     )
-    return Design(
+    return EvaluationDesign(
         words=text,
         strata=_strata(classes, (FLAGGED, PASSED), sized=False),
         counts=classes.counts,
@@ -189,7 +191,7 @@ def _free(rows: Rows, cells: FourCells, text: str, prevalence: float | None = No
     )
 
 
-def _by_sizes(rows: Rows, sizes: Mapping[str, int]) -> Design:
+def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int]) -> EvaluationDesign:
     names = rows.stratum
     if names is None:
         names = np.where(rows.flagged, FLAGGED, PASSED).astype(object)
@@ -260,7 +262,7 @@ def _one_class(name: str, flagged: NDArray[np.bool_]) -> bool:
     raise InputRefused(message)
 
 
-def _by_weights(rows: Rows, weight: NDArray[np.float64]) -> Design:
+def _by_weights(rows: LabeledRows, weight: NDArray[np.float64]) -> EvaluationDesign:
     """Take weights for strata where they can be; else for chances of single items."""
     label = plural_labels(len(rows))
     different, location = np.unique(weight, return_inverse=True)
@@ -283,10 +285,10 @@ def _by_weights(rows: Rows, weight: NDArray[np.float64]) -> Design:
 
 
 def _stratified(
-    rows: Rows, sample: LabeledSample, names: list[str], text: str, *, sized: bool
-) -> Design:
+    rows: LabeledRows, sample: LabeledSample, names: list[str], text: str, *, sized: bool
+) -> EvaluationDesign:
     counts = sample.counts
-    return Design(
+    return EvaluationDesign(
         words=text,
         strata=_strata(sample, names, sized=sized),
         counts=counts,
@@ -298,16 +300,18 @@ def _stratified(
     )
 
 
-def _sample(rows: Rows, stratum: NDArray[np.int64], size: list[int], flagged: int) -> LabeledSample:
+def _sample(
+    rows: LabeledRows, stratum: NDArray[np.int64], size: list[int], flagged: int
+) -> LabeledSample:
     return LabeledSample(stratum, rows.positive, size=size, flagged=flagged)
 
 
 def _strata(
     sample: LabeledSample, names: list[str] | tuple[str, ...], *, sized: bool
-) -> tuple[Stratum, ...]:
+) -> tuple[EvaluationStratum, ...]:
     counts = sample.counts
     return tuple(
-        Stratum(
+        EvaluationStratum(
             stratum=name,
             predicted=FLAGGED if counts.is_flagged[h] else PASSED,
             size=int(counts.size[h]) if sized else None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.domain.errors import InputRefused
-from monitor.evaluation.designs import Drawn
+from monitor.evaluation.designs import EvaluationSample
 from monitor.evaluation.result import evaluate_rows
 from monitor.evaluation.rows import Column, read_rows
 
@@ -41,7 +41,7 @@ def evaluate_frame(
         weight=values_of(frame, weight, "weight"),
         stratum=values_of(frame, stratum, "stratum"),
     )
-    answer = Drawn(sizes=sizes, has_weights=weight is not None, **drawn)
+    answer = EvaluationSample(sizes=sizes, has_weights=weight is not None, **drawn)
     return evaluate_rows(rows, answer, level=level)
 
 

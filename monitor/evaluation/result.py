@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.domain.curve_rows import FEWEST_FOR_CURVES, PLACES, CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow, PrevalenceRow
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.balance import balance_warnings
-from monitor.evaluation.designs import SEED, Drawn, design_of
+from monitor.evaluation.designs import SEED, EvaluationSample, design_of
 from monitor.presentation.numbers import digits_text, interval_text
 from monitor.presentation.reasons import worded
 from monitor.report.curve_figures import OPERATING, Operating, draw_curves, draw_p3
@@ -23,8 +23,8 @@ from monitor.stats.estimation.prevalence import curve_of_matrix
 if TYPE_CHECKING:
     import pandas as pd
 
-    from monitor.evaluation.designs import Design, Stratum
-    from monitor.evaluation.rows import Rows
+    from monitor.evaluation.designs import EvaluationDesign, EvaluationStratum
+    from monitor.evaluation.rows import LabeledRows
 
     Triple = tuple[float, float, float]
 
@@ -70,7 +70,7 @@ class Evaluation:
     level: float
     threshold: float | None
     estimates: list[dict[str, Any]]
-    strata: tuple[Stratum, ...]
+    strata: tuple[EvaluationStratum, ...]
     p3: PrevalenceRow
     curves: CurvesRow | None
     reference: dict[str, int]
@@ -163,7 +163,7 @@ class Evaluation:
         lines += [f"{name:<18}{self._text(name)}" for name in HEADLINE]
         if self.curves is not None:
             lines += [
-                f"{name:<18}{interval_text(_Ends(*getattr(self.curves, area)))}"
+                f"{name:<18}{interval_text(_IntervalEnds(*getattr(self.curves, area)))}"
                 for name, area in _AREAS.items()
             ]
         return "\n".join(lines)
@@ -174,17 +174,17 @@ class Evaluation:
         if triple is None:
             return f"not estimable: {row['reason']}"
         caution = "" if row["caution"] is None else f" ({row['caution']})"
-        return f"{interval_text(_Ends(*triple))}{caution}"
+        return f"{interval_text(_IntervalEnds(*triple))}{caution}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Ends:
+class _IntervalEnds:
     point: float
     low: float
     high: float
 
 
-def evaluate_rows(rows: Rows, drawn: Drawn, *, level: float = 0.95) -> Evaluation:
+def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 0.95) -> Evaluation:
     """Estimate everything from checked rows, drawn as it is said.
 
     Raises
@@ -220,14 +220,14 @@ def evaluate_rows(rows: Rows, drawn: Drawn, *, level: float = 0.95) -> Evaluatio
     )
 
 
-def _curves(rows: Rows, design: Design, level: float) -> CurvesRow | None:
+def _curves(rows: LabeledRows, design: EvaluationDesign, level: float) -> CurvesRow | None:
     positive = int(rows.positive.sum())
     if rows.score is None or min(positive, len(rows) - positive) < FEWEST_FOR_CURVES:
         return None
     bands = curve_bands(
         ScoredSample(design.items, rows.score),
         prevalence=design.prevalence,
-        points=PLACES,
+        points=GRID_POINTS,
         level=level,
         rng=np.random.default_rng(SEED),
     )

@@ -31,7 +31,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class LabeledRows:
     """Labeled items, one place of each array per item; both answers and both classes occur.
 
     ``weight`` is over 0. ``stratum`` is the name of each item's stratum.
@@ -56,7 +56,7 @@ def read_rows(
     threshold: float | None = None,
     weight: Column | None = None,
     stratum: Column | None = None,
-) -> Rows:
+) -> LabeledRows:
     """Check labeled items; they are flagged where ``predicted`` is 1, else from the threshold on.
 
     Raises
@@ -73,7 +73,7 @@ def read_rows(
     flagged = _flagged(predicted, scores, threshold)
     _check_both(positive, labels.name, "positive (1)", "negative (0)")
     _check_both(flagged, _name_of(predicted or score), "flagged", "passed")
-    rows = Rows(
+    rows = LabeledRows(
         positive=positive,
         flagged=flagged,
         score=scores,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PRIVATE = 0o660
 UNFINISHED = ".unfinished"
-LEFT_AFTER = 3600.0
+STALE_AFTER = 3600.0
 """Seconds after which nobody writes on at an unfinished file."""
 
 
@@ -94,5 +94,5 @@ def remove_unfinished(folder: Path) -> None:
     """Remove what killed processes left half written; it holds texts that should not stay."""
     for remaining in folder.glob(f".*{UNFINISHED}"):
         with suppress(OSError):
-            if time.time() - remaining.stat().st_mtime > LEFT_AFTER:
+            if time.time() - remaining.stat().st_mtime > STALE_AFTER:
                 remaining.unlink()

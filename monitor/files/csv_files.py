@@ -30,7 +30,7 @@ _OTHER_FORMATS = {
     b"\xff\xfe": "UTF-16; save it as UTF-8",
     b"\xfe\xff": "UTF-16; save it as UTF-8",
 }
-_MOST_KNOWN = 10_000
+_CACHE_SIZE = 10_000
 _BREAK = re.compile(r"\r\n|\n|\r")
 _ENDS = {"\r\n": "CR LF", "\n": "LF", "\r": "CR"}
 
@@ -151,7 +151,7 @@ def _check_quotes(
     if connection.execute(sql).fetchone() is not None:
         _refuse_swallowed(path, separator, len(header))
     _sound[key] = None
-    while len(_sound) > _MOST_KNOWN:
+    while len(_sound) > _CACHE_SIZE:
         _sound.popitem(last=False)
 
 
@@ -205,12 +205,12 @@ def _holds_rows(row: Sequence[str], at: int, separator: str) -> bool:
     notified = [_kind(cell) if index != at else "" for index, cell in enumerate(row)]
     pieces: list[list[str | None]] = [[None] * at + ended, *map(list, whole), [*started]]
     existing = [
-        each for each in (_is_alike(cells, notified) for cells in pieces) if each is not None
+        each for each in (_is_similar(cells, notified) for cells in pieces) if each is not None
     ]
     return bool(existing) and sum(existing) * 2 > len(existing)
 
 
-def _is_alike(cells: Sequence[str | None], notified: Sequence[str]) -> bool | None:
+def _is_similar(cells: Sequence[str | None], notified: Sequence[str]) -> bool | None:
     """Whether numbers and times stand where a row has them; None where it tells of none."""
     pairs = [
         (_kind(cell), kind)

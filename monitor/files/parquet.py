@@ -24,9 +24,9 @@ _KINDS = {
 }
 
 
-_MOST_KNOWN = 16
+_CACHE_SIZE = 16
 
-_known: OrderedDict[str, tuple[str, frozenset[str]]] = OrderedDict()
+_cached_kinds: OrderedDict[str, tuple[str, frozenset[str]]] = OrderedDict()
 """What was made of files, by their stamps: of many, types take as long to find as rows."""
 
 
@@ -40,11 +40,11 @@ def parquet_relation(
     them, which are read like those of a CSV file.
     """
     state = repr(stamps_of(paths))
-    value = _known.get(state)
+    value = _cached_kinds.get(state)
     if value is None:
-        value = _known[state] = _relation(connection, paths)
-        while len(_known) > _MOST_KNOWN:
-            _known.popitem(last=False)
+        value = _cached_kinds[state] = _relation(connection, paths)
+        while len(_cached_kinds) > _CACHE_SIZE:
+            _cached_kinds.popitem(last=False)
     return value
 
 

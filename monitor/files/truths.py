@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
-from monitor.domain.truth import FoundTruth, bare_ids, of_items
+from monitor.domain.truth import TruthRow, bare_ids, of_items
 from monitor.files.relations import DataFiles, opened
 from monitor.files.stamps import stamps_of
 from monitor.files.words import TEXTS, TIMES, bare_text, quoted
@@ -96,7 +96,7 @@ class TableTruths:
             )
         truths: Truths = {}
         for item, text, at in rows:
-            truths.setdefault(item, []).append(FoundTruth(text, at or 0))
+            truths.setdefault(item, []).append(TruthRow(text, at or 0))
         return of_items(ids, truths)
 
     @property

@@ -99,11 +99,11 @@ class TimedStream(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read what has come."""
-        return self._inner.read(max_bytes, self._left(timeout, httpcore.ReadTimeout))
+        return self._inner.read(max_bytes, self._remaining(timeout, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write all of it."""
-        self._inner.write(buffer, self._left(timeout, httpcore.WriteTimeout))
+        self._inner.write(buffer, self._remaining(timeout, httpcore.WriteTimeout))
 
     def close(self) -> None:
         """Close the connection."""
@@ -116,7 +116,7 @@ class TimedStream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         """Go on encrypted."""
-        remaining = self._left(timeout, httpcore.ConnectTimeout)
+        remaining = self._remaining(timeout, httpcore.ConnectTimeout)
         return TimedStream(
             self._inner.start_tls(ssl_context, server_hostname, remaining), self._end
         )
@@ -125,7 +125,9 @@ class TimedStream(httpcore.NetworkStream):
         """Return a fact about the connection."""
         return self._inner.get_extra_info(info)
 
-    def _left(self, timeout: float | None, error: type[httpcore.TimeoutException]) -> float | None:
+    def _remaining(
+        self, timeout: float | None, error: type[httpcore.TimeoutException]
+    ) -> float | None:
         # One end for all reads: a peer that sends a byte now and then would else hold us for ever.
         remaining = self._end - time.monotonic()
         if remaining <= 0:

@@ -31,7 +31,7 @@ _REDIRECT = range(300, 400)
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _HttpAnswer:
     """The answer of a receiver; ``text`` is its beginning."""
 
     status: int
@@ -66,7 +66,7 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
     return answer.status
 
 
-def _check_taken(receiver: Receiver, answer: _Answer) -> None:
+def _check_taken(receiver: Receiver, answer: _HttpAnswer) -> None:
     """Refuse a success whose text says the contrary (`monitor.hooks.answers`)."""
     if is_page(answer.text):
         reason = (
@@ -80,7 +80,7 @@ def _check_taken(receiver: Receiver, answer: _Answer) -> None:
         raise receiver.failed(reason, sink_down=False)
 
 
-def _refused(receiver: Receiver, answer: _Answer) -> DeliveryFailed:
+def _refused(receiver: Receiver, answer: _HttpAnswer) -> DeliveryFailed:
     passes = answer.status in MAY_PASS or answer.status >= SERVER_ERROR
     text = f": {clean(answer.text, 300)}" if receiver.repeats and answer.text.strip() else ""
     return receiver.failed(
@@ -91,7 +91,7 @@ def _refused(receiver: Receiver, answer: _Answer) -> DeliveryFailed:
     )
 
 
-def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _Answer:
+def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _HttpAnswer:
     seconds = receiver.timeout.total_seconds()
     backend = GuardedBackend(allow_private=receiver.allow_private, seconds=seconds)
     with (
@@ -108,7 +108,7 @@ def _posted(receiver: Receiver, headers: Mapping[str, str], body: str) -> _Answe
             name.lower().decode(): value.decode("latin-1") for name, value in response.headers
         }
         status = int(response.status)
-        return _Answer(
+        return _HttpAnswer(
             status=status,
             retry_after=retry_after(answers, utc_now()),
             text=_beginning(response, is_success=status in _SUCCESS),

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
     from monitor.labeling.workbook import SheetRow
 
-KEPT = frozenset({*OWN_COLUMNS, LABELED_AT})
+KEPT_COLUMNS = frozenset({*OWN_COLUMNS, LABELED_AT})
 """What is ours or an annotator's; any other column holds what was shown."""
 
 _WORD = re.compile(rb"[\w.-]+")
 
-WITHOUT_NOTES = KEPT - {"note"}
+WITHOUT_NOTES = KEPT_COLUMNS - {"note"}
 """The same without what annotators wrote in their own words, which may repeat what was shown."""
 
 
-def blank(path: Path, keys: Collection[str], retained: Collection[str] = KEPT) -> bool:
+def blank(path: Path, keys: Collection[str], retained: Collection[str] = KEPT_COLUMNS) -> bool:
     """Empty what the rows of these tasks hold outside the kept columns; true if anything was there.
 
     Rows of other tasks stay as they are, whatever is in them. A file that is no label file, or
@@ -76,7 +76,7 @@ def _blank_workbook(path: Path, keys: frozenset[str], retained: frozenset[str]) 
         return False
     values = [
         [
-            cell.value if _is_kept(header, at, retained) or not own else ""
+            cell.value if _is_retained(header, at, retained) or not own else ""
             for at, cell in enumerate(row)
         ]
         for row, own in ((row, _is_of(row, header, keys)) for row in rows[1:])
@@ -89,7 +89,7 @@ def _blank_workbook(path: Path, keys: frozenset[str], retained: frozenset[str]) 
 def _shows(
     row: SheetRow, header: Sequence[str], keys: frozenset[str], retained: frozenset[str]
 ) -> bool:
-    removed = (cell for at, cell in enumerate(row) if not _is_kept(header, at, retained))
+    removed = (cell for at, cell in enumerate(row) if not _is_retained(header, at, retained))
     return _is_of(row, header, keys) and not all(cell.is_empty() for cell in removed)
 
 
@@ -120,10 +120,10 @@ def _blank_row(
     index = header.index("task")
     if len(row) <= index or unescape(row[index].strip()) not in keys:
         return row
-    return [cell if _is_kept(header, at, retained) else "" for at, cell in enumerate(row)]
+    return [cell if _is_retained(header, at, retained) else "" for at, cell in enumerate(row)]
 
 
-def _is_kept(header: Sequence[str], at: int, retained: frozenset[str]) -> bool:
+def _is_retained(header: Sequence[str], at: int, retained: frozenset[str]) -> bool:
     return at < len(header) and header[at] in retained
 
 

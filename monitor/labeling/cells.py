@@ -27,7 +27,7 @@ _MEANINGS = {
     **dict.fromkeys(("0", "0.0", "false", "no", "n"), Answer.NEGATIVE),
     **dict.fromkeys(("?", "cannot tell"), Answer.CANNOT_TELL),
 }
-_WANTED = "a label is 1 (positive), 0 (negative) or 'cannot tell'"
+_EXPECTED = "a label is 1 (positive), 0 (negative) or 'cannot tell'"
 
 
 def escape(cell: str) -> str:
@@ -59,7 +59,9 @@ def answer_of(cell: object) -> Answer | None:
     if not text:
         return None
     if text not in _MEANINGS:
-        message = f"label {text_of(cell)[:80]!r} is not known; {_WANTED}, and empty until answered"
+        message = (
+            f"label {text_of(cell)[:80]!r} is not known; {_EXPECTED}, and empty until answered"
+        )
         raise ValueError(message)
     return _MEANINGS[text]
 

@@ -21,7 +21,7 @@ from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import within
 from monitor.domain.truth import JoinedTruth, NearMisses, TruthColumns, other_forms
-from monitor.domain.values import MISSING_WORDS, listed
+from monitor.domain.values import MISSING_MARKERS, listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
 from monitor.labeling.shared_truths import shared_by
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from monitor.domain.model import Task
     from monitor.domain.ports import Clock, Source, TruthTable
     from monitor.domain.time_limit import T
-    from monitor.domain.truth import FoundTruth
+    from monitor.domain.truth import TruthRow
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
 
-_TO_LOOK = timedelta(seconds=30)
+_TO_CHECK = timedelta(seconds=30)
 """To see whether rows changed; without an answer they are read, for which there is a limit."""
 
 NO_TRUTHS = (
@@ -114,7 +114,7 @@ class ColumnSettings(Labeling):
         return self
 
     @model_validator(mode="after")
-    def _nobody_is_asked(self) -> ColumnSettings:
+    def _needs_no_people(self) -> ColumnSettings:
         for name in ("overlap", "adjudicator"):
             if name in self.model_fields_set:
                 message = "labels from a column have no annotators; leave it out"
@@ -197,7 +197,7 @@ class ColumnLabeler:
         self._clock = clock
         self._positives = frozenset(all_texts(settings.positive))
         listed_texts = self._positives.union(all_texts(settings.negative or ()))
-        self._missing = MISSING_WORDS - listed_texts
+        self._missing = MISSING_MARKERS - listed_texts
         self._shared = shared_by(self.reading)
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
@@ -230,7 +230,7 @@ class ColumnLabeler:
     def _collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         clock = self._clock()
         state = self.truths.state(clock)
-        now = self._mark(tasks, state)
+        now = self._marker(tasks, state)
         if state is not None and now == cursor:
             return Collected(cursor=cursor, anew=False)
         items = {task.item_id for task in tasks.values()}
@@ -238,7 +238,7 @@ class ColumnLabeler:
         # The other half of the time is to read alone, should another's reading hang.
         truths = self._shared.of(items, shared, self.truths.of, self.truths.timeout / 2)
         if state is None:  # then only what was found tells whether anything changed
-            now = self._mark(tasks, sorted(truths.items()))
+            now = self._marker(tasks, sorted(truths.items()))
             if now == cursor:
                 return Collected(cursor=cursor, anew=False)
         answers, refused = self._answers(tasks, truths)
@@ -249,7 +249,7 @@ class ColumnLabeler:
         return Collected(events, tuple(refused), now)
 
     def _answers(
-        self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[FoundTruth]]
+        self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[TruthRow]]
     ) -> tuple[dict[str, Answer | None], list[Refusal]]:
         """Answer of each task, None where there is none, and the rows that mean nothing."""
         answers: dict[str, Answer | None] = dict.fromkeys(tasks)
@@ -265,7 +265,7 @@ class ColumnLabeler:
         kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
         return LabelEvent(key, self.name, answer, kind=kind)
 
-    def _refuse_unknown(self, truths: Mapping[str, Sequence[FoundTruth]]) -> None:
+    def _refuse_unknown(self, truths: Mapping[str, Sequence[TruthRow]]) -> None:
         values = Counter(
             truth.value
             for of_item in truths.values()
@@ -287,9 +287,9 @@ class ColumnLabeler:
         """Text that differs between states of the table, found cheaply; empty if that cannot be."""
         now = self._clock()
         state = within(
-            _TO_LOOK, self.truths.place, lambda: self.truths.state(now), self.truths.advice
+            _TO_CHECK, self.truths.place, lambda: self.truths.state(now), self.truths.advice
         )
-        return "" if state is None else self._mark({}, state)
+        return "" if state is None else self._marker({}, state)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Find nothing: nothing was shown."""
@@ -387,7 +387,7 @@ class ColumnLabeler:
             return False
         return True
 
-    def _answer(self, task: Task, truths: Sequence[FoundTruth]) -> Answer | None:
+    def _answer(self, task: Task, truths: Sequence[TruthRow]) -> Answer | None:
         """Return what the rows of one item mean; a ValueError has the reason if nothing."""
         values = self._newest_values(truths)
         if not values:
@@ -397,7 +397,7 @@ class ColumnLabeler:
             raise ValueError(self._contradiction(values))
         return answers.pop()
 
-    def _newest_values(self, truths: Sequence[FoundTruth]) -> list[str]:
+    def _newest_values(self, truths: Sequence[TruthRow]) -> list[str]:
         existing = [truth for truth in truths if truth.value not in self._missing]
         newest = max((truth.known for truth in existing), default=0)
         is_timed = self.settings.time is not None
@@ -433,7 +433,7 @@ class ColumnLabeler:
             return False
         return self._clock() >= task.predicted_before + self.settings.matures
 
-    def _mark(self, tasks: Mapping[str, Task], state: object) -> str:
+    def _marker(self, tasks: Mapping[str, Task], state: object) -> str:
         """Text that differs between states of the table, tasks and maturity.
 
         The settings count too: one that is corrected gives the same rows another meaning.

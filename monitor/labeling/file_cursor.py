@@ -49,7 +49,7 @@ class CutRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class FileCursor:
     """What was read: a state of the folder, and the rows that may have been cut, by file name.
 
     ``waits`` lists which files were not taken yet.
@@ -60,7 +60,7 @@ class Cursor:
     cut: dict[str, CutRow] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: str | None) -> Cursor:
+    def of(cls, text: str | None) -> FileCursor:
         """Read a stored cursor; one of an older version is empty, so all is read again."""
         try:
             plain: dict[str, Any] = json.loads(text or "")

@@ -17,8 +17,8 @@ from monitor.domain.model import Collected
 from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
 from monitor.labeling import stillness, workbook
-from monitor.labeling.blanking import KEPT, WITHOUT_NOTES, blank
-from monitor.labeling.file_cursor import Cursor
+from monitor.labeling.blanking import KEPT_COLUMNS, WITHOUT_NOTES, blank
+from monitor.labeling.file_cursor import FileCursor
 from monitor.labeling.label_files import (
     Format,
     file_ending,
@@ -26,7 +26,7 @@ from monitor.labeling.label_files import (
     read_labels,
     write_tasks,
 )
-from monitor.labeling.looking import FolderLook
+from monitor.labeling.looking import FolderScan
 from monitor.labeling.question import Question
 from monitor.labeling.stillness import FileStamp, file_stamp
 
@@ -149,19 +149,19 @@ class FilesLabeler:
             If the folder is gone or cannot be listed.
         """
         self._check_folder()
-        before, stamps = Cursor.of(cursor), self._stamps()
+        before, stamps = FileCursor.of(cursor), self._stamps()
         if self._state(stamps, tasks) == before.state:
             return Collected(cursor=cursor, waits=before.waits, anew=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
             stillness.pause()  # so that the second stamps show who is being written
-        scan = FolderLook(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
+        scan = FolderScan(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
         read = scan.read(before)
         # An empty state equals none, so that the next pass reads the folder again.
         state = "" if scan.again else self._state(scan.stamps, tasks)
         return replace(
             read,
             events=tuple(event for event in read.events if event.task_key in tasks),
-            cursor=Cursor(state, read.waits, scan.cut).text(),
+            cursor=FileCursor(state, read.waits, scan.cut).text(),
         )
 
     def _check_folder(self) -> None:
@@ -218,7 +218,7 @@ class FilesLabeler:
         parts = self._parts(round_name)
         keys = {key for part in parts for key in read_keys(part)}
         for path in [*parts, *self._filled_files()]:
-            self._blanked(path, keys, KEPT)
+            self._blanked(path, keys, KEPT_COLUMNS)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Take what was shown of these tasks out of the round's files and out of filled ones.

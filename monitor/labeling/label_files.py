@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from monitor.domain.clock import utc_now
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.labels import AHEAD
+from monitor.domain.labels import CLOCK_TOLERANCE
 from monitor.domain.model import Collected, LabelEvent, Refusal
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
@@ -233,7 +233,7 @@ def read_file(
     now: datetime | None = None,
 ) -> FileReading:
     """Read a filled file as `read_labels` does, and return the answer of a cut last row."""
-    rows = _Rows(printable(path.name), tasks, existing, now or utc_now())
+    rows = _FileRows(printable(path.name), tasks, existing, now or utc_now())
     for line in read_lines(path, follow=follow):
         rows.add(line)
     return rows.reading()
@@ -256,7 +256,7 @@ class _AnsweredRow:
 
 
 @dataclass(slots=True)
-class _Rows:
+class _FileRows:
     """The answered rows of a file; some mean something only once all are read."""
 
     name: str
@@ -289,7 +289,7 @@ class _Rows:
     def reading(self) -> FileReading:
         """Combine the rows."""
         if not self.keys and (unknown := self._unknown()):
-            return self._refused_whole(unknown, self._none_known(unknown))
+            return self._refused_whole(unknown, self._no_task_exists(unknown))
         moved = self._moved()
         if moved and 2 * len(moved) >= (compared := len(self._compared())):
             rows = list(moved.values())
@@ -354,7 +354,7 @@ class _Rows:
                 "itself? Copy the row as it was exported"
             )
             raise ValueError(message)
-        if row.at is not None and row.at > self.now + AHEAD:
+        if row.at is not None and row.at > self.now + CLOCK_TOLERANCE:
             raise ValueError(_future_reason(row.at, self.now))
         annotator = row.annotator or _unnamed(self.tasks[key])
         event = LabelEvent(key, annotator, row.answer, at=row.at)
@@ -377,7 +377,7 @@ class _Rows:
             return written
         return LETTER + written if LETTER + written in self.tasks else None
 
-    def _none_known(self, unknown: Sequence[_AnsweredRow]) -> str:
+    def _no_task_exists(self, unknown: Sequence[_AnsweredRow]) -> str:
         example = next((row.key for row in unknown if row.key), "")
         hint = f"; {self.known}" if self.known else ""
         mangled = " (a spreadsheet has made a number of it)" if _MANGLED.fullmatch(example) else ""
@@ -408,8 +408,8 @@ _SORTED_ANSWERS = (
 def _future_reason(at: datetime, now: datetime) -> str:
     return (
         f"{LABELED_AT} {at.isoformat()} lies in the future: it is {minute_text(now)} UTC now, and "
-        f"{AHEAD.seconds // 60} minutes more are allowed for clocks that differ. Correct it, or "
-        "leave it empty: then the answer is as old as its import"
+        f"{CLOCK_TOLERANCE.seconds // 60} minutes more are allowed for clocks that differ. "
+        "Correct it, or leave it empty: then the answer is as old as its import"
     )
 
 

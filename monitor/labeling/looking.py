@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.domain.model import Task
-    from monitor.labeling.file_cursor import Cursor
+    from monitor.labeling.file_cursor import FileCursor
 
 
 @dataclass(slots=True)
-class FolderLook:
+class FolderScan:
     """The filled files, stamped twice a moment apart: those that moved meanwhile are not read.
 
     ``again`` is true where another look may find more though nothing changes.
@@ -40,7 +40,7 @@ class FolderLook:
     _waits: list[str] = field(default_factory=list)
     _went_on: list[CutRow] = field(default_factory=list)
 
-    def read(self, before: Cursor) -> Collected:
+    def read(self, before: FileCursor) -> Collected:
         """Read the files, the one saved last at the end, and collect what came of each."""
         self.cut = dict(before.cut)
         for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):

@@ -20,7 +20,7 @@ from monitor.domain.page_answer import answer_for
 from monitor.domain.visible import visible_lines
 from monitor.labeling.gold import read_gold
 from monitor.storage.pages import control_store, page_store, shared_task_store
-from monitor.storage.pages.control_store import Rates
+from monitor.storage.pages.control_store import ControlRates
 from monitor.storage.pages.page_store import PageRound
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from monitor.storage.database import Database
     from monitor.storage.pages.control_store import GoldItem
     from monitor.storage.pages.page_store import PageStatement
-    from monitor.storage.pages.shared_task_store import Share
+    from monitor.storage.pages.shared_task_store import SharedTask
 
 MOST_BYTES = 100_000
 """Of a guideline: what is longer, nobody reads before they answer."""
 
-PLACE = "the labeling page"
+LOCATION = "the labeling page"
 
 
 class PageLabeler:
@@ -62,7 +62,7 @@ class PageLabeler:
 
     name = "page"
     asks_people = True
-    place = PLACE
+    place = LOCATION
 
     def __init__(
         self,
@@ -116,9 +116,9 @@ class PageLabeler:
         index = block.values.index(block.value)
         shared_task_store.share_tasks(connection, name, page_round.name, tasks, index)
 
-    def _rates(self) -> Rates:
+    def _rates(self) -> ControlRates:
         requested = self.settings
-        return Rates(requested.repeats, requested.gold_share, requested.gold_feedback)
+        return ControlRates(requested.repeats, requested.gold_share, requested.gold_feedback)
 
     def gold(self) -> list[GoldItem]:
         """Read the gold items; none where the config names no file of them.
@@ -165,8 +165,8 @@ class PageLabeler:
         transaction ended after a later one.
         """
         with self._database.read() as connection:
-            answer = _said_of(connection, sorted(tasks))
-        marker = _mark(answer)
+            answer = _statements_of(connection, sorted(tasks))
+        marker = _marker(answer)
         if marker == cursor:
             return Collected(cursor=cursor, anew=False)
         return Collected(tuple(map(_event, answer)), cursor=marker)
@@ -185,7 +185,7 @@ class PageLabeler:
         """Delete what was shown of these tasks."""
         with self._database.write() as connection:
             removed = page_store.empty_tasks(connection, round_name, keys)
-        return (PLACE,) if removed else ()
+        return (LOCATION,) if removed else ()
 
 
 def _shared_round(block: Block, page_round: PageRound, tasks: Sequence[Task]) -> PageRound:
@@ -201,10 +201,10 @@ def _shared_round(block: Block, page_round: PageRound, tasks: Sequence[Task]) ->
     return PageRound(name, page_round.question, page_round.guideline, choices)
 
 
-def _said_of(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
+def _statements_of(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
     """Read all that was said about some tasks, of a shared one what it says of each class."""
     reported = page_store.statements(connection, keys)
-    shares: defaultdict[str, list[Share]] = defaultdict(list)
+    shares: defaultdict[str, list[SharedTask]] = defaultdict(list)
     for share in shared_task_store.read_shares(connection, keys):
         shares[share.page_key].append(share)
     for one in page_store.statements(connection, sorted(shares)):
@@ -218,7 +218,7 @@ def _about(path: Path, why: str) -> str:
     return f"labeling.guideline: {path} {why}"
 
 
-def _mark(page_statements: Sequence[PageStatement]) -> str:
+def _marker(page_statements: Sequence[PageStatement]) -> str:
     names = "\n".join(f"{one.task_key} {one.annotator} {one.revision}" for one in page_statements)
     return hashlib.sha256(names.encode(errors="surrogatepass")).hexdigest()
 

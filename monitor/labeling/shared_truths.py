@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from monitor.domain.truth import Truths
 
-PATIENCE = timedelta(minutes=1)
+WAIT_LIMIT = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedTruths:
     """Items that will be asked about, and what one state of the table says of them."""
 
     items: frozenset[str] = frozenset()
@@ -37,7 +37,7 @@ class SharedTruths:
     It never answers of an item that was not read, nor of a table that has changed since.
     """
 
-    _kept: _Kept = field(default_factory=_Kept)
+    _kept: _CachedTruths = field(default_factory=_CachedTruths)
     _askers: int = 0
     _counting: threading.Lock = field(default_factory=threading.Lock)
     _reading: threading.Lock = field(default_factory=threading.Lock)
@@ -45,21 +45,21 @@ class SharedTruths:
     def expect(self, items: Collection[str], readers: int) -> None:
         """Take what so many labelers will ask about next, in place of what was expected before."""
         with self._counting:
-            self._kept, self._askers = _Kept(frozenset(items)), readers
+            self._kept, self._askers = _CachedTruths(frozenset(items)), readers
 
     def asked(self) -> None:
         """Note that a labeler has asked; after the last one nothing is kept."""
         with self._counting:
             self._askers -= 1
             if self._askers <= 0:
-                self._kept = _Kept()
+                self._kept = _CachedTruths()
 
     def of(
         self,
         items: Collection[str],
         state: object,
         read: Callable[[Collection[str]], Truths],
-        idle_timeout: timedelta = PATIENCE,
+        idle_timeout: timedelta = WAIT_LIMIT,
     ) -> Truths:
         """Give the truths of some items as they stand in this state of the table.
 
@@ -77,12 +77,12 @@ class SharedTruths:
 
     def _read_once(
         self, items: Collection[str], state: object, read: Callable[[Collection[str]], Truths]
-    ) -> _Kept:
+    ) -> _CachedTruths:
         cached = self._kept
         if cached.state == state and cached.items.issuperset(items):
             return cached
         expected = cached.items.union(items)
-        now = _Kept(expected, state, read(expected))
+        now = _CachedTruths(expected, state, read(expected))
         with self._counting:
             if self._kept is cached:
                 self._kept = now

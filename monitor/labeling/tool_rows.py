@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PRODIGY_ANSWERS = {"accept": 1, "reject": 0, "ignore": "cannot tell", None: None}
 _PRODIGY_BINARY = ("classification", "text", "html", "image")
-_PRODIGY_KEPT = ("answer", "_annotator_id", "_session_id", "_timestamp", "_view_id")
+_PRODIGY_COLUMNS = ("answer", "_annotator_id", "_session_id", "_timestamp", "_view_id")
 # What Prodigy calls a session that nobody named: the time at which it was started.
 _NO_NAME = re.compile(r"(?:.*-)?\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d")
 
@@ -94,7 +94,7 @@ def one_label(label: object) -> object:
 def blanked(row: dict[str, Any], retained: Collection[str]) -> dict[str, Any] | None:
     """Leave of a row of a tool its key, answers and people; None where it is no such row."""
     if _is_prodigy(row):
-        remaining = {name: row[name] for name in _PRODIGY_KEPT if name in row}
+        remaining = {name: row[name] for name in _PRODIGY_COLUMNS if name in row}
         return {"meta": {"task": row["meta"]["task"]}, **remaining}
     if _is_argilla(row):
         return {name: row[name] for name in ("id", _RESPONSES, _USERS, _STATUS) if name in row}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.alerting import keeps
-from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.causes import cause_near_alert
 from monitor.presentation.estimates import WHATEVER, estimate_text
 from monitor.presentation.evidence import recovery_text
 from monitor.presentation.numbers import (
@@ -52,7 +52,7 @@ class Identified(Protocol):
         """Its id."""
 
 
-class Alert(Identified, Limited, Protocol):
+class AlertLine(Identified, Limited, Protocol):
     """An alert as the store has it."""
 
     @property
@@ -68,7 +68,7 @@ class Alert(Identified, Limited, Protocol):
         """Of when that round's predictions are."""
 
 
-def fired(alert: Alert) -> str:
+def fired(alert: AlertLine) -> str:
     """Say when an alert fired, by which round, and of when its predictions are."""
     return (
         f"fired {minute_text(alert.fired_at)} UTC by round {alert.fired_in_round}, on the "
@@ -76,7 +76,7 @@ def fired(alert: Alert) -> str:
     )
 
 
-def open_alert_line(alert: Alert) -> str:
+def open_alert_line(alert: AlertLine) -> str:
     """Say in `status` which limit an alert is on, and since when."""
     return (
         f"alert {alert.id[:8]}: {limit_text(alert.metric, alert.side, alert.limit)}, firing since "
@@ -96,7 +96,7 @@ def ended_by_round(number: int) -> str:
     return f"by round {number}"
 
 
-def firing_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundReport) -> str:
+def firing_sentence(alert: AlertLine, pooled: EstimateRow | None, report: RoundReport) -> str:
     """Say that a limit is not kept, by which numbers, and why it may be so."""
     return (
         f"{report.monitor}: {broken_limit(alert)}: {_how_sure(pooled)} with earlier rounds."
@@ -105,7 +105,7 @@ def firing_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundRepor
 
 
 def resolved_sentence(
-    alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None
+    alert: AlertLine, pooled: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
     """Say that a round ended an alert."""
     reason = why or (
@@ -120,7 +120,7 @@ def resolved_sentence(
 
 def recovery_sentence(alert: Limited, recovery: RecoveryRow) -> str:
     """Say how far an open alert is from its end, and how long that may take."""
-    return f"{_where(alert, recovery)}. {_gathered(recovery)}{_ahead(alert, recovery)}."
+    return f"{_where(alert, recovery)}. {_gathered(recovery)}{_upcoming(alert, recovery)}."
 
 
 def _where(alert: Limited, recovery: RecoveryRow) -> str:
@@ -143,7 +143,7 @@ def _gathered(recovery: RecoveryRow) -> str:
     return capital(recovery_text(recovery.evidence, recovery.rounds, recovery.ends_at))
 
 
-def _ahead(alert: Limited, recovery: RecoveryRow) -> str:
+def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
     """Say how long that takes if nothing changes."""
     if recovery.level is None:
         return ""
@@ -159,7 +159,7 @@ def _ahead(alert: Limited, recovery: RecoveryRow) -> str:
     return f"; if {alert.metric} stays there, that takes at most {rounds} in {often}"
 
 
-def revised_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundReport) -> str:
+def revised_sentence(alert: AlertLine, pooled: EstimateRow | None, report: RoundReport) -> str:
     """Say that late labels took back what an alert fired on."""
     return (
         f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
@@ -168,7 +168,7 @@ def revised_sentence(alert: Alert, pooled: EstimateRow | None, report: RoundRepo
     )
 
 
-def ended_sentence(alert: Alert, *, monitor: str, number: int, by_hand: bool, why: str) -> str:
+def ended_sentence(alert: AlertLine, *, monitor: str, number: int, by_hand: bool, why: str) -> str:
     """Say that an alert of a round ended that no round ended."""
     how = "was ended by hand" if by_hand else "has ended"
     return (
@@ -238,4 +238,4 @@ def alert_cause(alert: Limited, report: RoundReport) -> str | None:
         )
     if alert.metric != "precision" or report.cause is None:
         return None
-    return cause_beside_alert(report.cause) if alert.side == "at_least" else report.cause.sentence
+    return cause_near_alert(report.cause) if alert.side == "at_least" else report.cause.sentence

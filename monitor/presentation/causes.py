@@ -33,7 +33,7 @@ def cause_sentence(change: PrecisionChange, rounds: int) -> str:
     )
 
 
-def cause_beside_alert(cause: CauseRow) -> str:
+def cause_near_alert(cause: CauseRow) -> str:
     """Say it where precision is under its limit.
 
     Rounds that differ by no more than chance are then no comfort: precision was low before.

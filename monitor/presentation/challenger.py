@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from monitor.domain.model import Decisions
 
 HEAD = ["metric", "classifier", "challenger", "difference", "P(challenger higher)"]
-_SAID = ("precision", "recall")
-ONE_LOOK = (
+_DESCRIPTIONS = ("precision", "recall")
+ONE_ANALYSIS = (
     "each interval holds for one look: who looks every round and stops at the first that leaves "
     "out 0 errs more often"
 )
@@ -99,7 +99,7 @@ def challenger_sentence(row: ChallengerRow) -> str:
     return "; ".join(parts)
 
 
-class Table(NamedTuple):
+class ComparisonTable(NamedTuple):
     """A comparison laid out: what it is of, head, rows."""
 
     title: str
@@ -107,12 +107,14 @@ class Table(NamedTuple):
     rows: list[list[str]]
 
 
-def challenger_tables(row: ChallengerRow) -> Iterator[Table]:
+def challenger_tables(row: ChallengerRow) -> Iterator[ComparisonTable]:
     """Lay out each comparison."""
     for comparison in row.comparisons:
         labels = f"{comparison.labeled:,} labels, {comparison.positive:,} of them positive"
         of = "this round" if comparison.rounds == 1 else f"{comparison.rounds} rounds together"
-        yield Table(f"{of}, {labels}", HEAD, [_cells(metric) for metric in comparison.metrics])
+        yield ComparisonTable(
+            f"{of}, {labels}", HEAD, [_cells(metric) for metric in comparison.metrics]
+        )
 
 
 def challenger_lines(row: ChallengerRow) -> Iterator[str]:
@@ -135,12 +137,14 @@ def challenger_lines(row: ChallengerRow) -> Iterator[str]:
     for metric in newest.metrics:
         if metric.reason is not None:
             yield f"{metric.metric}: {metric.reason}"
-    yield ONE_LOOK
+    yield ONE_ANALYSIS
 
 
 def _said(row: ComparisonRow) -> str:
     return ", ".join(
-        f"{metric.metric} {_difference(metric)}" for metric in row.metrics if metric.metric in _SAID
+        f"{metric.metric} {_difference(metric)}"
+        for metric in row.metrics
+        if metric.metric in _DESCRIPTIONS
     )
 
 
@@ -154,20 +158,20 @@ def _difference(metric: ComparedMetric) -> str:
 def _cells(metric: ComparedMetric) -> list[str]:
     return [
         metric.metric,
-        interval_text(_Ends.of(metric.champion)),
-        interval_text(_Ends.of(metric.challenger)),
-        difference_text(_Ends.of(metric.difference)),
+        interval_text(_ComparisonEnds.of(metric.champion)),
+        interval_text(_ComparisonEnds.of(metric.challenger)),
+        difference_text(_ComparisonEnds.of(metric.difference)),
         "" if metric.higher is None else f"{metric.higher:.3f}",
     ]
 
 
-class _Ends(NamedTuple):
+class _ComparisonEnds(NamedTuple):
     point: float | None
     low: float | None
     high: float | None
 
     @classmethod
-    def of(cls, ends: Ends | None) -> _Ends:
+    def of(cls, ends: Ends | None) -> _ComparisonEnds:
         return cls(None, None, None) if ends is None else cls(*ends)
 
 

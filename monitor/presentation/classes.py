@@ -34,7 +34,7 @@ NO_ROUND = "no round of this window was opened for it"
 NO_MONITOR = "no monitor of the config has this class"
 
 
-class Block(Protocol):
+class ClassBlock(Protocol):
     """How a block of classes stands."""
 
     @property
@@ -58,7 +58,7 @@ class Block(Protocol):
         """Classes whose round of that slot has not ended."""
 
 
-def block_lines(block: Block) -> list[str]:
+def block_lines(block: ClassBlock) -> list[str]:
     """Say what was last reported of a block of classes, and what the next report waits for."""
     nothing = f"{block.block}, all {len(block.classes)} classes: nothing reported yet"
     existing = [nothing] if block.report is None else report_lines(block.report)

@@ -14,7 +14,7 @@ INTERRUPTED = "the process that delivered it ended, or hung, before it was done"
 """Why an effect is still to be done whose last delivery nobody came back from."""
 
 
-class Waiting(Protocol):
+class WaitingEffects(Protocol):
     """What waits for one sink of one monitor."""
 
     @property
@@ -55,7 +55,7 @@ def sink_name(sink: str) -> str:
     return {MLFLOW: "MLflow", LOG: "the log"}.get(sink, f"hook {sink}")
 
 
-def waiting_sentence(waiting: Waiting) -> str:
+def waiting_sentence(waiting: WaitingEffects) -> str:
     """Say what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``.
 
     Of what is dead, with how often it was tried.
@@ -96,7 +96,7 @@ def dead_to_do(sink: str) -> str:
     )
 
 
-def dead_line(waiting: Waiting) -> str:
+def dead_line(waiting: WaitingEffects) -> str:
     """Say in `status` what is held up for long, and what helps."""
     return f"{waiting_sentence(waiting)}. {dead_to_do(waiting.sink)}"
 
@@ -142,6 +142,6 @@ def crash_looping_reason(sink: str, kind: str, *, attempts: int) -> str:
     )
 
 
-def alerts_not_kept_reason(sink: str, error: Exception) -> str:
+def alerts_not_stored_reason(sink: str, error: Exception) -> str:
     """Say that a sink that forgets alerts could not be reminded of those that are open."""
     return f"{sink} was not reminded of open alerts: {type(error).__name__}; see the log"

@@ -20,7 +20,7 @@ PLAN_SOURCES = {
 }
 """Where the rates of a plan come from, by ``PriorRates.source``."""
 
-GIVEN = "the numbers given"
+ASSUMED = "the numbers given"
 REFERENCE_ITEMS = "the reference, labeled before launch"
 REFERENCE_MATRIX = "the reference matrix, without score bands"
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 DUE = "due"
 BACKFILLED = "backfill"
-ASKED_FOR = "asked for by hand"
+REQUESTED = "asked for by hand"
 RESTORED = "the store was restored from a backup"
-NOTHING_LEFT = "other rounds looked at all of its window, by another schedule"
+NOTHING_REMAINS = "other rounds looked at all of its window, by another schedule"
 """Why a due slot is recorded as skipped when its window is empty."""
 
 LIMITS_OF_TODAY = "the limits of the config changed while it was open, and watch it now"
@@ -152,7 +152,7 @@ def forgotten_item_reason(item_id: str) -> str:
 
 def nothing_to_see_text() -> str:
     """Say, behind a slot, that there is no round to run."""
-    return f"has nothing to look at: {NOTHING_LEFT}"
+    return f"has nothing to look at: {NOTHING_REMAINS}"
 
 
 def stays_text(state: RoundState, *, answers: int) -> str:

@@ -24,7 +24,7 @@ _SIDES = {"at_least": "at least", "at_most": "at most"}
 _SIGNS = {"at_least": "≥", "at_most": "≤"}
 
 
-class Estimate(Protocol):
+class PointAndInterval(Protocol):
     """An estimate as every layer has it."""
 
     @property
@@ -40,7 +40,7 @@ class Estimate(Protocol):
         """Upper end."""
 
 
-def interval_text(estimate: Estimate, digits: int = 3) -> str:
+def interval_text(estimate: PointAndInterval, digits: int = 3) -> str:
     """Write a point and its interval for a table: ``0.860 [0.803, 0.909]``."""
     if estimate.point is None or estimate.low is None or estimate.high is None:
         return NOT_ESTIMABLE
@@ -59,14 +59,14 @@ def range_text(low: float, high: float, digits: int = 3) -> str:
     return f"[{', '.join(fixed_texts((low, high), digits))}]"
 
 
-def difference_text(estimate: Estimate) -> str:
+def difference_text(estimate: PointAndInterval) -> str:
     """Write a difference and its interval, with their signs: ``-0.020 [-0.041, +0.003]``."""
     if estimate.point is None or estimate.low is None or estimate.high is None:
         return NOT_ESTIMABLE
     return f"{estimate.point:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
 
 
-def number_text(row: Estimate | None) -> str:
+def number_text(row: PointAndInterval | None) -> str:
     """Write a point and its interval for a sentence: ``0.86 (0.80 to 0.91)``."""
     if row is None or row.point is None or row.low is None or row.high is None:
         return NOT_ESTIMABLE

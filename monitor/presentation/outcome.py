@@ -56,7 +56,7 @@ def verdict_sentence(report: RoundReport) -> str:
     if undefined := [name for name in ("precision", "recall") if best_row(report, name) is None]:
         current = f"{capital(' and '.join(undefined))} could not be estimated"
     else:
-        current = _standing(report)
+        current = _current(report)
     return f"{'; '.join([current, *_figures(report)])}."
 
 
@@ -119,24 +119,24 @@ def _broken(report: RoundReport, alert: AlertRow) -> str:
         if alert.fired_in_round == report.round
         else f"the alert has been open since round {alert.fired_in_round}"
     )
-    return f"{_words(alert.metric)} {where}: {began}"
+    return f"{_texts(alert.metric)} {where}: {began}"
 
 
 def _ends(firing: Sequence[AlertRow]) -> list[str]:
     """Say how to end each open alert; by its metric where there are several."""
     if len(firing) == 1:
         return [end_alert_text(firing[0])]
-    return [end_alert_text(one, f"the alert on {_words(one.metric)}") for one in firing]
+    return [end_alert_text(one, f"the alert on {_texts(one.metric)}") for one in firing]
 
 
-def _standing(report: RoundReport) -> str:
+def _current(report: RoundReport) -> str:
     """Say how the limits stand where no alert is open."""
     if report.status is Status.ATTENTION:
         return "No alert, but the round needs a look"
     if not report.evidence:
         return "Still learning: no limits are set"
     limits = " and ".join(
-        f"{_words(row.metric)} {bound_sign(row.side, row.limit)}" for row in report.evidence
+        f"{_texts(row.metric)} {bound_sign(row.side, row.limit)}" for row in report.evidence
     )
     if report.status is Status.LEARNING:
         return f"Still learning: nothing speaks of the limits {limits} yet"
@@ -161,7 +161,7 @@ def _items(row: EstimateRow, of: int) -> str:
     return f"{point:,} ({low:,} to {high:,})"
 
 
-def _words(metric: str) -> str:
+def _texts(metric: str) -> str:
     return metric.replace("_", " ")
 
 

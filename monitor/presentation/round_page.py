@@ -15,7 +15,7 @@ from monitor.domain.report import (
     RestatedRow,
 )
 from monitor.fixed_text import fixed_text
-from monitor.presentation.causes import cause_beside_alert
+from monitor.presentation.causes import cause_near_alert
 from monitor.presentation.estimates import (
     BASES,
     WHATEVER,
@@ -219,7 +219,7 @@ def cause_text(page: dict[str, Any]) -> str | None:
         and (row["fires"] or row["state"] == EvidenceState.ALERT_OPEN)
         for row in page["evidence"]
     )
-    return cause_beside_alert(cause) if is_low else cause.sentence
+    return cause_near_alert(cause) if is_low else cause.sentence
 
 
 def challenger_of(page: dict[str, Any]) -> ChallengerRow | None:

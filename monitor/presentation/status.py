@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime, timedelta
 
-    from monitor.domain.registered import AliasLook
+    from monitor.domain.registered import AliasObservation
     from monitor.domain.report import EstimateRow
 
 
-class Side(Protocol):
+class LimitSide(Protocol):
     """A watched side of a metric."""
 
     @property
@@ -34,7 +34,7 @@ class Side(Protocol):
         """The limit."""
 
 
-class OpenRound(Protocol):
+class OpenRoundState(Protocol):
     """A round that has not ended."""
 
     @property
@@ -72,7 +72,7 @@ def next_round_line(slot: datetime) -> str:
     return f"next round due {minute_text(slot)} UTC"
 
 
-def open_round_line(open_round: OpenRound) -> str:
+def open_round_line(open_round: OpenRoundState) -> str:
     """Say how many answers a round has, or that it is not drawn yet."""
     begin = f"round {open_round.round}, due {minute_text(open_round.slot)} UTC, is"
     if open_round.state is RoundState.OPEN or open_round.deadline is None:
@@ -147,7 +147,7 @@ def unread_labels_line(obstacle: str) -> str:
     return f"labels cannot be read: {obstacle}"
 
 
-def looks_restored_line(monitor: str, due: datetime, *, store: str) -> str:
+def restored_line(monitor: str, due: datetime, *, store: str) -> str:
     """Say that MLflow shows a round that the store does not know, and what to do."""
     return (
         f"MLflow shows a round of {monitor} due {minute_text(due)} UTC that the store {store} does "
@@ -183,7 +183,7 @@ def unwatched_line(number: int, *, had_limits: bool) -> str:
     )
 
 
-def retrospective_line(limit: Side, row: EstimateRow, *, oldest: int, newest: int) -> str:
+def retrospective_line(limit: LimitSide, row: EstimateRow, *, oldest: int, newest: int) -> str:
     """Say which rounds miss a limit that was set after they closed; ``row`` is the newest one's."""
     where = f"round {newest}" if oldest == newest else f"rounds {oldest} to {newest}"
     beyond = "below" if limit.side == "at_least" else "above"
@@ -194,7 +194,7 @@ def retrospective_line(limit: Side, row: EstimateRow, *, oldest: int, newest: in
     )
 
 
-def ahead_line(rounds: int, last: int, due: datetime) -> str:
+def upcoming_line(rounds: int, last: int, due: datetime) -> str:
     """Say that rounds lie ahead of the clock, the last of them being due then."""
     if rounds == 1:
         subject, verb, opened = "round", "lies", "it was opened"
@@ -211,7 +211,7 @@ def untagged_line(why: str) -> str:
     return f"the model is not tagged: {why}"
 
 
-def last_named_line(model: str, observation: AliasLook) -> str:
+def last_named_line(model: str, observation: AliasObservation) -> str:
     """Say which version an alias named when it was last looked at."""
     version = "no version" if observation.version is None else f"version {observation.version}"
     return f"{model} named {version} at the last look, {minute_text(observation.last_at)} UTC"

@@ -60,7 +60,7 @@ def changed_sentence(removed: int, drawn: int) -> str:
     )
 
 
-def gone_items_sentence(removed: int, expected: int) -> str:
+def removed_items_sentence(removed: int, expected: int) -> str:
     """Say that items which a round is to hand out have left the predictions, and what follows."""
     return (
         f"{removed} of {expected} items of the second wave are not among the predictions any "
@@ -226,7 +226,7 @@ def alias_unknown_sentence(alias: str, named: NamedVersions, why_not: str | None
     return f"the alias {alias} could not be looked up {taken}{because}"
 
 
-def alias_gone_sentence(alias: str, named: NamedVersions) -> str:
+def alias_removed_sentence(alias: str, named: NamedVersions) -> str:
     """Say that the alias names no version any more."""
     last = f"; version {named.versions[-1]} counts, which it named last" if named.versions else ""
     return f"the alias {alias} names no version{last}: set it again, or name a version in `model`"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from monitor.domain.visible import clean
 from monitor.drawing import legend
 from monitor.drawing.legend import Key
-from monitor.drawing.svg import QUIET, element, picture, words_at
+from monitor.drawing.svg import QUIET, element, picture, text_at
 from monitor.presentation.rows import score_range_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _MOST = 60  # rows; more are in the table
 _LONGEST = 40  # characters of a name
 
 
-class _Cell(NamedTuple):
+class _DrawnCell(NamedTuple):
     """A part of a bar: how many labels, in which colour, and its name in the confusion matrix."""
 
     labels: int
@@ -57,21 +57,21 @@ def counts_svg(report: RoundReport) -> bytes | None:
         Key("bar", _NONE, "no label"),
     ]
     whole = [
-        words_at((8, 15), title, 11, bold=True),
+        text_at((8, 15), title, 11, bold=True),
         *legend.row(keys, (8, 33), 8),
         *shapes,
     ]
     of = f"{report.monitor}, round {report.round}"
-    return picture((_WIDTH, top + 6), f"{of}: {title}", _in_words(rows), whole)
+    return picture((_WIDTH, top + 6), f"{of}: {title}", _as_text(rows), whole)
 
 
 def _bar(row: StratumRow, top: float, scale: float) -> list[str]:
     base = top + _BAR - 1
     name = f"{clean(row.stratum, _LONGEST)}, {score_range_text(row.low, row.high)}"
-    shapes = [words_at((_NAMES, base), name, 8, room=_BARS - _NAMES - 4)]
+    shapes = [text_at((_NAMES, base), name, 8, room=_BARS - _NAMES - 4)]
     remaining = _BARS
     cells = _cells(row)
-    missing = _Cell(row.planned - row.labeled, _NONE, "")
+    missing = _DrawnCell(row.planned - row.labeled, _NONE, "")
     for cell in (*cells, missing):
         width = cell.labels * scale
         if width > 0:
@@ -80,19 +80,19 @@ def _bar(row: StratumRow, top: float, scale: float) -> list[str]:
             )
         remaining += width
     counts = " · ".join(f"{cell.name} {cell.labels:,}" for cell in cells)
-    shapes.append(words_at((_BARS + _ROOM + 5, base), counts, 8, colour=QUIET, room=92))
+    shapes.append(text_at((_BARS + _ROOM + 5, base), counts, 8, colour=QUIET, room=92))
     return shapes
 
 
-def _cells(row: StratumRow) -> tuple[_Cell, _Cell]:
+def _cells(row: StratumRow) -> tuple[_DrawnCell, _DrawnCell]:
     """Sort the labels of a stratum into its two cells of the confusion matrix."""
     negative = row.labeled - row.positive
     if row.flagged:
-        return _Cell(row.positive, _RIGHT, "TP"), _Cell(negative, _WRONG, "FP")
-    return _Cell(negative, _RIGHT, "TN"), _Cell(row.positive, _WRONG, "FN")
+        return _DrawnCell(row.positive, _RIGHT, "TP"), _DrawnCell(negative, _WRONG, "FP")
+    return _DrawnCell(negative, _RIGHT, "TN"), _DrawnCell(row.positive, _WRONG, "FN")
 
 
-def _in_words(rows: Iterable[StratumRow]) -> str:
+def _as_text(rows: Iterable[StratumRow]) -> str:
     texts = [
         (clean(row.stratum, _LONGEST), [f"{cell.name} {cell.labels}" for cell in _cells(row)])
         for row in rows

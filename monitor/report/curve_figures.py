@@ -9,7 +9,7 @@ from monitor.drawing import legend
 from monitor.drawing.legend import Key
 from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
 from monitor.drawing.scales import Linear, Log
-from monitor.drawing.svg import QUIET, picture, words_at
+from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.numbers import digits_text, percent_text
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _rate(report: RoundReport, metric: str) -> Triple | None:
 def _picture(size: tuple[float, float], title: str, footnote: str, shapes: list[str]) -> bytes:
     width, height = size
     texts = [
-        words_at((8, 22), title, 13, bold=True, room=width - 16),
-        words_at((8, height - 8), footnote, 8, colour=QUIET, room=width - 16),
+        text_at((8, 22), title, 13, bold=True, room=width - 16),
+        text_at((8, height - 8), footnote, 8, colour=QUIET, room=width - 16),
     ]
     return picture(size, title, footnote, [*shapes, *texts])

@@ -9,7 +9,7 @@ from monitor.drawing import legend
 from monitor.drawing.legend import Key
 from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
 from monitor.drawing.scales import Linear
-from monitor.drawing.svg import QUIET, picture, words_at
+from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.estimates import BASES
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _ESTIMANDS = {"round": "window", "pooled": "rate"}
 _ROOM = 1.08  # over the highest density, and beside the limit
 
 
-class _Interval(NamedTuple):
+class _DrawnInterval(NamedTuple):
     """An estimate that has a value."""
 
     point: float
@@ -55,7 +55,7 @@ def density_svg(report: RoundReport, metric: str) -> bytes | None:
     title = f"{metric.capitalize()}: how likely each value is"
     shapes = [
         *panel.shapes(),
-        words_at((8, 15), title, 11, bold=True),
+        text_at((8, 15), title, 11, bold=True),
         *legend.row(keys, (8, 31), 8),
     ]
     return picture(_SIZE, f"{report.monitor}, round {report.round}: {title}", "", shapes)
@@ -87,12 +87,12 @@ def _alone(panel: Panel, report: RoundReport, row: DensityRow | None) -> list[Ke
     return [Key("line", QUIET, BASES["round"], "4 2")]
 
 
-def _interval_of(report: RoundReport, row: DensityRow) -> _Interval | None:
+def _interval_of(report: RoundReport, row: DensityRow) -> _DrawnInterval | None:
     """Find the estimate that a density belongs to."""
     result = report.estimate(row.metric, basis=row.basis, estimand=_ESTIMANDS[row.basis])
     if result is None or result.point is None or result.low is None or result.high is None:
         return None
-    return _Interval(result.point, result.low, result.high)
+    return _DrawnInterval(result.point, result.low, result.high)
 
 
 def _between(row: DensityRow, low: float, high: float) -> tuple[list[float], list[float]]:

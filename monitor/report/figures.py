@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.drawing import legend
-from monitor.drawing.legend import Key, alert_mark, restated_mark
+from monitor.drawing.legend import Key, alert_symbol, restated_symbol
 from monitor.drawing.panel import DASHED, Box, Panel
 from monitor.drawing.scales import Linear, Time
-from monitor.drawing.svg import QUIET, picture, words_at
+from monitor.drawing.svg import QUIET, picture, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 _MOST_ROUNDS = 60  # more could not be distinguished at this width
 _CROWDED = 25
 _SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptions
-_LEFT, _WIDTH = 49.0, 386.0
-_BOXES = {"precision": Box(_LEFT, 62, _WIDTH, 126), "recall": Box(_LEFT, 206, _WIDTH, 126)}
+_LEFT_MARGIN, _WIDTH = 49.0, 386.0
+_BOXES = {
+    "precision": Box(_LEFT_MARGIN, 62, _WIDTH, 126),
+    "recall": Box(_LEFT_MARGIN, 206, _WIDTH, 126),
+}
 _BOTTOM = _BOXES["recall"].top + _BOXES["recall"].height
 _MOST_NARROW = 26
 _NARROW_SIZE = (330.0, 190.0)
@@ -45,15 +48,15 @@ def timeline_svg(report: RoundReport) -> bytes:
     shapes = [shape for panel in panels.values() for shape in panel.shapes()]
     for slot in fired:  # above every round in which an alert fires, whichever metric it is for
         across, top = panels["precision"].above(slot.timestamp())
-        shapes.append(alert_mark((across, top - 6), size, _FIRING))
+        shapes.append(alert_symbol((across, top - 6), size, _FIRING))
     for panel in panels.values():
         shapes += _restated_marks(panel, points)
     title, footnote = _title(report), _footnote(report)
     shapes += [
         *legend.row(_keys(report, points), (8, 42)),
-        words_at((8, 22), title, 13, bold=True, room=_SIZE[0] - 16),
-        words_at((_SIZE[0] - 10, _BOTTOM + 27), slots.context(), 9, anchor="end"),
-        words_at((8, _BOTTOM + 49), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
+        text_at((8, 22), title, 13, bold=True, room=_SIZE[0] - 16),
+        text_at((_SIZE[0] - 10, _BOTTOM + 27), slots.context(), 9, anchor="end"),
+        text_at((8, _BOTTOM + 49), footnote, 8, colour=QUIET, room=_SIZE[0] - 16),
     ]
     return picture(_SIZE, title, f"{report.sentence} {footnote}", shapes)
 
@@ -70,10 +73,10 @@ def metric_svg(
     title = f"{monitor}: {metric}"
     shapes = [
         *panel.shapes(),
-        *(alert_mark((across, top - 6), 5, _FIRING) for across, top in fired),
+        *(alert_symbol((across, top - 6), 5, _FIRING) for across, top in fired),
         *_restated_marks(panel, points),
-        words_at((8, 15), metric.capitalize(), 11, bold=True),
-        words_at((_NARROW_SIZE[0] - 8, 15), slots.context(), 9, anchor="end"),
+        text_at((8, 15), metric.capitalize(), 11, bold=True),
+        text_at((_NARROW_SIZE[0] - 8, 15), slots.context(), 9, anchor="end"),
     ]
     return picture(_NARROW_SIZE, title, f"The newest {len(points)} rounds.", shapes)
 
@@ -82,7 +85,7 @@ def _restated_marks(panel: Panel, points: Sequence[TimelinePoint]) -> list[str]:
     """Mark the rounds that a person restated, at the lower edge."""
     restated = [panel.above(point.slot.timestamp()) for point in points if point.restated]
     return [
-        restated_mark((across, top + panel.box.height - 6), 7, _RESTATED)
+        restated_symbol((across, top + panel.box.height - 6), 7, _RESTATED)
         for across, top in restated
     ]
 

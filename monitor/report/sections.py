@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _WATCHED = ("precision", "recall")
 
 
-class Number(NamedTuple):
+class Headline(NamedTuple):
     """A metric in large letters: its point, its interval, what it rests on, and its limit."""
 
     metric: str
@@ -58,7 +58,7 @@ class Number(NamedTuple):
     limit: str
 
 
-class Table(NamedTuple):
+class SectionTable(NamedTuple):
     """A table, and what to know of it."""
 
     head: list[str]
@@ -66,12 +66,12 @@ class Table(NamedTuple):
     lines: list[str]
 
 
-class Challenger(NamedTuple):
+class ChallengerSection(NamedTuple):
     """What it is called, how it does in words, and its comparisons, by what each is of."""
 
     name: str
     summary: str
-    tables: list[tuple[str, Table]]
+    tables: list[tuple[str, SectionTable]]
     lines: list[str]
 
 
@@ -80,19 +80,19 @@ class Parts(NamedTuple):
 
     restated: list[str]
     attention: list[str]
-    estimates: Table
+    estimates: SectionTable
     evidence: list[str]
     cause: str
-    counts: Table
+    counts: SectionTable
     people: list[str]
-    challenger: Challenger | None
-    segments: list[Table]
+    challenger: ChallengerSection | None
+    segments: list[SectionTable]
     next_round: list[str]
     method: list[str]
     facts: list[str]
 
 
-def key_numbers(report: RoundReport) -> list[Number]:
+def key_numbers(report: RoundReport) -> list[Headline]:
     """Give precision and recall, each by the most labels there are."""
     return [_number(report, metric) for metric in _WATCHED if report.estimates]
 
@@ -108,17 +108,17 @@ def parts_of(report: RoundReport) -> Parts:
             *report.concerns,
             *(row.sentence for row in report.notices),
         ],
-        estimates=Table(
+        estimates=SectionTable(
             [*head, "limit"],
             [[*row, limit] for row, limit in zip(rows, own_limits, strict=True)],
             [*lines.estimate_lines(page), *lines.pooled_lines(page)],
         ),
         evidence=_evidence_lines(report),
         cause=lines.cause_text(page) or "",
-        counts=Table(*lines.strata_table(page), list(lines.strata_lines(page))),
+        counts=SectionTable(*lines.strata_table(page), list(lines.strata_lines(page))),
         people=list(lines.people_lines(page)),
         challenger=_challenger(report),
-        segments=[Table(*table) for table in segment_tables(report.segments)],
+        segments=[SectionTable(*table) for table in segment_tables(report.segments)],
         next_round=next_round_sentences(report.next_round, _half_widths(report)),
         method=method_sentences(report),
         facts=_facts(report),
@@ -213,23 +213,23 @@ def _restated(report: RoundReport) -> list[str]:
     return [*answers, *([more] if more else [])]
 
 
-def _challenger(report: RoundReport) -> Challenger | None:
+def _challenger(report: RoundReport) -> ChallengerSection | None:
     row = report.challenger
     if row is None:
         return None
-    return Challenger(
+    return ChallengerSection(
         row.name,
         challenger_sentence(row),
-        [(capital(of), Table(head, rows, [])) for of, head, rows in challenger_tables(row)],
+        [(capital(of), SectionTable(head, rows, [])) for of, head, rows in challenger_tables(row)],
         [line for line in challenger_lines(row) if row.comparisons],
     )
 
 
-def _number(report: RoundReport, metric: str) -> Number:
+def _number(report: RoundReport, metric: str) -> Headline:
     row = best_row(report, metric)
     if row is None or row.point is None:
-        return Number(metric, "?", NOT_ESTIMABLE, "", _limits(report, metric))
-    return Number(
+        return Headline(metric, "?", NOT_ESTIMABLE, "", _limits(report, metric))
+    return Headline(
         metric,
         f"{row.point:.2f}",
         f"{row.low:.2f} to {row.high:.2f}",

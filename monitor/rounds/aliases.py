@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.rounds")
 
 
-def look_at_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorError]:
+def check_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorError]:
     """Look at the aliases of all monitors, each once, where that is cheap.
 
     Returns what somebody has to know of, by monitor: not that MLflow is away, which the rounds say
@@ -33,7 +33,7 @@ def look_at_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorErro
         model = context.settings.round.model
         if context.aliases is not None and context.aliases.is_cheap and alias_of(model):
             named.setdefault(str(model), []).append(context)
-    result = {model: look_at_alias(of_model[0], model) for model, of_model in named.items()}
+    result = {model: check_alias(of_model[0], model) for model, of_model in named.items()}
     return {
         context.settings.name: error
         for model, of_model in named.items()
@@ -42,7 +42,7 @@ def look_at_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorErro
     }
 
 
-def look_at_alias(context: MonitorContext, model: str) -> MonitorError | None:
+def check_alias(context: MonitorContext, model: str) -> MonitorError | None:
     """Note which version an alias names now; returns what kept it from being known."""
     if context.aliases is None:
         return None
@@ -50,7 +50,7 @@ def look_at_alias(context: MonitorContext, model: str) -> MonitorError | None:
     try:
         version = context.aliases.version_of(model)
         with context.database.write() as connection:
-            alias_store.note_look(connection, model, version, requested)
+            alias_store.note_observation(connection, model, version, requested)
     except MonitorError as error:
         log.info("alias not looked up", model=model, reason=str(error))
         return error

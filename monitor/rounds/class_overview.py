@@ -47,7 +47,7 @@ def class_overviews(database: Database, monitors: Sequence[MonitorSettings]) -> 
         return [_overview(connection, name, classes) for name, classes in blocks.items()]
 
 
-def report_beside(connection: Connection, round_: Round) -> ClassReport | None:
+def report_with_classes(connection: Connection, round_: Round) -> ClassReport | None:
     """Read what the block of a round's monitor reported of its window; None where nothing was."""
     block = round_.settings.block
     if block is None or block.kind != "classes":

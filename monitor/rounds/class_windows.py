@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClassPosition:
     """The number and version of a window's report, and the classes of the window before."""
 
     round: int
@@ -32,14 +32,14 @@ class Place:
             return ()
         return tuple(value for value in classes if value not in self.before)
 
-    def gone(self, classes: Collection[str]) -> tuple[str, ...]:
+    def removed(self, classes: Collection[str]) -> tuple[str, ...]:
         """Choose the classes of the window before that are not among these."""
         return tuple(value for value in self.before or () if value not in classes)
 
 
-def place_among(
+def index_among(
     connection: Connection, block: str, slot: datetime, rounds: Collection[ClassRound]
-) -> Place:
+) -> ClassPosition:
     """Place a window by the reports that the block has of it and of those around it.
 
     Rounds are numbered from the first of their monitor. When the first classes of a block leave,
@@ -49,7 +49,7 @@ def place_among(
     same = _report(class_store.report_of_block(connection, block, slot))
     before = _report(class_store.report_before(connection, block, slot))
     version = sum(each.version for each in rounds)
-    return Place(
+    return ClassPosition(
         round=_number(connection, block, slot, rounds, before) if same is None else same.round,
         version=version if same is None else max(version, same.version + 1),
         before=None if before is None else tuple(row.value for row in before.classes),

@@ -21,7 +21,7 @@ from monitor.domain.model import EffectKind
 from monitor.domain.sinks import MLFLOW
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
-from monitor.rounds.class_windows import place_among
+from monitor.rounds.class_windows import index_among
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample
 from monitor.storage.labels.round_labels import read_all_labels
 from monitor.storage.outbox import effect_store
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
     from monitor.domain.block import Block
     from monitor.domain.sample_settings import Sample
-    from monitor.rounds.class_windows import Place
+    from monitor.rounds.class_windows import ClassPosition
     from monitor.rounds.context import MonitorContext
     from monitor.stats.core.sample import LabeledSample
     from monitor.stats.estimation.class_averages import ClassAverage
     from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.results.class_store import ClassRound, Mark
+    from monitor.storage.results.class_store import ClassRound, ClassVersion
 
 LEVEL = 0.95
 
@@ -52,7 +52,7 @@ _SLACK = timedelta(days=10)
 
 
 @dataclass(frozen=True, slots=True)
-class _Stand:
+class _BlockState:
     """The rounds of a block's window, all of which have ended, by class in the config's order."""
 
     store_id: str
@@ -94,7 +94,7 @@ def _what_counts(round_: ClassRound | None) -> list[object]:
     ]
 
 
-def lost_windows(context: MonitorContext) -> dict[datetime, Mark]:
+def lost_windows(context: MonitorContext) -> dict[datetime, ClassVersion]:
     """Find the windows, newest first, whose averages nobody may have come to.
 
     Whoever was to publish them may have been killed. Those whose rounds may take labels are looked
@@ -121,7 +121,7 @@ def lost_windows(context: MonitorContext) -> dict[datetime, Mark]:
     )
 
 
-def publish_lost(context: MonitorContext, slot: datetime, marker: Mark) -> None:
+def publish_lost(context: MonitorContext, slot: datetime, marker: ClassVersion) -> None:
     """Publish the averages of a window that nobody may have come to, and remember how it stood."""
     try:
         is_written = _publish(context, slot)
@@ -146,24 +146,26 @@ def publish_classes(context: MonitorContext, slots: Iterable[datetime]) -> None:
 def _publish(context: MonitorContext, slot: datetime) -> bool:
     """Publish the averages of a window; false where it waits for a round, or has none."""
     with context.database.read() as connection:
-        state = _stand(connection, context, slot)
+        state = _block_state(connection, context, slot)
         if state is None:
             return False
         if class_store.is_written(connection, state.key):
             return True
         rounds = round_store.read_rounds(connection, [each.id for each in state.closed])
         labels = read_all_labels(connection, rounds)
-        location = place_among(connection, state.block, slot, state.rounds.values())
+        location = index_among(connection, state.block, slot, state.rounds.values())
     report = _report(state, location, {each.id: each.settings.sample for each in rounds}, labels)
     with context.database.write() as connection:
-        repeated = _stand(connection, context, slot)
+        repeated = _block_state(connection, context, slot)
         if repeated is None or repeated.state != state.state:  # a newer one is to come
             return False
         effect_store.add_effects(connection, [_effect(context, state, report)], context.clock())
     return True
 
 
-def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _Stand | None:
+def _block_state(
+    connection: Connection, context: MonitorContext, slot: datetime
+) -> _BlockState | None:
     """Read how a window stands; None while it waits for a round, or has no estimate at all."""
     existing = context.class_monitors
     by_monitor = class_store.rounds_of_slot(connection, list(existing.values()), slot)
@@ -180,7 +182,7 @@ def _stand(connection: Connection, context: MonitorContext, slot: datetime) -> _
     lacking = {existing[value] for value in classes if value in existing and value not in rounds}
     if _may_come(connection, lacking - by_monitor.keys(), slot):
         return None
-    state = _Stand(store_id(connection), block.name, slot, classes, rounds)
+    state = _BlockState(store_id(connection), block.name, slot, classes, rounds)
     return state if state.closed else None
 
 
@@ -223,7 +225,10 @@ def _may_come(connection: Connection, lacking: Collection[str], slot: datetime) 
 
 
 def _report(
-    state: _Stand, location: Place, plans: Mapping[int, Sample], labels: Mapping[int, RoundLabels]
+    state: _BlockState,
+    location: ClassPosition,
+    plans: Mapping[int, Sample],
+    labels: Mapping[int, RoundLabels],
 ) -> ClassReport:
     samples, rows = {}, []
     for value, monitor in state.classes.items():
@@ -249,7 +254,7 @@ def _report(
         classes=tuple(rows),
         averages=(),
         new=location.new(state.classes),
-        gone=location.gone(state.classes),
+        gone=location.removed(state.classes),
     )
     return report if report.missing else _with_averages(report, state, samples, labels)
 
@@ -276,7 +281,7 @@ def _class_row(
 
 def _with_averages(
     report: ClassReport,
-    state: _Stand,
+    state: _BlockState,
     samples: Mapping[str, LabeledSample],
     labels: Mapping[int, RoundLabels],
 ) -> ClassReport:
@@ -323,7 +328,7 @@ def _average_row(row: ClassAverage) -> AverageRow:
     )
 
 
-def _effect(context: MonitorContext, state: _Stand, report: ClassReport) -> NewEffect:
+def _effect(context: MonitorContext, state: _BlockState, report: ClassReport) -> NewEffect:
     """Bring a report to MLflow, in the queue of the first class that has an estimate.
 
     Not of one whose monitor left the config, if there is another.

@@ -35,7 +35,7 @@ _RETRIES = 5  # of a publish that met another one; each loser has let one winner
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class LabelingState:
     """A round that takes labels, and the labels that it has, as one transaction read them."""
 
     round: Round
@@ -43,30 +43,30 @@ class Stand:
     copies: Copies
 
 
-def go_on(context: MonitorContext, state: Stand, claim: Claim) -> None:
+def advance_labeling(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
     """Hand out the second wave of a round, or close it; nothing where it is not time for either."""
     if second_wave.is_due(state.round, state.labels, context.clock()):
         if second_wave.hand_out_rest(context, state.round, state.labels, claim):
             send(context, state.round, claim)
             return
-        state = _again(context, state)  # its first wave is all of it now
+        state = _once_more(context, state)  # its first wave is all of it now
     _close_if_due(context, state, claim)
 
 
-def _again(context: MonitorContext, state: Stand) -> Stand:
+def _once_more(context: MonitorContext, state: LabelingState) -> LabelingState:
     with context.database.read() as connection:
-        return read_stand(connection, round_store.read_round(connection, state.round.id))
+        return read_labeling_state(connection, round_store.read_round(connection, state.round.id))
 
 
-def read_stand(connection: Connection, round_: Round) -> Stand:
+def read_labeling_state(connection: Connection, round_: Round) -> LabelingState:
     """Read the labels of a round that takes some."""
     labels = read_labels(connection, round_)
     has_copies = round_.settings.overlap > 0
     copies = overlap_store.read_copies(connection, round_.id) if has_copies else Copies(0, 0)
-    return Stand(round_, labels, copies)
+    return LabelingState(round_, labels, copies)
 
 
-def _close_if_due(context: MonitorContext, state: Stand, claim: Claim) -> None:
+def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
     round_, labels, copies = state.round, state.labels, state.copies
     answered = sum(tally.labeled + tally.declined for tally in labels.counts())
     expected = sum(part.planned for part in labels.strata)
@@ -83,7 +83,7 @@ def _close_if_due(context: MonitorContext, state: Stand, claim: Claim) -> None:
         size = sum(part.size for part in labels.strata if not part.stratum.flagged)
         concerns["unlabeled"] = unlabeled_passed_sentence(size, answered, expected)
     _watch_by_todays_limits(context, round_, claim)
-    cut_short = second_wave.was_given_up(labels.strata)
+    cut_short = second_wave.was_abandoned(labels.strata)
     reason = closed_reason(
         answered=answered,
         expected=expected,
@@ -120,7 +120,7 @@ def _classes_without_label(strata: list[StratumTally]) -> list[str]:
     return empty
 
 
-def _concerns_of_truth(context: MonitorContext, state: Stand) -> dict[str, str]:
+def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[str, str]:
     """Look at how the truth of a round's items joins, where that stands in a table.
 
     Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from monitor.rounds.grace import Tries
+from monitor.rounds.grace import ScanBackoff
 from monitor.rounds.settled_windows import SettledWindows
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class MonitorContext:
     clock: Clock
     reference: Callable[[], ReferenceItems] | None = None
     labelers: Callable[[RoundSettings], tuple[Labeler, ...]] | None = None
-    tries: Tries = field(default_factory=Tries)
+    tries: ScanBackoff = field(default_factory=ScanBackoff)
     newest_seen: NewestSeen = field(default_factory=NewestSeen)
     runs: RoundRuns | None = None
     aliases: Aliases | None = None

@@ -50,7 +50,7 @@ def gives_up_at(round_: Round) -> datetime | None:
     return waits_until(round_, round_.first_look_at)
 
 
-class Tries:
+class ScanBackoff:
     """What this process found when it last looked at the predictions of each round that waits.
 
     A worker that has just started looks at once; a service looks more rarely the longer it waits.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import EstimateRow
     from monitor.domain.setting_changes import Change
-    from monitor.storage.rounds.round_lists import Asked
+    from monitor.storage.rounds.round_lists import ListQuery
     from monitor.storage.rounds.round_store import Round
 
 
@@ -34,7 +34,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedRounds:
     """The rounds to list, in slot order, and what is left out.
 
     ``hidden`` is how many rounds were skipped and are not listed, ``has_older`` whether the list
@@ -47,7 +47,7 @@ class Listed:
     any_rounds: bool
 
 
-def listed(connection: Connection, requested: Asked) -> Listed:
+def listed(connection: Connection, requested: ListQuery) -> ListedRounds:
     """Read the rounds to list; what it takes grows with them, not with those left out."""
     ids, has_older = round_lists.find_listed(connection, requested)
     rounds = many_rounds.read_many(connection, ids)
@@ -67,11 +67,11 @@ def listed(connection: Connection, requested: Asked) -> Listed:
     ]
     hidden = 0 if requested.skipped else round_lists.count_skipped(connection, requested.monitor)
     any_rounds = bool(rows) or round_lists.has_rounds(connection, requested.monitor)
-    return Listed(rows, hidden, has_older, any_rounds)
+    return ListedRounds(rows, hidden, has_older, any_rounds)
 
 
 def _changes(
-    connection: Connection, rounds: Sequence[Round], requested: Asked
+    connection: Connection, rounds: Sequence[Round], requested: ListQuery
 ) -> dict[int, list[Change]]:
     """Find where something new began, also with the first round listed of a monitor."""
     first = {round_.monitor_id: round_.id for round_ in reversed(rounds)}

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
 
 
-def firing_notices(connection: Connection, alerts: Sequence[Alert]) -> dict[str, Notice]:
+def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, Notice]:
     """Read the notices of open alerts as the log has them; none of one still to be written."""
     keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
     result = effect_admin.with_keys(connection, list(keys)) if keys else {}
     return {keys[key]: Notice.model_validate(payload) for key, payload in result.items()}
 
 
-def recoveries(connection: Connection, alerts: Sequence[Alert]) -> dict[str, RecoveryRow]:
+def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, RecoveryRow]:
     """Read how far open alerts are from their end, by their ids.
 
     Nothing of an alert about which no round has closed since an older version was upgraded.

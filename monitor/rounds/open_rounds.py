@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.storage.overview.many_rounds import Progress
+    from monitor.storage.overview.many_rounds import RoundProgress
     from monitor.storage.rounds.round_store import Round
 
 
@@ -47,7 +47,7 @@ class OpenRound:
         return self.deadline - now
 
     @classmethod
-    def of(cls, round_: Round, progress: Progress) -> OpenRound:
+    def of(cls, round_: Round, progress: RoundProgress) -> OpenRound:
         """Choose what people ask of a round."""
         return cls(
             round=round_.number,

@@ -16,12 +16,12 @@ from monitor.rounds.estimation.alerts import (
     after_moves,
     correct_evidence,
     freeze_evidence,
-    read_kept,
+    read_stored_readings,
 )
-from monitor.rounds.estimation.anomalies import recurring_notices, round_news
+from monitor.rounds.estimation.anomalies import recurring_notices, round_anomalies
 from monitor.rounds.estimation.batch import BatchEvidence, Earlier, HistoryBatch, Member
 from monitor.rounds.estimation.curves import with_pictures
-from monitor.rounds.estimation.disputes import look_for_disputes
+from monitor.rounds.estimation.disputes import find_disputes
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.rounds.estimation.own_rows import with_stored_own_rows
@@ -83,7 +83,7 @@ def close(
     batch = _read_batch(context, round_, round_labels=labels)
     estimates = with_pictures(batch, _shown(context, batch))
     supplements = read_supplements(context.database, batch)
-    disputes = look_for_disputes(batch.affected[0], batch.labels[round_.id])
+    disputes = find_disputes(batch.affected[0], batch.labels[round_.id])
     inverted = inverted_order(context.database, batch, estimates[round_.id].pictures)
     now = context.clock()
     due, *later = batch.affected
@@ -135,7 +135,7 @@ def correct(
     ``above`` has, by round id, versions that MLflow shows and the store has forgotten.
     """
     batch = _read_batch(context, round_, above or {})
-    disputes = look_for_disputes(batch.affected[0], batch.labels[round_.id])
+    disputes = find_disputes(batch.affected[0], batch.labels[round_.id])
     if not above and _changes_nothing(context, batch):
         with context.database.write() as connection:
             round_claims.hold(connection, claim)
@@ -195,7 +195,7 @@ def restate(
         write_versions(connection, batch, estimates, supplements)
         restatement.write(connection, batch, now)
         write_readings(
-            connection, batch.affected, readings := read_kept(connection, batch.affected)
+            connection, batch.affected, readings := read_stored_readings(connection, batch.affected)
         )
         restatement.set_versions(connection, batch)
         for round_ in restatement.rounds:
@@ -249,8 +249,8 @@ def _read_batch(
         unrestated = read_unrestated(connection, restated)
         recurring = read_recurring(connection, rounds)
     if restating is not None:
-        rounds = [restating.asked_for(round_) for round_ in rounds]
-        labels = restating.with_news(labels)
+        rounds = [restating.requested_for(round_) for round_ in rounds]
+        labels = restating.with_changes(labels)
     return HistoryBatch(
         store_id=store_id,
         history=history,
@@ -386,7 +386,7 @@ def _estimate(
         seed=seed,
         completed=() if is_complete else ways,
     )
-    changes = round_news(member.tally, earlier, history_state, settings, seed=seed)
+    changes = round_anomalies(member.tally, earlier, history_state, settings, seed=seed)
     notices = [*changes.notices, *(_recurring(batch, member) if settings.limits.bounds else ())]
     return replace(estimate, notices=notices, distances=changes.distances)
 

@@ -51,7 +51,7 @@ log = structlog.get_logger("monitor.rounds")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RestateRequest:
     """What a person wants restated, and why.
 
     Parameters
@@ -87,14 +87,16 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RestateOutcome:
     """The rounds that get a new version, and rows of label files that were refused."""
 
     restated: list[RestatedRound]
     refused: tuple[Refusal, ...]
 
 
-def restate(context: MonitorContext, restatement: Asked, *, dry_run: bool = False) -> Outcome:
+def restate(
+    context: MonitorContext, restatement: RestateRequest, *, dry_run: bool = False
+) -> RestateOutcome:
     """Restate closed rounds that take no labels any more, each history at once.
 
     Safe to repeat: where every number comes out as it is, there is no new version.
@@ -121,10 +123,10 @@ def restate(context: MonitorContext, restatement: Asked, *, dry_run: bool = Fals
         log.info(
             "rounds restated", monitor=context.settings.name, rounds=numbers, by=restatement.by
         )
-    return Outcome(restated, changed.refused)
+    return RestateOutcome(restated, changed.refused)
 
 
-def _chosen(context: MonitorContext, requested: Asked) -> list[Round]:
+def _chosen(context: MonitorContext, requested: RestateRequest) -> list[Round]:
     """Find the rounds to restate, in slot order; named ones have to be closed and final."""
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
@@ -166,7 +168,9 @@ class _Changed:
     refused: tuple[Refusal, ...] = ()
 
 
-def _changed_labels(context: MonitorContext, requested: Asked, rounds: Sequence[Round]) -> _Changed:
+def _changed_labels(
+    context: MonitorContext, requested: RestateRequest, rounds: Sequence[Round]
+) -> _Changed:
     """Read what the labels of some rounds are by today; nothing unless that was asked for."""
     by_people = [round_ for round_ in rounds if context.asks_people(round_.settings)]
     by_column = [round_ for round_ in rounds if round_ not in by_people]
@@ -252,7 +256,7 @@ def _tasks(context: MonitorContext, round_: Round) -> dict[str, Task]:
 
 def _restate_history(
     context: MonitorContext,
-    requested: Asked,
+    requested: RestateRequest,
     rounds: Sequence[Round],
     events: Mapping[int, Sequence[LabelEvent]],
     *,
@@ -262,7 +266,7 @@ def _restate_history(
     results: list[RestatedRound] = []
 
     def act(claim: Claim) -> None:
-        changes = _news(context, rounds, events)
+        changes = _changes(context, rounds, events)
         own = tuple(round_ for round_ in rounds if requested.names_rounds or round_.id in changes)
         if own:
             restatement = Restatement(own, requested.by, requested.why, changes)
@@ -281,7 +285,7 @@ def _restate_history(
     return results
 
 
-def _news(
+def _changes(
     context: MonitorContext, rounds: Sequence[Round], events: Mapping[int, Sequence[LabelEvent]]
 ) -> dict[int, list[dict[str, Any]]]:
     """Make rows of the answers that are news, by round."""

@@ -42,7 +42,7 @@ _BEFORE_DONE = (RoundState.OPEN, RoundState.LABELING)
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgottenRound:
     """What a restored store had forgotten of one monitor.
 
     Parameters
@@ -69,7 +69,7 @@ class Forgotten:
     abandoned: tuple[datetime, ...]
 
 
-def reconcile(context: MonitorContext, runs: RoundRuns) -> Forgotten:
+def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
     """Open the slots of a monitor that a restored store lost, above the versions MLflow shows.
 
     What the store has to know is in one transaction; MLflow's runs of those rounds are deleted
@@ -104,7 +104,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> Forgotten:
     deleted = _delete_runs(runs, rounds, shown)
     if deleted:  # the monitor's long-lived run ignores rounds that are no news to it
         runs.rewind(store, name, _newest_closed(rounds))
-    return Forgotten(
+    return ForgottenRound(
         opened=tuple(opened),
         behind=_behind(rounds, versions),
         retire=deleted,
@@ -114,7 +114,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> Forgotten:
     )
 
 
-def do_again(
+def repeat_round(
     context: MonitorContext, behind: Mapping[int, int]
 ) -> Iterator[tuple[Round, MonitorError | None]]:
     """Take all rounds that are not done as far as they get, in slot order, one after the other.
@@ -125,7 +125,7 @@ def do_again(
     for round_ in _to_do(context, behind):
         obstacle = None
         try:
-            run.go_through(context, round_.id)
+            run.run_all(context, round_.id)
             if _version(context, round_.id) <= behind.get(round_.id, -1):
                 run.publish_above(context, round_.id, behind)
         except MonitorError as error:

@@ -26,7 +26,7 @@ log = structlog.get_logger("monitor.rounds")
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgottenItem:
     """What was deleted of one item in one round.
 
     Parameters
@@ -48,7 +48,7 @@ class Forgotten:
 
 def forget_item(
     database: Database, round_: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
-) -> Forgotten:
+) -> ForgottenItem:
     """Delete what people were shown of an item in a round; its labels and counts stay.
 
     ``labelers`` are those of the round; none where the config no longer has the monitor.
@@ -78,7 +78,7 @@ def forget_item(
 
 def _forgotten(
     database: Database, this_round: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
-) -> Forgotten:
+) -> ForgottenItem:
     with database.write() as connection:
         keys = payload_store.task_keys(connection, this_round.id, item_id)
         deleted = payload_store.forget_item(connection, this_round.id, item_id)
@@ -92,7 +92,7 @@ def _forgotten(
     for labeler in labelers:
         with outside("forget"):
             locations += labeler.forget(this_round.name, keys)
-    return Forgotten(
+    return ForgottenItem(
         this_round.monitor, this_round.number, deleted, tuple(locations), bool(labelers)
     )
 

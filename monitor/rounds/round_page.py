@@ -16,7 +16,7 @@ from monitor.presentation.round_page import (
     no_round_text,
     no_version_text,
 )
-from monitor.rounds.class_overview import report_beside
+from monitor.rounds.class_overview import report_with_classes
 from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.enqueue import with_concerns
 from monitor.rounds.reporting.restated import read_restated_rows
@@ -53,7 +53,7 @@ def read_page(
     estimates = estimate_store.read_estimates(connection, round_.id, version)
     report = report_store.read_report(connection, round_.id, version)
     restated = read_restated_rows(connection, {round_.id}).get(round_.id, [])
-    of_classes = report_beside(connection, round_)
+    of_classes = report_with_classes(connection, round_)
     return {
         "monitor": monitor,
         "round": round_.number,

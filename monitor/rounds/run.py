@@ -23,9 +23,9 @@ from monitor.presentation.moves import DRAW_INTERRUPTED
 from monitor.rounds import publish
 from monitor.rounds.claims import renewed
 from monitor.rounds.classes import lost_windows, publish_classes, publish_lost
-from monitor.rounds.closing import go_on, read_stand, retried
+from monitor.rounds.closing import advance_labeling, read_labeling_state, retried
 from monitor.rounds.labels.collect import retire, send
-from monitor.rounds.labels.places import Asked, ask
+from monitor.rounds.labels.places import CollectResult, ask
 from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.past_limits import note_missed_limits
 from monitor.rounds.sampling.draw import draw
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.labels.label_store import Sent
-    from monitor.storage.results.class_store import Mark
+    from monitor.storage.labels.label_store import SentTask
+    from monitor.storage.results.class_store import ClassVersion
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
 
@@ -63,7 +63,7 @@ def run(context: MonitorContext) -> None:
     open_due(context)
     noted = _error_of(partial(note_missed_limits, context))
     rounds = _unfinished(context)
-    remaining = _left_in_mid_step(rounds)
+    remaining = _abandoned_in_step(rounds)
     obstacles = [
         noted,
         *_advance(context, [this_round for this_round in rounds if this_round not in remaining]),
@@ -76,14 +76,14 @@ def run(context: MonitorContext) -> None:
 
 def _publish_lost(context: MonitorContext) -> list[MonitorError | None]:
     """Publish the averages over classes that nobody came to; no window keeps the others."""
-    windows: dict[datetime, Mark] = {}
+    windows: dict[datetime, ClassVersion] = {}
     obstacles = [_error_of(lambda: windows.update(lost_windows(context)))]
     for slot, marker in windows.items():
         obstacles.append(_error_of(partial(publish_lost, context, slot, marker)))
     return obstacles
 
 
-def _left_in_mid_step(rounds: list[Round]) -> list[Round]:
+def _abandoned_in_step(rounds: list[Round]) -> list[Round]:
     """Choose the rounds that a worker claimed and has not given back: it ended, or is at it."""
     claimed = [
         (round_.claimed_until, round_) for round_ in rounds if round_.claimed_until is not None
@@ -118,7 +118,7 @@ def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[Monit
         obstacles += [*requested.obstacles, *_finish_all(context, rounds, requested)]
         before = [round_ for round_ in rounds if round_.second_wave_at is not None]
         rounds = (
-            [round_ for round_ in _again(context, before) if round_.second_wave_at is None]
+            [round_ for round_ in _retry(context, before) if round_.second_wave_at is None]
             if before
             else []
         )
@@ -127,7 +127,7 @@ def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[Monit
 
 def _begin_all(
     context: MonitorContext, due: list[Round]
-) -> tuple[list[MonitorError | None], list[Round], Sent]:
+) -> tuple[list[MonitorError | None], list[Round], SentTask]:
     """Draw rounds and hand out their tasks, of those for which it is time.
 
     Returns what each step met, the rounds that have something to do after it, and which of their
@@ -138,12 +138,12 @@ def _begin_all(
     if not begun:
         return [], due, sent
     obstacles = [_error_of(partial(begin, context, round_id)) for round_id in begun]
-    rounds = _again(context, due)
+    rounds = _retry(context, due)
     return obstacles, rounds, _read_sent(context, rounds)
 
 
 def _finish_all(
-    context: MonitorContext, rounds: list[Round], requested: Asked
+    context: MonitorContext, rounds: list[Round], requested: CollectResult
 ) -> list[MonitorError | None]:
     """Close and correct what is to be; returns what each step met.
 
@@ -155,12 +155,12 @@ def _finish_all(
         for round_ in rounds
         if round_.id in requested.read
         and _may_finish(round_, requested)
-        and not _settles(context, round_, requested)
+        and not _stabilizes(context, round_, requested)
     ]
     return [_error_of(partial(finish, context, round_id)) for round_id in due]
 
 
-def _may_begin(round_: Round, sent: Sent, now: datetime) -> bool:
+def _may_begin(round_: Round, sent: SentTask, now: datetime) -> bool:
     """Whether a round is to be drawn or has tasks to hand out.
 
     Not one that a clock ahead opened, whose window is not over.
@@ -202,7 +202,7 @@ def backfill(
         if round_id is None:
             yield slot, None
             continue
-        obstacles.append(_error_of(partial(go_through, context, round_id)))
+        obstacles.append(_error_of(partial(run_all, context, round_id)))
         yield slot, _read(context, round_id)
     _raise_gravest(obstacles)
 
@@ -225,7 +225,7 @@ def backfill_slots(
     ]
 
 
-def go_through(context: MonitorContext, round_id: int) -> None:
+def run_all(context: MonitorContext, round_id: int) -> None:
     """Take one round as far as it gets, before another one is drawn that may build on it."""
     begin(context, round_id)
     round_ = _read(context, round_id)
@@ -260,9 +260,9 @@ def finish(context: MonitorContext, round_id: int) -> None:
         with context.database.read() as connection:
             round_ = round_store.read_round(connection, round_id)
             takes_labels = round_.state is RoundState.LABELING
-            state = read_stand(connection, round_) if takes_labels else None
+            state = read_labeling_state(connection, round_) if takes_labels else None
         if state is not None:
-            go_on(context, state, claim)
+            advance_labeling(context, state, claim)
         elif round_.state is RoundState.CLOSED and _changed(round_):
             retried(lambda: publish.correct(context, round_, claim))
 
@@ -278,14 +278,14 @@ def publish_above(context: MonitorContext, round_id: int, above: Mapping[int, in
     _claimed(context, round_id, step)
 
 
-def _settles(context: MonitorContext, round_: Round, requested: Asked) -> bool:
+def _stabilizes(context: MonitorContext, round_: Round, requested: CollectResult) -> bool:
     """Whether to wait, once the deadline has come, for a file that is being written."""
     if round_.id not in requested.unsettled or round_.deadline is None:
         return False
     return timedelta(0) <= context.clock() - round_.deadline < SETTLING
 
 
-def _may_finish(round_: Round, requested: Asked) -> bool:
+def _may_finish(round_: Round, requested: CollectResult) -> bool:
     closed = round_.state is RoundState.CLOSED
     changed = _changed(round_) or round_.id in requested.news
     return changed if closed else round_.state is RoundState.LABELING
@@ -340,18 +340,18 @@ def _unfinished(context: MonitorContext) -> list[Round]:
         return round_store.unfinished_rounds(connection, context.settings.name, context.clock())
 
 
-def _again(context: MonitorContext, rounds: list[Round]) -> list[Round]:
+def _retry(context: MonitorContext, rounds: list[Round]) -> list[Round]:
     """Read those of some rounds that still have something to do."""
     ids = {round_.id for round_ in rounds}
     return [round_ for round_ in _unfinished(context) if round_.id in ids]
 
 
-def _read_sent(context: MonitorContext, rounds: list[Round]) -> Sent:
+def _read_sent(context: MonitorContext, rounds: list[Round]) -> SentTask:
     with context.database.read() as connection:
         return label_store.read_sent(connection, [round_.id for round_ in rounds])
 
 
-def _is_out(round_: Round, sent: Sent) -> bool:
+def _is_out(round_: Round, sent: SentTask) -> bool:
     """Whether to ask about a round: not while somebody has yet to hand out its tasks."""
     drawn = round_.state in {RoundState.LABELING, RoundState.CLOSED}
     return drawn and round_.id not in sent.none

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from monitor.storage.results.class_store import Mark
+    from monitor.storage.results.class_store import ClassVersion
 
 
 class SettledWindows:
@@ -20,12 +20,12 @@ class SettledWindows:
 
     def __init__(self) -> None:
         self.is_new = True
-        self._marks: dict[datetime, Mark] = {}
+        self._marks: dict[datetime, ClassVersion] = {}
 
-    def others(self, windows: Mapping[datetime, Mark]) -> dict[datetime, Mark]:
+    def others(self, windows: Mapping[datetime, ClassVersion]) -> dict[datetime, ClassVersion]:
         """Leave out the windows that stand as they did."""
         return {slot: marker for slot, marker in windows.items() if self._marks.get(slot) != marker}
 
-    def note(self, slot: datetime, marker: Mark) -> None:
+    def note(self, slot: datetime, marker: ClassVersion) -> None:
         """Remember how a window stood before its averages were found written."""
         self._marks[slot] = marker

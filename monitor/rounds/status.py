@@ -17,7 +17,6 @@ from monitor.presentation.delivery import dead_line
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.restatements import restated_text
 from monitor.presentation.status import (
-    ahead_line,
     no_estimate_line,
     overdue_line,
     round_line,
@@ -27,6 +26,7 @@ from monitor.presentation.status import (
     unread_labels_line,
     untagged_line,
     unwatched_line,
+    upcoming_line,
     waiting_line,
 )
 from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
@@ -60,9 +60,9 @@ if TYPE_CHECKING:
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.labels.label_notes import LabelNotes
-    from monitor.storage.outbox.effect_store import Waiting
-    from monitor.storage.overview.many_rounds import Progress
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.outbox.effect_store import WaitingSink
+    from monitor.storage.overview.many_rounds import RoundProgress
+    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 NOTHING_SEEN = MonitorRounds()
@@ -81,7 +81,7 @@ class _OfMonitor(Protocol):
 
 
 Of = TypeVar("Of", bound=_OfMonitor)
-Known = TypeVar("Known")
+ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class Overview:
     worst_case: str | None
     estimates: list[EstimateRow]
     open_rounds: list[OpenRound]
-    alerts: list[Alert]
-    waiting: list[Waiting]
+    alerts: list[StoredAlert]
+    waiting: list[WaitingSink]
     problems: list[str]
     concerns: list[str]
     notes: list[str]
@@ -117,14 +117,14 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ReadMonitor:
     """What the store has on all monitors that are asked about, by name or by round."""
 
     seen: Mapping[str, MonitorRounds]
-    progress: Mapping[int, Progress]
+    progress: Mapping[int, RoundProgress]
     estimates: Mapping[int, list[EstimateRow]]
-    alerts: Mapping[str, list[Alert]]
-    held_up: Mapping[str, list[Waiting]]
+    alerts: Mapping[str, list[StoredAlert]]
+    held_up: Mapping[str, list[WaitingSink]]
     issues: Mapping[int, Mapping[str, tuple[int, bool]]]
     notices: Mapping[int, list[dict[str, Any]]]
     answers: Mapping[int, AnswersRow]
@@ -139,7 +139,7 @@ class _Read:
 
 
 @dataclass(frozen=True, slots=True)
-class _OneMonitor:
+class _StatusOfOne:
     """What the store has on one monitor.
 
     ``issues`` are of its newest round, ``estimates`` and ``notices`` of the last that closed.
@@ -149,8 +149,8 @@ class _OneMonitor:
     now: datetime
     seen: MonitorRounds
     open_rounds: list[OpenRound]
-    alerts: list[Alert]
-    held_up: list[Waiting]
+    alerts: list[StoredAlert]
+    held_up: list[WaitingSink]
     without_estimate: list[Attention]
     attention: list[Attention]
     labels: list[LabelNotes]
@@ -174,7 +174,7 @@ class _OneMonitor:
         return self.seen.closed
 
     @classmethod
-    def of(cls, read: _Read, settings: MonitorSettings, now: datetime) -> _OneMonitor:
+    def of(cls, read: _ReadMonitor, settings: MonitorSettings, now: datetime) -> _StatusOfOne:
         """Choose what is about one monitor."""
         name = settings.name
         seen = read.seen.get(name, NOTHING_SEEN)
@@ -210,13 +210,13 @@ def overviews(
         return [_overview(connection, settings, read, now) for settings in monitors]
 
 
-def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
+def _read(connection: Connection, monitor: str | None, now: datetime) -> _ReadMonitor:
     seen = many_rounds.read_monitor_rounds(connection, now, monitor)
     alerts = alert_store.find_alerts(connection, monitor=monitor, state=AlertState.FIRING)
     newest = [of_monitor.newest.id for of_monitor in seen.values() if of_monitor.newest is not None]
     closed = [of_monitor.closed.id for of_monitor in seen.values() if of_monitor.closed is not None]
     waiting = [round_.id for of_monitor in seen.values() for round_ in of_monitor.waiting]
-    return _Read(
+    return _ReadMonitor(
         seen=seen,
         progress=many_rounds.read_progress(connection, waiting),
         estimates=many_rounds.read_shown(connection, closed),
@@ -237,9 +237,9 @@ def _read(connection: Connection, monitor: str | None, now: datetime) -> _Read:
 
 
 def _overview(
-    connection: Connection, settings: MonitorSettings, read: _Read, now: datetime
+    connection: Connection, settings: MonitorSettings, read: _ReadMonitor, now: datetime
 ) -> Overview:
-    one = _OneMonitor.of(read, settings, now)
+    one = _StatusOfOne.of(read, settings, now)
     last = one.last
     problems = _problems(one)
     concerns = [
@@ -277,7 +277,7 @@ def _not_noted_yet(missed: Mapping[str, str], attention: Sequence[Attention]) ->
     return [sentence for sentence in missed.values() if sentence not in noted]
 
 
-def _of_alerts(existing: Mapping[str, Known], alerts: Sequence[Alert]) -> dict[str, Known]:
+def _of_alerts(existing: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:
     """Choose what is known of some alerts, by their ids."""
     return {alert.id: existing[alert.id] for alert in alerts if alert.id in existing}
 
@@ -295,7 +295,7 @@ def first_shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
     return [named[each] for each in SHOWN if each in named]
 
 
-def _status(one: _OneMonitor, problems: Sequence[str], concerns: Sequence[str]) -> Status:
+def _status(one: _StatusOfOne, problems: Sequence[str], concerns: Sequence[str]) -> Status:
     if one.alerts:
         return Status.ALERT
     if problems:
@@ -306,7 +306,7 @@ def _status(one: _OneMonitor, problems: Sequence[str], concerns: Sequence[str]) 
     return Status.OK if watches else Status.LEARNING
 
 
-def _problems(one: _OneMonitor) -> list[str]:
+def _problems(one: _StatusOfOne) -> list[str]:
     """Say what keeps estimates from coming, or news from going out."""
     return [
         *_unopened(one),
@@ -320,20 +320,20 @@ def _problems(one: _OneMonitor) -> list[str]:
     ]
 
 
-def _unopened(one: _OneMonitor) -> list[str]:
+def _unopened(one: _StatusOfOne) -> list[str]:
     due = newest_slot(one.settings.round.schedule, one.now)
     newest = one.newest or next(iter(one.seen.ahead), None)
     return [unopened_line(due)] if newest is None or newest.slot < due else []
 
 
-def _held_back(one: _OneMonitor) -> list[str]:
+def _held_back(one: _StatusOfOne) -> list[str]:
     return [
         waiting_line(round_.number, gives_up_at(round_), round_.reason)
         for round_ in one.seen.kept_from_going_on
     ]
 
 
-def _overdue(one: _OneMonitor) -> list[str]:
+def _overdue(one: _StatusOfOne) -> list[str]:
     return [
         overdue_line(round_.round, answered=round_.answered, expected=round_.wanted)
         for round_ in one.open_rounds
@@ -341,7 +341,7 @@ def _overdue(one: _OneMonitor) -> list[str]:
     ]
 
 
-def _unanswered(one: _OneMonitor) -> list[str]:
+def _unanswered(one: _StatusOfOne) -> list[str]:
     return [
         unanswered_line(round_.round, remaining)
         for round_, remaining in near_deadline(
@@ -351,22 +351,22 @@ def _unanswered(one: _OneMonitor) -> list[str]:
     ]
 
 
-def _without_estimate(one: _OneMonitor) -> list[str]:
+def _without_estimate(one: _StatusOfOne) -> list[str]:
     return [
         no_estimate_line(attention.round, attention.reason) for attention in one.without_estimate
     ]
 
 
-def _of_labels(one: _OneMonitor) -> list[str]:
+def _of_labels(one: _StatusOfOne) -> list[str]:
     """Say what somebody has to put right about labels, and which places could not be read."""
     met = [problem for notes in one.labels for problem in notes.problems]
     return [*met, *(unread_labels_line(notes.obstacle) for notes in one.labels if notes.obstacle)]
 
 
-def _notes(one: _OneMonitor) -> list[str]:
+def _notes(one: _StatusOfOne) -> list[str]:
     """Say what is worth knowing, and needs nobody."""
     return [
-        *_ahead(one.seen.ahead),
+        *_upcoming(one.seen.ahead),
         *second_wave_lines(one.open_rounds),
         *closing_lines(one.open_rounds, one.settings.round.deadline, one.now),
         *(note for notes in one.labels for note in notes.notes),
@@ -375,20 +375,20 @@ def _notes(one: _OneMonitor) -> list[str]:
     ]
 
 
-def _ahead(rounds: Sequence[Round]) -> list[str]:
+def _upcoming(rounds: Sequence[Round]) -> list[str]:
     """Say that rounds are there whose time is still to come; none of them is the newest."""
     made = [round_ for round_ in rounds if round_.state is not RoundState.SKIPPED]
-    return [ahead_line(len(made), made[-1].number, made[-1].slot)] if made else []
+    return [upcoming_line(len(made), made[-1].number, made[-1].slot)] if made else []
 
 
-def _of_newest(one: _OneMonitor) -> list[str]:
+def _of_newest(one: _StatusOfOne) -> list[str]:
     """Say what was odd about the rows of the newest round's window."""
     if one.newest is None:
         return []
     return [round_line(one.newest.number, text) for text in row_lines(one.issues)]
 
 
-def _of_last(one: _OneMonitor) -> list[str]:
+def _of_last(one: _StatusOfOne) -> list[str]:
     """Say what the last closed round could not watch, that it was restated, and what was odd."""
     if one.last is None:
         return []

@@ -19,9 +19,9 @@ import structlog
 from monitor.domain.errors import MonitorError, StoreUnavailable
 from monitor.domain.ports import Watchable
 from monitor.domain.slots import next_slot
-from monitor.rounds.labels.places import place_name
-from monitor.service.reading_ahead import Ahead
-from monitor.service.saved_looks import Kept, keep, mark_of, read_kept
+from monitor.rounds.labels.places import endpoint_name
+from monitor.service.reading_ahead import Prefetcher
+from monitor.service.saved_looks import SavedScan, keep, read_saved, version_of
 from monitor.storage.overview.change_marks import NOTHING, standings
 from monitor.storage.rounds import round_store
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Clock, Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.database import Database
-    from monitor.storage.overview.change_marks import Standing
+    from monitor.storage.overview.change_marks import MonitorVersion
 
 log = structlog.get_logger("monitor.service.loop")
 
@@ -44,18 +44,18 @@ _SLACK = timedelta(days=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MonitorScan:
     """A look at a monitor: when, and how things stood before it."""
 
     context: MonitorContext
     at: datetime
-    standing: Standing
+    standing: MonitorVersion
     labels: str
     next_slot: datetime
     labelers: tuple[Labeler, ...]
 
     def still_holds(
-        self, context: MonitorContext, current: Standing, labels: str, now: datetime
+        self, context: MonitorContext, current: MonitorVersion, labels: str, now: datetime
     ) -> bool:
         """Whether another look now would find what this one found."""
         return (
@@ -66,7 +66,7 @@ class Look:
         )
 
 
-def _is_quiet(current: Standing, now: datetime, at: datetime, next_slot: datetime) -> bool:
+def _is_quiet(current: MonitorVersion, now: datetime, at: datetime, next_slot: datetime) -> bool:
     """Whether nothing presses, and no time has come since a look that makes another due."""
     late = current.deadline is not None and current.deadline <= now
     return (
@@ -90,27 +90,27 @@ class Idle:
         self._database = database
         self._clock = clock
         self._configs = configs
-        self._good: dict[str, Look] = {}
+        self._good: dict[str, MonitorScan] = {}
 
-    def needed(self, monitors: Sequence[MonitorContext]) -> list[Look]:
+    def needed(self, monitors: Sequence[MonitorContext]) -> list[MonitorScan]:
         """Choose the monitors that may have anything to do."""
         now = self._clock()
         with self._database.read() as connection:
             current = standings(connection, now - _longest_open(monitors))
-            retained = {} if self._configs is None else read_kept(connection)
+            retained = {} if self._configs is None else read_saved(connection)
         locations: dict[str, str] = {}
         checks = []
         for context in monitors:
             name = context.settings.name
             stands = current.get(name, NOTHING)
             labelers, labels = self._state_of_labels(context, stands, locations)
-            if not self._is_known(context, stands, labels, retained.get(name), now):
+            if not self._is_unchanged(context, stands, labels, retained.get(name), now):
                 following = next_slot(context.settings.round.schedule, now)
-                checks.append(Look(context, now, stands, labels, following, labelers))
+                checks.append(MonitorScan(context, now, stands, labels, following, labelers))
         return checks
 
     def _state_of_labels(
-        self, context: MonitorContext, current: Standing, locations: dict[str, str]
+        self, context: MonitorContext, current: MonitorVersion, locations: dict[str, str]
     ) -> tuple[tuple[Labeler, ...], str]:
         """Return the labelers of a monitor's rounds and the state of their places.
 
@@ -128,12 +128,12 @@ class Idle:
             log.exception("not known whether labels changed: stopped by a bug", monitor=name)
         return (context.labeler,), ""
 
-    def _is_known(
+    def _is_unchanged(
         self,
         context: MonitorContext,
-        current: Standing,
+        current: MonitorVersion,
         labels: str,
-        retained: Kept | None,
+        retained: SavedScan | None,
         now: datetime,
     ) -> bool:
         """Whether a look now would find what a good one found, of this process or another."""
@@ -142,11 +142,11 @@ class Idle:
         good = self._good.get(context.settings.name)
         if good is not None and good.still_holds(context, current, labels, now):
             return True
-        return retained is not None and self._as_kept(
+        return retained is not None and self._as_stored(
             retained, context.settings.name, current, labels, now
         )
 
-    def _labelers(self, context: MonitorContext, current: Standing) -> tuple[Labeler, ...]:
+    def _labelers(self, context: MonitorContext, current: MonitorVersion) -> tuple[Labeler, ...]:
         """Labelers of a monitor's rounds, the same as long as no round moves."""
         good = self._good.get(context.settings.name)
         if good is not None and good.context is context and good.standing == current:
@@ -155,18 +155,18 @@ class Idle:
             name, now = context.settings.name, self._clock()
             rounds = round_store.unfinished_rounds(connection, name, now)
         locations = {
-            place_name(labeler): labeler
+            endpoint_name(labeler): labeler
             for round_ in rounds
             for labeler in context.labelers_of(round_.settings)
         }
         return (context.labeler, *locations.values())
 
-    def ahead(self, checks: Sequence[Look]) -> Ahead:
+    def ahead(self, checks: Sequence[MonitorScan]) -> Prefetcher:
         """Know which of these looks will read the same labels."""
         labelers = {scan.context.settings.name: scan.labelers for scan in checks}
-        return Ahead(self._database, self._clock, labelers)
+        return Prefetcher(self._database, self._clock, labelers)
 
-    def looked(self, scan: Look, *, well: bool) -> None:
+    def looked(self, scan: MonitorScan, *, well: bool) -> None:
         """Note how a look ended."""
         name = scan.context.settings.name
         if well:
@@ -183,23 +183,23 @@ class Idle:
         keep(
             self._database,
             {
-                name: Kept(
-                    mark_of(scan.standing, scan.labels, configs[name]), scan.at, scan.next_slot
+                name: SavedScan(
+                    version_of(scan.standing, scan.labels, configs[name]), scan.at, scan.next_slot
                 )
                 for name, scan in watched.items()
             },
         )
 
-    def _as_kept(
-        self, retained: Kept, name: str, current: Standing, labels: str, now: datetime
+    def _as_stored(
+        self, retained: SavedScan, name: str, current: MonitorVersion, labels: str, now: datetime
     ) -> bool:
         config = (self._configs or {}).get(name)
-        if config is None or retained.mark != mark_of(current, labels, config):
+        if config is None or retained.mark != version_of(current, labels, config):
             return False
         return _is_quiet(current, now, retained.at, retained.next_slot)
 
 
-def last_ones(checks: Sequence[Look]) -> tuple[list[Look], list[Look]]:
+def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[MonitorScan]]:
     """Separate the looks at monitors with a round that a worker left in mid-step from all others.
 
     What ended that worker may end this one too, so they come after all others and one after the

@@ -23,9 +23,9 @@ from monitor.domain.errors import (
     gravest,
 )
 from monitor.domain.sinks import MLFLOW
-from monitor.rounds.aliases import look_at_aliases
+from monitor.rounds.aliases import check_aliases
 from monitor.rounds.claims import let_claims_run_out
-from monitor.rounds.delivery.dead_letters import mark_orphans_dead
+from monitor.rounds.delivery.dead_letters import retire_orphans
 from monitor.rounds.delivery.deliver import Delivered, deliver
 from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
@@ -35,8 +35,8 @@ from monitor.service.imports import broken_import, end_for, import_for_workers
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.service.runtime import Running
 from monitor.service.shared_scans import SharedScans
-from monitor.service.web.health import Pulse
-from monitor.service.worker_pool import Lanes, prepared
+from monitor.service.web.health import Heartbeat
+from monitor.service.worker_pool import MonitorPool, prepared
 from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.context import MonitorContext
-    from monitor.service.change_detection import Look
+    from monitor.service.change_detection import MonitorScan
     from monitor.service.pages.serving import PagesServer
     from monitor.service.web.server import WebServer
-    from monitor.storage.outbox.effect_store import Waiting
+    from monitor.storage.outbox.effect_store import WaitingSink
     from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")
@@ -64,7 +64,7 @@ TICK = timedelta(seconds=60)
 CLOCK_CHECK = timedelta(seconds=20)
 """How often it is looked whether the clock was set back, which would stop the ticks."""
 
-NEWS = timedelta(seconds=5)
+CHANGES = timedelta(seconds=5)
 """How long a notice waits at most while a pass over many monitors goes on."""
 
 GRACE = timedelta(seconds=60)
@@ -77,7 +77,7 @@ class Pass:
 
     errors: dict[str, MonitorError] = field(default_factory=dict)
     delivered: Delivered = field(default_factory=Delivered)
-    dead: list[Waiting] = field(default_factory=list)
+    dead: list[WaitingSink] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -117,7 +117,7 @@ def advance(
 
 def tidy(application: Application) -> None:
     """End what hooks and monitors left behind that the config no longer has."""
-    mark_orphans_dead(application.database, application.handlers, application.clock)
+    retire_orphans(application.database, application.handlers, application.clock)
     names = [context.settings.name for context in application.monitors]
     end_removed_monitors(application.database, names, application.clock)
     forget_removed_monitors(application.database, names, application.clock)
@@ -161,15 +161,15 @@ def one_pass(
         Called with each monitor before it is looked at; the others stay as they are.
     """
     idle = idle or Idle(application.database, application.clock)
-    errors = look_at_aliases(monitors)
+    errors = check_aliases(monitors)
     others, remaining = last_ones(idle.needed(monitors))
-    errors |= _look_at(idle, others, previous_scan)
+    errors |= _check(idle, others, previous_scan)
     tidy(application)
     delivered = deliver(
         application.database, application.handlers, application.clock, link=application.link
     )
     if remaining:
-        errors |= _look_at(idle, remaining, previous_scan)
+        errors |= _check(idle, remaining, previous_scan)
         delivered.add(
             deliver(
                 application.database, application.handlers, application.clock, link=application.link
@@ -179,7 +179,7 @@ def one_pass(
     return Pass(errors, delivered, _dead(application, monitors))
 
 
-def _dead(application: Application, monitors: Sequence[MonitorContext]) -> list[Waiting]:
+def _dead(application: Application, monitors: Sequence[MonitorContext]) -> list[WaitingSink]:
     """Find what is dead of these monitors, tried in this pass or not."""
     names = {context.settings.name for context in monitors}
     with application.database.read() as connection:
@@ -187,14 +187,14 @@ def _dead(application: Application, monitors: Sequence[MonitorContext]) -> list[
     return [effect for effect in waiting if effect.dead and effect.monitor in names]
 
 
-def _look_at(
-    idle: Idle, checks: Sequence[Look], previous_scan: Callable[[MonitorContext], None]
+def _check(
+    idle: Idle, checks: Sequence[MonitorScan], previous_scan: Callable[[MonitorContext], None]
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
     prefetcher = idle.ahead(checks)
     scans = SharedScans([scan.context for scan in checks])
 
-    def begun(scan: Look) -> MonitorContext:
+    def begun(scan: MonitorScan) -> MonitorContext:
         previous_scan(scan.context)
         return scan.context
 
@@ -240,14 +240,14 @@ def serve(
     """
     requested = signals.listen()
     import_for_workers()
-    work = Work(application, path, tick, end=requested.put)
+    work = MonitorWork(application, path, tick, end=requested.put)
     servers = [one for one in (_web(work.running), _pages(work.running)) if one]
     scheduler = _ticking(work, tick)
     log.info("serving", monitors=len(application.monitors), web=_address(application))
     while (reason := _next_request(requested, scheduler, application)) == signals.RELOAD:
         work.running.reload()
     _log_stopping(reason)
-    remaining = _left_after(grace, work, scheduler)
+    remaining = _abandoned_after(grace, work, scheduler)
     for server in servers:
         server.stop()
     if remaining:
@@ -258,7 +258,7 @@ def serve(
         raise reason
 
 
-class Work:
+class MonitorWork:
     """The three loops, each a function that a tick calls.
 
     Parameters
@@ -274,10 +274,10 @@ class Work:
         tick: timedelta,
         end: Callable[[MonitorError], None] = lambda _: None,
     ) -> None:
-        heartbeat = Pulse("rounds", "notices", "mlflow")
+        heartbeat = Heartbeat("rounds", "notices", "mlflow")
         self.running = Running(application, path, heartbeat, end)
         self._stop, self._news = threading.Event(), threading.Event()
-        self._lanes = Lanes(self.running, advance, stop=self._stop, changes=self._news)
+        self._lanes = MonitorPool(self.running, advance, stop=self._stop, changes=self._news)
         self._mlflow = MlflowProcess()
         self._tick, self._notices_due = tick.total_seconds(), 0.0
 
@@ -313,7 +313,7 @@ class Work:
         """Look at what aliases in MLflow name, and deliver its effects."""
         heartbeat = self.running.pulse
         self.running.check_store()
-        look_at_aliases(self.running.application.monitors)
+        check_aliases(self.running.application.monitors)
         self._mlflow.deliver(self.running.application, lambda: heartbeat.beat("mlflow"))
 
     def stop(self) -> None:
@@ -328,13 +328,13 @@ class Work:
         self._lanes.close()
 
 
-def _ticking(work: Work, tick: timedelta) -> BackgroundScheduler:
+def _ticking(work: MonitorWork, tick: timedelta) -> BackgroundScheduler:
     from apscheduler.schedulers.background import BackgroundScheduler  # noqa: PLC0415
 
     scheduler = BackgroundScheduler(timezone="UTC")
     loops = {
         "rounds": (work.rounds, tick),
-        "notices": (work.notices, min(NEWS, tick)),
+        "notices": (work.notices, min(CHANGES, tick)),
         "mlflow": (work.mlflow, tick),
     }
     for name, (loop, every) in loops.items():
@@ -442,7 +442,9 @@ def _address(application: Application) -> str | None:
     return None if application.config.web is None else str(application.config.web.address)
 
 
-def _left_after(grace: timedelta, work: Work, scheduler: BackgroundScheduler) -> list[str]:
+def _abandoned_after(
+    grace: timedelta, work: MonitorWork, scheduler: BackgroundScheduler
+) -> list[str]:
     """Let what is under way come to its end; returns what takes too long."""
 
     def wait() -> None:

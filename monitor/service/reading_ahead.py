@@ -28,7 +28,7 @@ MOST = 100_000
 """Items to read at once, so that memory stays small: of more, the next monitors read again."""
 
 
-class Ahead:
+class Prefetcher:
     """Knows which monitors of a pass will read the same, and tells each labeler once.
 
     Parameters

@@ -12,9 +12,9 @@ from monitor.config.load import load_config
 from monitor.domain.errors import MonitorError, SchemaNewer, StoppedByBug
 from monitor.presentation.health import unable_text
 from monitor.rounds.opening.removed_monitors import removed_monitors
-from monitor.rounds.opening.setting_changes import changes_ahead
+from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.service.imports import import_for_adapters
-from monitor.service.web.health import Pulse, unready
+from monitor.service.web.health import Heartbeat, unready
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.wiring import build
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from monitor.config.diff import Changes
+    from monitor.config.diff import ConfigDiff
     from monitor.config.model import Config
     from monitor.rounds.context import MonitorContext
     from monitor.service.web.app import Answers
@@ -58,7 +58,7 @@ class Running:
         self,
         application: Application,
         path: Path | None,
-        heartbeat: Pulse,
+        heartbeat: Heartbeat,
         end: Callable[[MonitorError], None] = lambda _: None,
     ) -> None:
         self.application = application
@@ -182,7 +182,7 @@ def _log_consequences(before: Application, after: Application) -> None:
     try:
         with after.database.read() as connection:
             for context in _changed(before, after):
-                for change in changes_ahead(connection, context):
+                for change in pending_changes(connection, context):
                     log.warning("next round", monitor=context.settings.name, change=change)
             for removed in removed_monitors(connection, names):
                 log.warning(
@@ -198,7 +198,7 @@ def _changed(before: Application, after: Application) -> list[MonitorContext]:
     return [one for one in after.monitors if old.get(one.settings.name) != one.settings]
 
 
-def _log_changes(changes: Changes) -> None:
+def _log_changes(changes: ConfigDiff) -> None:
     write = partial(log.info, "config reloaded")
     if not changes:
         write(changed="nothing")

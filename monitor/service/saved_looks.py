@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from monitor.storage.overview.scan_store import read_looks, write_looks
+from monitor.storage.overview.scan_store import read_scans, write_scans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.storage.database import Database
-    from monitor.storage.overview.change_marks import Standing
+    from monitor.storage.overview.change_marks import MonitorVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedScan:
     """What the store keeps of a good look."""
 
     mark: str
@@ -37,29 +37,29 @@ class Kept:
         return json.dumps({**asdict(self)}, default=str)
 
 
-def mark_of(current: Standing, labels: str, config: str) -> str:
+def version_of(current: MonitorVersion, labels: str, config: str) -> str:
     """Give a mark that two states of a monitor do not share."""
     whole = repr((current.recent, current.open, labels, config))
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
-def read_kept(connection: Connection) -> dict[str, Kept]:
+def read_saved(connection: Connection) -> dict[str, SavedScan]:
     """Read the good looks by monitor; one that another version wrote in its own way is none."""
-    by_name = {name: _kept(text) for name, text in read_looks(connection).items()}
+    by_name = {name: _kept(text) for name, text in read_scans(connection).items()}
     return {name: retained for name, retained in by_name.items() if retained is not None}
 
 
-def _kept(text: str) -> Kept | None:
+def _kept(text: str) -> SavedScan | None:
     try:
         fields = json.loads(text)
         at, next_slot = (datetime.fromisoformat(fields[name]) for name in ("at", "next_slot"))
-        return Kept(fields["mark"], at, next_slot)
+        return SavedScan(fields["mark"], at, next_slot)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def keep(database: Database, checks: Mapping[str, Kept]) -> None:
+def keep(database: Database, checks: Mapping[str, SavedScan]) -> None:
     """Keep good looks, by monitor."""
     if checks:
         with database.write() as connection:
-            write_looks(connection, {name: scan.as_text() for name, scan in checks.items()})
+            write_scans(connection, {name: scan.as_text() for name, scan in checks.items()})

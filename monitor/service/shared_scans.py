@@ -31,7 +31,7 @@ _FEWEST = 2
 
 
 @dataclass(slots=True)
-class _Group:
+class _ScanGroup:
     """Monitors of one block that read one table; the first that is looked at reads for all."""
 
     contexts: list[MonitorContext] = field(default_factory=list)
@@ -49,11 +49,11 @@ class SharedScans:
     """
 
     def __init__(self, contexts: Sequence[MonitorContext]) -> None:
-        self._groups: dict[str, _Group] = {}
-        by_table: dict[tuple[str, str], _Group] = {}
+        self._groups: dict[str, _ScanGroup] = {}
+        by_table: dict[tuple[str, str], _ScanGroup] = {}
         for context in contexts:
             if (table := _table(context)) is not None:
-                group = by_table.setdefault(table, _Group())
+                group = by_table.setdefault(table, _ScanGroup())
                 group.contexts.append(context)
                 self._groups[context.settings.name] = group
 

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from monitor.rounds.context import MonitorContext
-    from monitor.service.change_detection import Look
-    from monitor.service.reading_ahead import Ahead
+    from monitor.service.change_detection import MonitorScan
+    from monitor.service.reading_ahead import Prefetcher
     from monitor.service.runtime import Running
 
 log = structlog.get_logger("monitor.service.loop")
 
-LANES = 4
+WORKERS = 4
 """A source that hangs takes one; a scan may take memory, so there are not many."""
 
 
 def prepared(
-    prefetcher: Ahead, scans: SharedScans
+    prefetcher: Prefetcher, scans: SharedScans
 ) -> Callable[[MonitorContext], AbstractContextManager[None]]:
     """Have at hand, around a look at a monitor, what it reads in common with others."""
 
@@ -43,7 +43,7 @@ def prepared(
     return around
 
 
-class Lanes:
+class MonitorPool:
     """Takes every monitor that may have something to do as far as it gets; none twice at once.
 
     Safe on SQLite as several processes are: each thread has connections of its own, and one that
@@ -72,7 +72,7 @@ class Lanes:
         self._advance = advance
         self._stop, self._news = stop, changes
         self._idle = Idle(running.application.database, running.application.clock)
-        self._pool = ThreadPoolExecutor(LANES, thread_name_prefix="lane")
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="lane")
         self._lock = threading.Lock()
         self._busy: set[str] = set()
         self._broken: str | None = None
@@ -99,7 +99,9 @@ class Lanes:
         """Begin no further look, and wait for those under way."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _begin(self, checks: Sequence[Look], prefetcher: Ahead, scans: SharedScans) -> None:
+    def _begin(
+        self, checks: Sequence[MonitorScan], prefetcher: Prefetcher, scans: SharedScans
+    ) -> None:
         names = {scan.context.settings.name for scan in checks}
         with self._lock:
             self._busy |= names
@@ -111,12 +113,12 @@ class Lanes:
             raise
 
     def _one_after_another(
-        self, checks: Sequence[Look], prefetcher: Ahead, scans: SharedScans
+        self, checks: Sequence[MonitorScan], prefetcher: Prefetcher, scans: SharedScans
     ) -> None:
         for scan in checks:
-            self._look(scan, prefetcher, scans)
+            self._check(scan, prefetcher, scans)
 
-    def _look(self, scan: Look, prefetcher: Ahead, scans: SharedScans) -> None:
+    def _check(self, scan: MonitorScan, prefetcher: Prefetcher, scans: SharedScans) -> None:
         name = scan.context.settings.name
         heartbeat, step = self._running.pulse, f"monitor {name}"
         try:
@@ -134,7 +136,9 @@ class Lanes:
                 self._busy.discard(name)
             self._note_if_quiet()
 
-    def _advanced(self, scan: Look, prefetcher: Ahead, scans: SharedScans) -> MonitorError | None:
+    def _advanced(
+        self, scan: MonitorScan, prefetcher: Prefetcher, scans: SharedScans
+    ) -> MonitorError | None:
         try:
             self._running.check_store()
         except MonitorError as error:
@@ -143,7 +147,7 @@ class Lanes:
             return error
         return self._advance(scan.context, prepared(prefetcher, scans))
 
-    def _note(self, scan: Look, error: MonitorError | None) -> None:
+    def _note(self, scan: MonitorScan, error: MonitorError | None) -> None:
         """Note how a look ended, for the next tick and for those who watch the service."""
         self._idle.looked(scan, well=error is None)
         self._running.note(scan.context.settings.name, error)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from monitor.sources.frames import Group
+    from monitor.sources.frames import BucketCount
 
 WORTH = 500_000
 """Rows of a window from which on a guess at its strata costs less than it saves."""
 
-LOOKED_AT = 200_000
+CANDIDATES = 200_000
 """Rows that show which share of the window each stratum holds."""
 
 _FEWEST = 50  # rows looked at: of fewer a share is no guess
@@ -48,7 +48,7 @@ def guessed(seen: Mapping[int, int], rows: int, at_most: int) -> dict[int, str]:
     return bounds
 
 
-def too_low(bounds: Mapping[int, str], groups: Sequence[Group], at_most: int) -> set[int]:
+def too_low(bounds: Mapping[int, str], groups: Sequence[BucketCount], at_most: int) -> set[int]:
     """Find the buckets whose bound kept out items that were wanted."""
     return {
         group.bucket

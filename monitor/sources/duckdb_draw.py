@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.model import BadRow, Candidate, Decisions
 from monitor.sources import frames
-from monitor.sources.bounds import LOOKED_AT, WORTH, guessed, too_low
+from monitor.sources.bounds import CANDIDATES, WORTH, guessed, too_low
 from monitor.sources.cuts import Cuts
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MOST_CANDIDATES = 999_999  # min(x, n) takes fewer than a million
 
 def draw(
     query: Query, window: Window, strata: Sequence[Stratum], at_most: int, seed: str
-) -> list[frames.Group]:
+) -> list[frames.BucketCount]:
     """Count the buckets and take their first candidates; again where a bound was too low."""
     expected = _wanted(at_most)
     bounds = _bounds(query, window, strata, expected)
@@ -40,7 +40,7 @@ def _drawn(
     seed: str,
     bounds: dict[int, str],
     only: Collection[int] = (),
-) -> list[frames.Group]:
+) -> list[frames.BucketCount]:
     while True:
         groups = _groups(query, query.scan(window, strata, expected, seed, bounds, only))
         short = too_low(bounds, frames.of_newest_version(groups), expected)
@@ -51,7 +51,7 @@ def _drawn(
 
 def draw_again(
     query: Query, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
-) -> list[frames.Group]:
+) -> list[frames.BucketCount]:
     """Draw as ``draw`` does from a window whose classes were drawn from with the same seed.
 
     The first items of a class hold the first ones of each of its bands, if they are enough; md5 is
@@ -81,7 +81,9 @@ def draw_again(
     ]
 
 
-def unknown_values(query: Query, window: Window, groups: Sequence[frames.Group]) -> dict[str, int]:
+def unknown_values(
+    query: Query, window: Window, groups: Sequence[frames.BucketCount]
+) -> dict[str, int]:
     """Read the values that the config does not name; a query that few windows need."""
     if not frames.rows_in(groups, frames.PREDICTED_UNKNOWN):
         return {}
@@ -89,7 +91,7 @@ def unknown_values(query: Query, window: Window, groups: Sequence[frames.Group])
     return {text: int(rows) for text, rows in query.table.rows(sql, parameters)}
 
 
-def _can_be_cut(before: Frame, counted: Sequence[frames.Group]) -> bool:
+def _can_be_cut(before: Frame, counted: Sequence[frames.BucketCount]) -> bool:
     """Whether the candidates of a frame are those of its rows, one each, and all rows are there.
 
     An id that comes twice is dropped from a frame, and small segments are put together in it.
@@ -120,7 +122,7 @@ def _bounds(
     [(rows,)] = query.table.rows(sql, parameters)
     if rows < WORTH:
         return {}
-    sql, parameters = query.buckets(window, strata, LOOKED_AT)
+    sql, parameters = query.buckets(window, strata, CANDIDATES)
     seen = {int(bucket): int(count) for bucket, count in query.table.rows(sql, parameters)}
     return guessed(seen, int(rows), expected)
 
@@ -129,14 +131,14 @@ def _wanted(at_most: int) -> int:
     return max(1, min(at_most, _MOST_CANDIDATES))
 
 
-def _groups(query: Query, scan: Bound) -> list[frames.Group]:
+def _groups(query: Query, scan: Bound) -> list[frames.BucketCount]:
     return [_group(row) for row in query.table.rows(*scan)]
 
 
-def _group(row: tuple[Any, ...]) -> frames.Group:
+def _group(row: tuple[Any, ...]) -> frames.BucketCount:
     bucket, version, rows, newest, drawn, example, challenged, *values = row
     candidates = tuple(_candidates(**drawn)) if drawn and drawn["id"] else ()
-    return frames.Group(
+    return frames.BucketCount(
         bucket,
         version,
         rows,

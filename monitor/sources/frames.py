@@ -54,7 +54,7 @@ _NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BucketCount:
     """Rows of one bucket and model version: how many, the newest time, the first candidates.
 
     ``segments`` counts the rows by the values of each segment column, ``challenged`` by what the
@@ -71,24 +71,24 @@ class Group:
     challenged: Decisions | None = None
 
 
-def in_window(groups: Iterable[Group]) -> list[Group]:
+def in_window(groups: Iterable[BucketCount]) -> list[BucketCount]:
     """Keep the groups of rows whose time is known to lie in the window."""
     return [group for group in groups if group.bucket not in _NOT_IN_WINDOW]
 
 
-def of_newest_version(groups: Iterable[Group]) -> list[Group]:
+def of_newest_version(groups: Iterable[BucketCount]) -> list[BucketCount]:
     """Keep the groups of the window that the newest model version made."""
     here = in_window(groups)
     newest = _newest_version(here)
     return [group for group in here if group.version == newest or group.bucket == VERSION_MISSING]
 
 
-def rows_in(groups: Iterable[Group], *buckets: int) -> int:
+def rows_in(groups: Iterable[BucketCount], *buckets: int) -> int:
     """Count the rows in these buckets."""
     return sum(group.rows for group in groups if group.bucket in buckets)
 
 
-def first_example(groups: Iterable[Group], bucket: int) -> str | None:
+def first_example(groups: Iterable[BucketCount], bucket: int) -> str | None:
     """Return the smallest example of a bucket, to be named in an error."""
     matches = [g.example for g in groups if g.bucket == bucket and g.example is not None]
     return min(matches, default=None)
@@ -97,7 +97,7 @@ def first_example(groups: Iterable[Group], bucket: int) -> str | None:
 def assemble(
     window: Window,
     strata: Sequence[Stratum],
-    groups: Sequence[Group],
+    groups: Sequence[BucketCount],
     *,
     timed_rows: int,
     at_most: int,
@@ -131,7 +131,7 @@ def assemble(
     )
 
 
-def _bad_rows(current: Sequence[Group]) -> dict[BadRow, int]:
+def _bad_rows(current: Sequence[BucketCount]) -> dict[BadRow, int]:
     bad: dict[BadRow, int] = {}
     for group in current:
         if group.bucket in REASONS:
@@ -140,17 +140,17 @@ def _bad_rows(current: Sequence[Group]) -> dict[BadRow, int]:
     return bad
 
 
-def _newest_time(here: Sequence[Group]) -> datetime | None:
+def _newest_time(here: Sequence[BucketCount]) -> datetime | None:
     existing = [group.newest for group in here if group.newest is not None]
     return _EPOCH + timedelta(microseconds=max(existing)) if existing else None
 
 
-def _newest_version(here: Sequence[Group]) -> str | None:
+def _newest_version(here: Sequence[BucketCount]) -> str | None:
     versioned = [(g.newest or 0, g.version) for g in here if g.version is not None]
     return max(versioned, default=(0, None))[1]
 
 
-def _other_versions(here: Sequence[Group], newest: str | None) -> dict[str, int]:
+def _other_versions(here: Sequence[BucketCount], newest: str | None) -> dict[str, int]:
     notes: dict[str, int] = {}
     for group in here:
         if group.version not in (newest, None):
@@ -159,7 +159,7 @@ def _other_versions(here: Sequence[Group], newest: str | None) -> dict[str, int]
     return notes
 
 
-def _untimed(groups: Sequence[Group], *, rows: int, timed_rows: int) -> dict[BadRow, int]:
+def _untimed(groups: Sequence[BucketCount], *, rows: int, timed_rows: int) -> dict[BadRow, int]:
     share = rows / timed_rows if timed_rows else 1.0
     counted = {REASONS[bucket]: rows_in(groups, bucket) for bucket in sorted(UNTIMED)}
     # Rounded up: where rows lack a time, no window may look clean.
@@ -167,7 +167,7 @@ def _untimed(groups: Sequence[Group], *, rows: int, timed_rows: int) -> dict[Bad
 
 
 def _strata_frames(
-    strata: Sequence[Stratum], current: Sequence[Group], at_most: int
+    strata: Sequence[Stratum], current: Sequence[BucketCount], at_most: int
 ) -> tuple[tuple[StratumFrame, ...], int]:
     """Drop repeated ids, within a stratum and over strata, where the first one stays.
 
@@ -185,7 +185,7 @@ def _strata_frames(
 
 
 def _stratum_frame(
-    stratum: Stratum, groups: Sequence[Group], seen: set[str], at_most: int
+    stratum: Stratum, groups: Sequence[BucketCount], seen: set[str], at_most: int
 ) -> StratumFrame:
     rows = sum(group.rows for group in groups)
     drawn = [candidate for group in groups for candidate in group.candidates]

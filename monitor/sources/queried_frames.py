@@ -34,7 +34,7 @@ class Framing:
         query: Query,
         strata: Sequence[Stratum],
         at_most: int,
-        groups: Sequence[frames.Group],
+        groups: Sequence[frames.BucketCount],
     ) -> Frame:
         """Make the frame of some groups.
 
@@ -55,7 +55,9 @@ class Framing:
             unknown=self._unknown_values(query, groups),
         )
 
-    def frame_or_none(self, scan: Scan, groups: Sequence[frames.Group] | None) -> Frame | None:
+    def frame_or_none(
+        self, scan: Scan, groups: Sequence[frames.BucketCount] | None
+    ) -> Frame | None:
         """Make the frame of a scan that was shared; None where a scan of its own has to explain.
 
         Counts that are shared come without examples of what cannot be read.
@@ -70,7 +72,7 @@ class Framing:
         except SourceRefused:
             return None
 
-    def _timed_rows(self, query: Query, groups: Sequence[frames.Group]) -> int:
+    def _timed_rows(self, query: Query, groups: Sequence[frames.BucketCount]) -> int:
         """Count all rows with a time, on which nothing depends unless some have none."""
         if not frames.rows_in(groups, *frames.UNTIMED):
             return sum(group.rows for group in groups)
@@ -78,7 +80,7 @@ class Framing:
             self._timed = int(self.reading.connection.scalar(query.timed()) or 0)
         return self._timed
 
-    def _unknown_values(self, query: Query, groups: Sequence[frames.Group]) -> dict[str, int]:
+    def _unknown_values(self, query: Query, groups: Sequence[frames.BucketCount]) -> dict[str, int]:
         """Read the values that the config does not name."""
         if not frames.rows_in(groups, frames.PREDICTED_UNKNOWN):
             return {}

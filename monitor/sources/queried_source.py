@@ -10,7 +10,7 @@ from monitor.domain.time_limit import T, within
 from monitor.sources import shared_draw
 from monitor.sources.queried_frames import Framing
 from monitor.sources.queried_truths import QueriedTruths
-from monitor.sources.refusals import known_instant, naive_time
+from monitor.sources.refusals import naive_time, parsed_instant
 from monitor.sources.shared_draw import readings_of
 from monitor.sources.shared_query import Scan
 from monitor.sources.shown_columns import ShownRows
@@ -129,13 +129,13 @@ class QueriedSource:
         strata: Sequence[Stratum],
         at_most: int,
         seed: str,
-    ) -> list[frames.Group]:
+    ) -> list[frames.BucketCount]:
         """Count the buckets of a window and take the first candidates of each stratum by md5."""
         return groups_of(reading, query, window, strata, at_most, seed)
 
     def shared_groups(
         self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
-    ) -> Sequence[list[frames.Group] | None]:
+    ) -> Sequence[list[frames.BucketCount] | None]:
         """Do the same for several monitors; None for one that has to scan by itself."""
         return shared_draw.groups_of(reading, scans, window, seed)
 
@@ -159,7 +159,7 @@ class QueriedSource:
             if earliest is None:
                 return None
             ends = (query.times.instant(value) for value in (earliest, latest))
-            first, last = (known_instant(self.place, self.settings.columns, end) for end in ends)
+            first, last = (parsed_instant(self.place, self.settings.columns, end) for end in ends)
             return first, last
 
         return self._read(read)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.truth import FoundTruth, bare_ids, of_items
+from monitor.domain.truth import TruthRow, bare_ids, of_items
 from monitor.domain.values import BLANKS
 from monitor.sources.sql_times import local_times
 from monitor.sources.stored_ids import as_stored
@@ -108,7 +108,7 @@ class QueriedTruths:
         truths: Truths = defaultdict(list)
         for (item, text), existing in sorted(newest.items()):
             if text:
-                truths[item].append(FoundTruth(text, existing))
+                truths[item].append(TruthRow(text, existing))
         return of_items(ids, truths)
 
     def _found(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:

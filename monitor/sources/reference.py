@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.values import MISSING_WORDS
+from monitor.domain.values import MISSING_MARKERS
 from monitor.files.relations import DataFiles, all_texts, at_threshold, check_table, kind_of, opened
 from monitor.files.words import bare_text, quoted
 
@@ -79,7 +79,7 @@ def read_reference(
     with opened(DataFiles((path,), Path(base_folder), table)) as data:
         values: dict[str, Any] = {
             "positive": positives,
-            "missing": sorted(MISSING_WORDS.difference(positives)),
+            "missing": sorted(MISSING_MARKERS.difference(positives)),
         }
         label = _yes_or_no(data, value, values, "positive", negatives)
         if negatives is None:

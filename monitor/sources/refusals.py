@@ -26,7 +26,7 @@ def naive_time(location: object, columns: Columns, example: str) -> SourceRefuse
     return SourceRefused(message)
 
 
-def known_instant(location: object, columns: Columns, microseconds: int) -> datetime:
+def parsed_instant(location: object, columns: Columns, microseconds: int) -> datetime:
     """Make a time of microseconds since 1970.
 
     Raises
@@ -46,7 +46,7 @@ def known_instant(location: object, columns: Columns, microseconds: int) -> date
 
 
 def check_groups(
-    location: object, columns: Columns, groups: Sequence[frames.Group], strata: int
+    location: object, columns: Columns, groups: Sequence[frames.BucketCount], strata: int
 ) -> None:
     """Refuse the data as a whole where nothing in it can be used.
 

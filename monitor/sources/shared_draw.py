@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Window
     from monitor.sources.sql_reading import Reading
 
-    Groups = list[list[frames.Group]]
+    Groups = list[list[frames.BucketCount]]
     """The groups of each monitor, by its place."""
 
 MOST_MONITORS = 100
@@ -90,7 +90,7 @@ def tally_of(rows: Iterable[Sequence[Any]], shared: SharedQuery) -> Groups:
     newest: dict[str | None, int] = {}
     instant = shared.common.times.instant
     for k, bucket, version, count, at in rows:
-        counted[k].append(frames.Group(bucket, version, count))
+        counted[k].append(frames.BucketCount(bucket, version, count))
         if at is not None:
             newest[version] = max(newest.get(version, instant(at)), instant(at))
     return [

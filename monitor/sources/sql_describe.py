@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MOST_VALUES = 20
 
 
-class Described:
+class DescribedColumn:
     """A table whose columns and values somebody chooses from.
 
     Parameters

@@ -33,7 +33,7 @@ _AT_ONCE = 10_000  # rows that are held besides those that are kept
 _STREAMED = {"stream_results": True, "yield_per": _AT_ONCE}
 """How rows come where they may be many, as of an id that fills a stratum: PostgreSQL then takes
 one process for them and not several."""
-TRIES = 3  # at a table whose rows change while they are read
+ATTEMPTS = 3  # at a table whose rows change while they are read
 
 
 def groups_of(
@@ -43,7 +43,7 @@ def groups_of(
     strata: Sequence[Stratum],
     at_most: int,
     seed: str,
-) -> list[frames.Group]:
+) -> list[frames.BucketCount]:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
 
     Raises
@@ -77,7 +77,7 @@ def of_one_state(
         If rows keep changing.
     """
     sees_one_state = query.table.sees_one_state
-    for _ in range(TRIES):
+    for _ in range(ATTEMPTS):
         counted = count()
         drawn = draw(counted)
         if is_whole(drawn) and (sees_one_state or count() == counted):
@@ -85,12 +85,12 @@ def of_one_state(
     view = ", or name a table where this is a view that computes its rows anew each time"
     message = (
         f"{query.table.place}: rows of {window} changed while they were counted and drawn, "
-        f"{TRIES} times; it is tried again{view if sees_one_state else ''}"
+        f"{ATTEMPTS} times; it is tried again{view if sees_one_state else ''}"
     )
     raise SourceUnavailable(message)
 
 
-def has_all(drawn: Sequence[frames.Group], at_most: int) -> bool:
+def has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
     """Whether as many rows were drawn of each stratum as were counted, or are wanted."""
     expected = max(1, at_most)
     return all(len(group.candidates) == min(expected, group.rows) for group in current(drawn))
@@ -103,8 +103,8 @@ def drawn_from(
     strata: Sequence[Stratum],
     at_most: int,
     seed: str,
-    counted: Sequence[frames.Group],
-) -> list[frames.Group]:
+    counted: Sequence[frames.BucketCount],
+) -> list[frames.BucketCount]:
     """Give the groups of a window that were counted their candidates and segments."""
     draw = Draw(counted, at_most)
     finish(draw, reading, query, window, strata, seed)
@@ -130,7 +130,7 @@ class Draw:
         The model version whose rows are drawn.
     """
 
-    def __init__(self, counted: Sequence[frames.Group], at_most: int) -> None:
+    def __init__(self, counted: Sequence[frames.BucketCount], at_most: int) -> None:
         self._counted = counted
         self._current = current(counted)
         self._sizes = {group.bucket: group.rows for group in self._current}
@@ -164,7 +164,9 @@ class Draw:
         self.bounds = short
         self._found = _First(self.wanted)
 
-    def groups(self, values: Mapping[int, tuple[Mapping[str, int], ...]]) -> list[frames.Group]:
+    def groups(
+        self, values: Mapping[int, tuple[Mapping[str, int], ...]]
+    ) -> list[frames.BucketCount]:
         """Return the groups that were counted, with candidates and the counts of segments."""
         return [
             replace(
@@ -198,7 +200,7 @@ def finish(
         options = _STREAMED
 
 
-def current(groups: Iterable[frames.Group]) -> list[frames.Group]:
+def current(groups: Iterable[frames.BucketCount]) -> list[frames.BucketCount]:
     """Keep the groups that candidates are drawn from: strata, of the newest model version."""
     return [group for group in frames.of_newest_version(groups) if group.bucket >= 0]
 
@@ -219,24 +221,28 @@ def _hex(share: float) -> str:
 
 def tallied(
     reading: Reading, query: Query, window: Window, strata: Sequence[Stratum]
-) -> list[frames.Group]:
+) -> list[frames.BucketCount]:
     """Count the buckets of a window."""
     rows = reading.connection.execute(query.tally(window, strata))
     instant = query.times.instant
     groups = [
-        frames.Group(bucket, version, count, None if at is None else instant(at), example=example)
+        frames.BucketCount(
+            bucket, version, count, None if at is None else instant(at), example=example
+        )
         for bucket, version, count, at, example in rows
     ]
     return sorted(groups, key=lambda group: (group.bucket, group.version or ""))
 
 
-def untimed(reading: Reading, query: Query) -> list[frames.Group]:
+def untimed(reading: Reading, query: Query) -> list[frames.BucketCount]:
     """Count the rows of the whole table that have no usable time."""
     statement = query.untimed()
     if statement is None:
         return []
     rows = reading.connection.execute(statement)
-    return [frames.Group(code, None, count, example=text) for code, count, text in rows if count]
+    return [
+        frames.BucketCount(code, None, count, example=text) for code, count, text in rows if count
+    ]
 
 
 class _First:

@@ -46,7 +46,7 @@ _DRIVERS = {
 # PostgreSQL's codes are texts, those of MySQL and MariaDB numbers.
 _NOT_ALLOWED = frozenset({"42501", 1044, 1045, 1142, 1143, 1698})
 _TOO_SLOW = frozenset({"57014", 1969, 3024})
-_GONE = frozenset({"42P01", "42703", "3D000", 1049, 1054, 1146})
+_MISSING = frozenset({"42P01", "42703", "3D000", 1049, 1054, 1146})
 _CLOSED = frozenset({"SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_PERM", "SQLITE_CORRUPT"})
 
 
@@ -109,7 +109,7 @@ class SqlDatabase:
         """
         try:
             with self.engine.connect() as connection:
-                terms = self._words(connection)
+                terms = self._error_words(connection)
                 limits = {"seconds": self._seconds, "ms": self._seconds * 1000}
                 for statement in terms.begin:
                     connection.execute(DDL(statement, context=limits))  # type: ignore[no-untyped-call]
@@ -176,7 +176,7 @@ class SqlDatabase:
 
         return engine
 
-    def _words(self, connection: Connection) -> Words:
+    def _error_words(self, connection: Connection) -> Words:
         terms = words_of(connection.dialect)
         if terms is None:
             message = f"{self.shown}: {connection.dialect.name} is not known here"
@@ -209,7 +209,7 @@ class SqlDatabase:
             return SourceUnavailable(
                 f"{self} did not answer within {self._seconds:g} s: {answer}. {self._advice}"
             )
-        if code in _GONE or code in _CLOSED:
+        if code in _MISSING or code in _CLOSED:
             return SourceRefused(f"{self} cannot be read: {answer}; check source.url and its table")
         if _is_outage(error):
             return SourceUnavailable(f"{self} cannot be read now: {answer}. It is tried again")

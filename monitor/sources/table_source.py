@@ -12,7 +12,7 @@ from monitor.sources import frames
 from monitor.sources.challenger_columns import ChallengerColumns
 from monitor.sources.duckdb_draw import draw, draw_again, unknown_values
 from monitor.sources.duckdb_query import Query
-from monitor.sources.refusals import check_groups, known_instant, naive_time
+from monitor.sources.refusals import check_groups, naive_time, parsed_instant
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.window_copy import copied
 
@@ -70,7 +70,7 @@ class TableSource:
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Count every stratum and return its first items by md5(seed, id), one read."""
 
-        def read(query: Query) -> list[frames.Group]:
+        def read(query: Query) -> list[frames.BucketCount]:
             self._scanned = (window, seed, self.state())
             return draw(query, window, strata, at_most, seed)
 
@@ -84,7 +84,7 @@ class TableSource:
         They are where files changed since: candidates and sizes must be of the same rows.
         """
 
-        def read(query: Query) -> list[frames.Group]:
+        def read(query: Query) -> list[frames.BucketCount]:
             if self._scanned != (before.window, seed, self.state()):
                 return draw(query, before.window, strata, at_most, seed)
             return draw_again(query, before, strata, at_most, seed)
@@ -146,7 +146,7 @@ class TableSource:
         window: Window,
         strata: Sequence[Stratum],
         at_most: int,
-        read: Callable[[Query], list[frames.Group]],
+        read: Callable[[Query], list[frames.BucketCount]],
     ) -> Frame:
         import duckdb  # noqa: PLC0415
 
@@ -166,7 +166,7 @@ class TableSource:
         window: Window,
         strata: Sequence[Stratum],
         at_most: int,
-        read: Callable[[Query], list[frames.Group]],
+        read: Callable[[Query], list[frames.BucketCount]],
     ) -> Frame:
         with opened as table:
             query = self._query(table)
@@ -233,7 +233,7 @@ class TableSource:
         if earliest is None:
             return None
         columns = self._settings.columns
-        first, last = (known_instant(self.place, columns, end) for end in (earliest, latest))
+        first, last = (parsed_instant(self.place, columns, end) for end in (earliest, latest))
         return first, last
 
     def _columns(self) -> Mapping[str, str]:
@@ -260,7 +260,7 @@ class TableSource:
             raise naive_time(self.place, self._settings.columns, naive)
         return query
 
-    def _timed_rows(self, table: OpenTable, groups: Sequence[frames.Group]) -> int:
+    def _timed_rows(self, table: OpenTable, groups: Sequence[frames.BucketCount]) -> int:
         # Texts are scanned whole, so the groups hold all rows; of other tables the scan skipped
         # those far from the window. Without untimed rows nothing depends on the number.
         if table.is_text or not frames.rows_in(groups, *frames.UNTIMED):

@@ -8,7 +8,7 @@ from sqlalchemy import and_, or_, select
 
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import monitors
-from monitor.storage.worker import is_gone, worker_name
+from monitor.storage.worker import is_dead, worker_name
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table
@@ -29,13 +29,13 @@ def is_free(
     until = table.c.claimed_until
     # All times are the database's: clocks of two machines may differ by more than a claim lasts.
     free = or_(until.is_(None), until < clock_ms(), until > clock_ms() + milliseconds)
-    if claimed_by is not None and is_gone(claimed_by.partition(_SUSPECTED)[0]):
+    if claimed_by is not None and is_dead(claimed_by.partition(_SUSPECTED)[0]):
         free = or_(free, table.c.claimed_by == claimed_by)
     # Whoever claimed it since it was read made the attempt one more, and wins.
     return and_(free, table.c.attempt == attempt)
 
 
-def tries_alone(claimed_by: str | None) -> int:
+def attempts_alone(claimed_by: str | None) -> int:
     """Read from a claim how many tries in a row were made by themselves; 0: this one was not.
 
     >>> tries_alone("host/17/1#3"), tries_alone("host/17/1"), tries_alone(None)
@@ -63,14 +63,14 @@ def wait_for_turn(connection: Connection, which: ColumnElement[bool]) -> int:
     lock rounds in opposite orders. Whoever writes estimates, rounds or labels begins with this.
     Returns the monitor's id.
     """
-    result = wait_if_known(connection, which)
+    result = wait_if_recorded(connection, which)
     if result is None:
         message = "the monitor whose turn is waited for is not in the store"
         raise AssertionError(message)
     return result
 
 
-def wait_if_known(connection: Connection, which: ColumnElement[bool]) -> int | None:
+def wait_if_recorded(connection: Connection, which: ColumnElement[bool]) -> int | None:
     """Wait as `wait_for_turn` does; None where there is no such monitor."""
     # FOR NO KEY UPDATE: who only inserts rows that refer to the monitor does not wait for it.
     query = select(monitors.c.id).where(which).with_for_update(key_share=True)

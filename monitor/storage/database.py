@@ -216,7 +216,7 @@ class Database:
                 f"the store {self.shown} does not let this user do it: {cause}. Its user must own "
                 "the database, or may use and create in its schema"
             )
-        if self.is_sqlite and (fault := self._fault_of_place(error, cause)):
+        if self.is_sqlite and (fault := self._fault_of_path(error, cause)):
             return ConfigRefused(fault)
         if _is_outage(error):
             return StoreUnavailable(
@@ -225,11 +225,11 @@ class Database:
             )
         return None
 
-    def _fault_of_place(self, error: DBAPIError, cause: str) -> str | None:
+    def _fault_of_path(self, error: DBAPIError, cause: str) -> str | None:
         """Say what is wrong with a SQLite file and where it lies, that does not pass by itself."""
         if folder := self._missing_folder():
             return f"store: there is no folder {folder}; make it or change the path"
-        if location := self._closed_place(error):
+        if location := self._closed_path(error):
             return (
                 f"store: this user may not write {location}: {cause}. A store is written by all "
                 "who use it, in its file and next to it: let this user write both, or name another "
@@ -248,20 +248,20 @@ class Database:
         folder = Path(self.engine.url.database or "").parent
         return None if folder.is_dir() else folder
 
-    def _closed_place(self, error: DBAPIError) -> Path | None:
+    def _closed_path(self, error: DBAPIError) -> Path | None:
         """Find what the user may not write; a disk that takes no writes at all may come back."""
         code = getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
         name = self.engine.url.database or ""
         if code not in _CLOSED or name.startswith("file:"):
             return None
         path = Path(name)
-        for location in (path.parent, path, *_beside(path)):
+        for location in (path.parent, path, *_next_to(path)):
             if location.exists() and not _may_write(location):
                 return None if os.statvfs(location).f_flag & os.ST_RDONLY else location
         return None
 
 
-def _beside(path: Path) -> tuple[Path, ...]:
+def _next_to(path: Path) -> tuple[Path, ...]:
     """SQLite's own files of a store."""
     return tuple(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
 
@@ -348,7 +348,7 @@ def _sqlite_engine(url: str) -> Engine:
             "secure_delete=ON",  # deleted texts are overwritten, not left in free pages
         ):
             connection.execute(f"pragma {pragma}").close()
-        _log_ahead(connection)
+        _log_prefix(connection)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -363,7 +363,7 @@ def _sqlite_engine(url: str) -> Engine:
     return engine
 
 
-def _log_ahead(connection: sqlite3.Connection) -> None:
+def _log_prefix(connection: sqlite3.Connection) -> None:
     """Let readers and a writer work side by side: the file remembers it.
 
     While another writes to a new file, as when two replicas start, SQLite turns this away at once,

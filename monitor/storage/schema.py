@@ -80,7 +80,7 @@ def store_id(connection: Connection) -> str:
     return str(connection.execute(select(store.c.id)).scalar_one())
 
 
-def found_revision(database: Database) -> str | None:
+def current_revision(database: Database) -> str | None:
     """Read which schema the store holds, None where it holds none."""
     with database.read() as connection:
         return _found(connection)

@@ -422,7 +422,7 @@ concerns = Table(
     comment="What about a round needs somebody's attention, though it goes on.",
 )
 
-alias_looks = Table(
+alias_observations = Table(
     "alias_looks",
     metadata,
     Column("id", BigId, primary_key=True, autoincrement=True),

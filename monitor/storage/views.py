@@ -299,7 +299,7 @@ def _monitor_status(dialect: str) -> str:
     )
 
 
-_ALIKE = {
+_EQUAL_COLUMNS = {
     "confusion_matrices": CONFUSION_MATRICES,
     "latest_estimates": LATEST_ESTIMATES,
     "latest_evidence": LATEST_EVIDENCE,
@@ -308,13 +308,13 @@ _ALIKE = {
     "waiting_rounds": WAITING_ROUNDS,
 }
 _BY_DIALECT = {"monitor_status": _monitor_status, "round_results": _round_results}
-NAMES = (*_ALIKE, *_BY_DIALECT)
+NAMES = (*_EQUAL_COLUMNS, *_BY_DIALECT)
 """All views; who may read dashboards may read these and nothing else."""
 
 
 def queries(dialect: str) -> dict[str, str]:
     """Return the query of each view; ``sqlite`` and ``postgresql`` read JSON differently."""
-    return _ALIKE | {name: written(dialect) for name, written in _BY_DIALECT.items()}
+    return _EQUAL_COLUMNS | {name: written(dialect) for name, written in _BY_DIALECT.items()}
 
 
 def drop_all(connection: Connection) -> None:

@@ -17,22 +17,22 @@ def worker_name(pid: int | None = None) -> str:
     name do not take each other's processes for their own.
     """
     pid = os.getpid() if pid is None else pid
-    return f"{_place()}/{pid}/{_started(pid)}"
+    return f"{_host()}/{pid}/{_started(pid)}"
 
 
-def is_gone(worker: str) -> bool:
+def is_dead(worker: str) -> bool:
     """Whether a worker was a process of this machine that no longer runs.
 
     False where that cannot be known: then its claim has to run out.
     """
     location, _, process = worker.partition("/")
     pid, _, started = process.partition("/")
-    if location != _place() or started == _UNKNOWN or not pid.isdigit():
+    if location != _host() or started == _UNKNOWN or not pid.isdigit():
         return False
     return _started(int(pid)) not in {started, _UNKNOWN}
 
 
-def _place() -> str:
+def _host() -> str:
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()[:8]
         namespace = (_PROC / "self/ns/pid").readlink().name

@@ -9,7 +9,7 @@ from monitor.presentation.challenger import challenger_sentence, challenger_tabl
 if TYPE_CHECKING:
     from monitor.domain.challenger_rows import ComparisonRow
     from monitor.domain.report import RoundReport
-    from monitor.presentation.challenger import Table
+    from monitor.presentation.challenger import ComparisonTable
 
 METRICS = ("precision", "recall")
 
@@ -50,7 +50,7 @@ def sentence_of(report: RoundReport) -> str | None:
     return None if report.challenger is None else challenger_sentence(report.challenger)
 
 
-def table_of(report: RoundReport) -> Table | None:
+def table_of(report: RoundReport) -> ComparisonTable | None:
     """Lay out the comparison with the most rounds; None where there is none."""
     tables = [] if report.challenger is None else list(challenger_tables(report.challenger))
     return tables[-1] if tables else None

@@ -188,7 +188,7 @@ class Connection:
     def _forget(self) -> None:
         """Ask again next time whether MLflow is there, and where a run's files go."""
         self._answered = -math.inf
-        _forget_artifact_places()
+        _forget_artifact_locations()
 
     def _connect(self) -> MlflowClient:
         if self._client is None:
@@ -293,7 +293,7 @@ def _quiet() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _forget_artifact_places() -> None:
+def _forget_artifact_locations() -> None:
     """Let MLflow's client ask again where a run's files go.
 
     It keeps the answer for as long as the process lives, also one that was spoiled.

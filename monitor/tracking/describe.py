@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState, EvidenceState
 from monitor.fixed_text import fixed_text
 from monitor.presentation.alerts import alert_cause, recovery_sentence
-from monitor.presentation.challenger import ONE_LOOK
+from monitor.presentation.challenger import ONE_ANALYSIS
 from monitor.presentation.estimates import BASES as HEADS
 from monitor.presentation.estimates import pooled_intervals_text
 from monitor.presentation.evidence import LEARNS
@@ -41,7 +41,7 @@ _MOST_SEGMENTS = 16  # shared by all segment columns
 _LONGEST_VALUE = 40
 _VERDICT = 64  # characters that a line has room for beside the links
 _GAP = "&emsp;"
-_LEFT_OUT = "\n\nThe description of the round has more."
+_OMITTED = "\n\nThe description of the round has more."
 _MARKUP = re.compile(
     r"[\\`*\[\]<>|~]"  # wherever it stands
     r"|(?<!\w)_|_(?!\w)"  # not inside a name
@@ -86,8 +86,8 @@ def as_far_as_fits(text: str, room: int) -> str:
     """Leave out the last paragraphs and tables of a description that is too long."""
     if len(text) <= room:
         return text
-    retained = text[: room - len(_LEFT_OUT)].rpartition("\n\n")[0]
-    return retained + _LEFT_OUT
+    retained = text[: room - len(_OMITTED)].rpartition("\n\n")[0]
+    return retained + _OMITTED
 
 
 def verdict(report: RoundReport) -> str:
@@ -203,7 +203,7 @@ def _challenger_table(report: RoundReport) -> list[str]:
     table = table_of(report)
     if table is None:
         return []
-    return [f"Challenger, {table.title}: {ONE_LOOK}.", table_text(table.head, table.rows)]
+    return [f"Challenger, {table.title}: {ONE_ANALYSIS}.", table_text(table.head, table.rows)]
 
 
 def _next_round(report: RoundReport) -> list[str]:

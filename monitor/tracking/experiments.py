@@ -25,7 +25,7 @@ MOST_CHARACTERS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class TrackedExperiment:
     """An experiment and its tags, as they were when it was found or last written."""
 
     id: str
@@ -34,7 +34,7 @@ class Experiment:
 
 def find_or_create_experiment(
     client: MlflowClient, name: str, artifacts: Path | None
-) -> Experiment:
+) -> TrackedExperiment:
     """Find or create an experiment; files go to ``artifacts``, or where the server wants them.
 
     Raises
@@ -48,7 +48,7 @@ def find_or_create_experiment(
     if experiment is None:
         location = artifacts.as_uri() if artifacts else None
         try:
-            return Experiment(client.create_experiment(name, location), {})
+            return TrackedExperiment(client.create_experiment(name, location), {})
         except MlflowException:
             experiment = client.get_experiment_by_name(
                 name
@@ -62,16 +62,18 @@ def find_or_create_experiment(
             "mlflow.experiment_prefix"
         )
         raise DeliveryFailed(message, sink_down=False)
-    return Experiment(str(experiment.experiment_id), dict(experiment.tags))
+    return TrackedExperiment(str(experiment.experiment_id), dict(experiment.tags))
 
 
-def write_note(client: MlflowClient, experiment: Experiment, note: str) -> None:
+def write_note(client: MlflowClient, experiment: TrackedExperiment, note: str) -> None:
     """Write the description of an experiment, unless it is that already."""
     if experiment.tags.get(NOTE) != note:
         _set_tag(client, experiment, NOTE, note)
 
 
-def add_views(client: MlflowClient, experiment: Experiment, views: Mapping[str, str]) -> None:
+def add_views(
+    client: MlflowClient, experiment: TrackedExperiment, views: Mapping[str, str]
+) -> None:
     """Write the views that an experiment lacks, as long as the page has room for them.
 
     One that is there stays as it is: a person may have changed it.
@@ -81,12 +83,12 @@ def add_views(client: MlflowClient, experiment: Experiment, views: Mapping[str, 
             _set_tag(client, experiment, tag, view)
 
 
-def has_room(experiment: Experiment, view: str) -> bool:
+def has_room(experiment: TrackedExperiment, view: str) -> bool:
     """Whether a view is among those that the page offers, or would be."""
     return view in experiment.tags or sum(map(is_view, experiment.tags)) < MOST_VIEWS
 
 
-def _set_tag(client: MlflowClient, experiment: Experiment, tag: str, value: str) -> None:
+def _set_tag(client: MlflowClient, experiment: TrackedExperiment, tag: str, value: str) -> None:
     """Write what is more than the numbers: a refusal costs it, and nothing else.
 
     Where MLflow does not answer, the delivery is tried again: what stands there is of an earlier

@@ -27,7 +27,7 @@ from monitor.tracking.connection import Connection, shown
 from monitor.tracking.describe import as_far_as_fits, describe, verdict
 from monitor.tracking.experiments import (
     MOST_CHARACTERS,
-    Experiment,
+    TrackedExperiment,
     add_views,
     find_or_create_experiment,
     has_room,
@@ -108,7 +108,7 @@ class MlflowHandler:
         self._connection = Connection(uri, registry, settings.timeout.total_seconds())
         path = sqlite_path(uri)
         self._files = path.parent / "mlartifacts" if path else None
-        self._experiments: dict[str, Experiment] = {}
+        self._experiments: dict[str, TrackedExperiment] = {}
         self._is_one = registry in {None, uri}  # else models are on another server than runs
         self._pages, self._models = _pages(uri), _pages(registry or uri)
         self._runs: dict[str, str] = {}  # of rounds written just now, by their keys
@@ -203,7 +203,7 @@ class MlflowHandler:
 
         def write(run: Run) -> None:
             if write_fleet(client, run, report, digest, has_failed=has_failed):
-                self._tell_verdict(client, report, experiment, run)
+                self._write_verdict(client, report, experiment, run)
                 write_note(client, experiment, self._fleet_note(experiment))
                 add_views(client, experiment, fleet_views() | charts_of(report.monitor))
 
@@ -226,13 +226,13 @@ class MlflowHandler:
                 self._experiments.clear()  # it may be gone
                 raise
 
-    def _experiment(self, client: MlflowClient, name: str) -> Experiment:
+    def _experiment(self, client: MlflowClient, name: str) -> TrackedExperiment:
         if name not in self._experiments:
             files = self._files and self._files / quote(name.replace("/", "-"), safe="")
             self._experiments[name] = find_or_create_experiment(client, name, files)
         return self._experiments[name]
 
-    def _fleet_note(self, fleet: Experiment) -> str:
+    def _fleet_note(self, fleet: TrackedExperiment) -> str:
         monitors = view_path(fleet.id, key_of("Monitors", fleet_views()), charts=False)
         charts = view_path(fleet.id, key_of(CHARTS, fleet_views()), charts=True)
         return (
@@ -241,8 +241,8 @@ class MlflowHandler:
             f"themselves are in the experiments `{self._prefix}/<monitor>`."
         )
 
-    def _tell_verdict(
-        self, client: MlflowClient, report: RoundReport, fleet: Experiment, trend: Run
+    def _write_verdict(
+        self, client: MlflowClient, report: RoundReport, fleet: TrackedExperiment, trend: Run
     ) -> None:
         """Let the pages of the monitor's experiment begin with how it stands."""
         own = self._experiment(client, f"{self._prefix}/{report.monitor}")
@@ -282,7 +282,9 @@ class MlflowHandler:
             picture=timeline_picture(run) if run and self._is_one else "",
         )
 
-    def _run_of(self, client: MlflowClient, own: Experiment, report: RoundReport) -> str | None:
+    def _run_of(
+        self, client: MlflowClient, own: TrackedExperiment, report: RoundReport
+    ) -> str | None:
         """Find the run of a round that has estimates, and so a picture."""
         if not report.estimates:
             return None
@@ -299,7 +301,7 @@ class MlflowHandler:
         }[kind]
 
 
-def _charts_path(fleet: Experiment, monitor: str) -> str:
+def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
     """Return where the charts of a monitor show; those of all where there was no room for them."""
     own = charts_of(monitor)
     is_offered = all(has_room(fleet, tag) for tag in own)

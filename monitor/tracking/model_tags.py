@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import RoundReport
 
-    Stand = Mapping[str, str]
+    ModelState = Mapping[str, str]
 
 _ESTIMATES = ("precision", "recall")
 _FIELDS = (*_ESTIMATES, "date", "link", "status")
@@ -34,7 +34,7 @@ _OF_ONE = re.compile(rf"monitor\.(?P<name>.+)\.(?P<field>{'|'.join(_FIELDS)})", 
 
 def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport, link: str) -> None:
     """Write how the version stands; what stands already fires no webhook."""
-    own = _stand(report, link)
+    own = _state(report, link)
     stands = stands_of(version.tags)
     if not stands and version.tags.get(_NAME, report.monitor) == report.monitor:
         _write(client, version, version.tags, {_NAME: report.monitor, **_tags("monitor", own)})
@@ -57,7 +57,7 @@ def stands_of(tags: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return {name: state for name, state in result.items() if "status" in state}
 
 
-def gravest_of(stands: Mapping[str, Stand]) -> tuple[str, Stand]:
+def gravest_of(stands: Mapping[str, ModelState]) -> tuple[str, ModelState]:
     """Choose the monitor that stands gravest; of several the newest, then by name."""
     by_name = sorted(stands.items())
     newest_first = sorted(by_name, key=lambda one: one[1].get("date", ""), reverse=True)
@@ -69,7 +69,7 @@ def _grade(status: str) -> int:
     return Status(status).grade if status in set(Status) else len(Status) + 1
 
 
-def _stand(report: RoundReport, link: str) -> dict[str, str]:
+def _state(report: RoundReport, link: str) -> dict[str, str]:
     existing = {metric: interval(report, metric) for metric in _ESTIMATES}
     return {
         **(existing if report.estimates else {}),  # a round without any leaves the last ones
@@ -82,8 +82,8 @@ def _stand(report: RoundReport, link: str) -> dict[str, str]:
 def _write_of_each(
     client: MlflowClient,
     version: ModelVersion,
-    stands: Mapping[str, Stand],
-    own: Mapping[str, Stand],
+    stands: Mapping[str, ModelState],
+    own: Mapping[str, ModelState],
 ) -> dict[str, str]:
     """Write the tags of single monitors, and return all tags as they are then.
 
@@ -102,7 +102,7 @@ def _write_of_each(
     return dict(client.get_model_version(version.name, str(version.version)).tags)  # others write
 
 
-def _tags(begin: str, state: Stand) -> dict[str, str]:
+def _tags(begin: str, state: ModelState) -> dict[str, str]:
     return {f"{begin}.{field}": state[field] for field in _FIELDS if field in state}
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.report import EvidenceRow, RoundReport
-    from monitor.presentation.numbers import Estimate
+    from monitor.presentation.numbers import PointAndInterval
 
 FIRST = ("precision", "recall")
 BASES = (("round", "window"), ("pooled", "rate"))
@@ -243,7 +243,7 @@ def _short_interval(report: RoundReport, metric: str) -> str:
     return short_interval(best_row(report, metric))
 
 
-def short_interval(row: Estimate | None) -> str:
+def short_interval(row: PointAndInterval | None) -> str:
     """Write an estimate and its interval in the room of a column: ``.83 .79-.87``."""
     if row is None or row.point is None or row.low is None or row.high is None:
         return NOT_ESTIMABLE

@@ -9,7 +9,7 @@ from contextlib import redirect_stderr
 import pytest
 import structlog
 
-from monitor.cli.logs import SAID_BY_COMMANDS, set_up_logs
+from monitor.cli.logs import COMMAND_OUTPUT, set_up_logs
 from tests.cli.workplace import PEOPLE
 
 
@@ -50,7 +50,7 @@ def test_no_secret_of_an_address_that_a_library_quotes_is_in_a_line_or_its_trace
     assert "canary" not in lines
 
 
-@pytest.mark.parametrize("event", sorted(SAID_BY_COMMANDS))
+@pytest.mark.parametrize("event", sorted(COMMAND_OUTPUT))
 def test_a_command_logs_nothing_that_it_says_itself(logged, event):
     of_command = logged(lambda log: log.warning(event, monitor="mail"))
     of_service = logged(lambda log: log.warning(event, monitor="mail"), service=True)

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from monitor.demo.asked import AskedWeek, story
-from monitor.demo.digits import Camera, Scenario
+from monitor.demo.asked import LabelingWeek, story
+from monitor.demo.digits import Camera, DigitScenario
 from monitor.demo.folder import MARKER, prepare
 from monitor.demo.pictures import SIDE, png, write_pictures
 from monitor.domain.model import Answer
@@ -25,7 +25,7 @@ from monitor.storage.pages import page_store
 from tests.servers import free_port
 from tests.service.pages.browsers import chromium
 
-SHORT = Scenario(rounds=3, drop_round=3, images=2000, reference=3000, labels=200)
+SHORT = DigitScenario(rounds=3, drop_round=3, images=2000, reference=3000, labels=200)
 LABELS = 30
 
 
@@ -72,7 +72,7 @@ def test_pictures_are_what_pages_show_and_their_names_say_nothing_of_the_digit(t
 def week(tmp_path_factory):
     shown = StringIO()
     folder = tmp_path_factory.mktemp("asked") / "demo"
-    week = AskedWeek(folder, Console(file=shown, width=100), SHORT, LABELS)
+    week = LabelingWeek(folder, Console(file=shown, width=100), SHORT, LABELS)
     with closing(week.application.database):
         yield week
 
@@ -157,7 +157,7 @@ from monitor.demo import asked
 from monitor.demo.digits import Scenario
 
 short = Scenario(rounds=3, drop_round=3, images=2000, reference=3000, labels=200)
-asked.Scenario = lambda **_: short
+asked.DigitScenario = lambda **_: short
 sys.argv = ["pr-monitor", "demo", *sys.argv[1:]]
 main()
 """

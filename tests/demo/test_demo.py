@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from monitor.demo.digits import Camera, Confusion, Scenario
+from monitor.demo.digits import Camera, Confusion, DigitScenario
 from monitor.demo.folder import MARKER, limits_of, prepare
 from monitor.demo.play import play, ui_command
 from monitor.domain.errors import InputRefused
 
-SHORT = Scenario(rounds=6, drop_round=4, images=2000, reference=3000, labels=300, lost_pixels=0.3)
+SHORT = DigitScenario(
+    rounds=6, drop_round=4, images=2000, reference=3000, labels=300, lost_pixels=0.3
+)
 
 
 @pytest.fixture(scope="module")
 def camera():
-    return Camera(Scenario())
+    return Camera(DigitScenario())
 
 
 def pooled_recall(camera, weeks):
@@ -36,7 +38,7 @@ def count(database, query):
 
 
 def test_the_same_seed_gives_the_same_week_however_many_weeks_there_are(camera):
-    again = Camera(Scenario(rounds=6)).week(2)
+    again = Camera(DigitScenario(rounds=6)).week(2)
     week = camera.week(2)
 
     np.testing.assert_array_equal(week.score, again.score)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.demo_seeds import DESIGNS, REDRAWS, HalfYear, Strata, show, show_intervals
-from monitor.demo.digits import Scenario
+from monitor.demo.digits import DigitScenario
 
 
 def test_the_demo_is_played_by_cells_and_by_bands_on_the_same_weeks(capsys):
-    scenario = Scenario(
+    scenario = DigitScenario(
         rounds=6, drop_round=2, images=1500, reference=2000, labels=300, lost_pixels=0.3
     )
     half_year = HalfYear.of(scenario, intervals=True)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from monitor.domain.model import Window
-from monitor.domain.registered import AliasLook, alias_of, named_in
+from monitor.domain.registered import AliasObservation, alias_of, named_in
 
 MONDAY = datetime(2025, 3, 3, tzinfo=UTC)
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
@@ -17,7 +17,7 @@ WEEK = Window(MONDAY, MONDAY + 7 * DAY)
 def looks(*found):
     """Looks from (version, first day, last day), counted from the begin of the window."""
     return [
-        AliasLook(version, MONDAY + first * DAY, MONDAY + last * DAY)
+        AliasObservation(version, MONDAY + first * DAY, MONDAY + last * DAY)
         for version, first, last in found
     ]
 
@@ -49,8 +49,8 @@ def test_a_window_is_of_each_version_that_may_have_been_in_use(found, versions):
 @pytest.mark.parametrize("end", [WEEK.start, WEEK.end])
 def test_a_move_at_the_very_end_of_a_window_is_between_two_windows(end):
     found = [
-        AliasLook("7", MONDAY - 30 * DAY, end - MINUTE / 2),
-        AliasLook("8", end + MINUTE / 2, MONDAY + 30 * DAY),
+        AliasObservation("7", MONDAY - 30 * DAY, end - MINUTE / 2),
+        AliasObservation("8", end + MINUTE / 2, MONDAY + 30 * DAY),
     ]
     before, after = Window(end - 7 * DAY, end), Window(end, end + 7 * DAY)
 

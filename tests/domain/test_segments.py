@@ -4,22 +4,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.domain.model import Candidate, Stratum, StratumFrame
-from monitor.domain.segments import MOST_VALUES, OTHER, folded, kept_values, scaled, with_segments
+from monitor.domain.segments import (
+    MOST_VALUES,
+    OTHER,
+    folded,
+    largest_values,
+    scaled,
+    with_segments,
+)
 
 FLAGGED, PASSED = Stratum("flagged", flagged=True), Stratum("passed", flagged=False)
 SIZES = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.integers(0, 500), max_size=9)
 
 
 def test_of_equally_large_values_the_first_by_name_are_kept():
-    assert kept_values([{"b": 1, "a": 1, "c": 1}], most=2) == {"a", "b"}
+    assert largest_values([{"b": 1, "a": 1, "c": 1}], most=2) == {"a", "b"}
 
 
 def test_an_empty_value_takes_no_place():
-    assert kept_values([{"a": 0, "b": 1}], most=2) == {"b"}
+    assert largest_values([{"a": 0, "b": 1}], most=2) == {"b"}
 
 
 def test_twenty_values_are_kept_unless_asked_otherwise():
-    assert len(kept_values([{f"{n:02}": 1 for n in range(30)}])) == MOST_VALUES == 20
+    assert len(largest_values([{f"{n:02}": 1 for n in range(30)}])) == MOST_VALUES == 20
 
 
 @given(SIZES, st.integers(0, 4000))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.drawing.svg import path, picture, words_at
+from monitor.drawing.svg import path, picture, text_at
 from tests.drawing import looking
 
 
 @pytest.mark.parametrize("words", ["a < b & c", 'say "hi"', "]]>", "<script>x</script>"])
 def test_words_that_look_like_markup_stay_words(words):
-    seen = looking.at(picture((100, 50), words, words, [words_at((0, 10), words, 9)]))
+    seen = looking.at(picture((100, 50), words, words, [text_at((0, 10), words, 9)]))
 
     assert (seen.title, seen.description, seen.texts) == (words, words, [words])
 
@@ -36,7 +36,7 @@ def test_places_that_look_alike_are_written_once():
 
 
 def test_words_that_need_more_room_than_there_is_become_smaller():
-    short, long = (words_at((0, 0), "x" * count, 13, room=100) for count in (5, 50))
+    short, long = (text_at((0, 0), "x" * count, 13, room=100) for count in (5, 50))
 
     assert 'font-size="13"' in short
     assert float(long.split('font-size="')[1].split('"')[0]) < 6

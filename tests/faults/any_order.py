@@ -178,7 +178,7 @@ class Stage:
         self.labeler = ShuffledLabeler(self.rng)
         self.sinks = {name: Sink(name) for name in ("log", "ops", "mlflow")}
         self.lives = 0
-        self.gone: set[str] = set()
+        self.removed: set[str] = set()
         self.kills = 0
         self.filled_from: datetime | None = None
         self.workers = [self._born(), self._born()]
@@ -236,7 +236,7 @@ class Stage:
         except Exception as error:  # noqa: BLE001  whatever it is, it is a bug
             return [f"backfill: {error!r}"]
         finally:
-            self.gone.add(self.running.name)
+            self.removed.add(self.running.name)
             self.running.database.close()
             self.running = before
         return []
@@ -262,7 +262,7 @@ class Stage:
             self.tick()
         if passed[0] > place:
             self.kills += 1
-            self.gone.add(self.workers[0].name)
+            self.removed.add(self.workers[0].name)
             self.workers[0].database.close()
             self.workers[0] = self._born()
 

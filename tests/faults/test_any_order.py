@@ -69,7 +69,7 @@ class Rounds(RuleBasedStateMachine):
         self.stage = Stage(f"sqlite:///{path}", seed)
         self.accepted = set()
         vars(claims)["worker_name"] = lambda: self.stage.running.name
-        vars(claims)["is_gone"] = lambda name: name in self.stage.gone
+        vars(claims)["is_dead"] = lambda name: name in self.stage.removed
         for place in weeks:
             if place is None:
                 self.a_week_goes_by_and_people_answer(which=0, share=1)
@@ -279,7 +279,7 @@ ENDS = ("in ('labeling', 'closed')", "= 'abandoned'")
 @pytest.fixture
 def cheap(monkeypatch, tmp_path):
     """Rounds that cost milliseconds: few Sobol points, and tables made once."""
-    for name in ("worker_name", "is_gone"):  # which each story sets to its own
+    for name in ("worker_name", "is_dead"):  # which each story sets to its own
         monkeypatch.setattr(claims, name, vars(claims)[name])
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     template = Database(f"sqlite:///{tmp_path}/template.db")

@@ -123,7 +123,7 @@ def test_an_upgrade_killed_at_each_statement_loses_no_row_and_the_next_one_compl
 
     [*killed, last] = lives = lose_every_life(old, revision, folder)
 
-    head = schema.found_revision(old)
+    head = schema.current_revision(old)
     schema.check(old)
     assert len(killed) >= 4  # before and after what one new table takes, and the commit
     assert {code for code, *_ in killed} == {-9}

@@ -46,7 +46,7 @@ def test_what_keeps_the_rounds_of_an_absent_kind_is_shown_until_the_kind_is_back
         scene.database,
         scene.source,
     )
-    scene.labeler = wiring._kept_labeler(kept, None, make)
+    scene.labeler = wiring._stored_labeler(kept, None, make)
 
     with pytest.raises(ConfigRefused):
         scene.run()

@@ -11,7 +11,7 @@ import pytest
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
-from monitor.domain.truth import FoundTruth
+from monitor.domain.truth import TruthRow
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.shared_truths import SharedTruths
 
@@ -82,7 +82,7 @@ class Reading:
 
     def __call__(self, items):
         self.asked.append(sorted(items))
-        return {item: [FoundTruth(self.known[item], 0)] for item in items if item in self.known}
+        return {item: [TruthRow(self.known[item], 0)] for item in items if item in self.known}
 
 
 def test_expected_items_are_read_once_and_forgotten_after_the_last_asker():
@@ -96,8 +96,8 @@ def test_expected_items_are_read_once_and_forgotten_after_the_last_asker():
     shared.of({"a"}, "one state", read)
 
     assert found == [
-        {"a": [FoundTruth("1", 0)]},
-        {"b": [FoundTruth("0", 0)], "c": [FoundTruth("1", 0)]},
+        {"a": [TruthRow("1", 0)]},
+        {"b": [TruthRow("0", 0)], "c": [TruthRow("1", 0)]},
     ]
     assert read.asked == [["a", "b", "c"], ["a"]]
 
@@ -131,5 +131,5 @@ def test_a_reading_that_hangs_keeps_no_other_from_reading():
     go_on.set()
     hung.join(60)
 
-    assert found == {"b": [FoundTruth("1", 0)]}
+    assert found == {"b": [TruthRow("1", 0)]}
     assert read.asked == [["b"]]

@@ -14,8 +14,8 @@ from monitor.domain.page_answer import ClassChosen
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
-from monitor.service.pages.labeling.desk import Desk
-from monitor.service.pages.labeling.outcome import Outcome
+from monitor.service.pages.labeling.desk import TaskQueue
+from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 from tests.service.pages.people import hand
@@ -119,7 +119,7 @@ class ClassPage:
     def desk(self, *values):
         """The page of the monitors of some classes, or of all."""
         names = [self[value].name for value in values or self.monitors]
-        return Desk(self.database, lambda: self.now, lambda: names)
+        return TaskQueue(self.database, lambda: self.now, lambda: names)
 
     @property
     def items(self):
@@ -146,7 +146,7 @@ class ClassPage:
             for task in tasks[: at_most - len(said)]:
                 item = items[task.key]
                 outcome = desk.say(who, task.key, self.chosen(item), task.revision)
-                assert outcome is Outcome.TAKEN
+                assert outcome is AnswerOutcome.TAKEN
                 said.append(item)
         return said
 

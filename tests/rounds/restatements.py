@@ -7,7 +7,7 @@ from datetime import timedelta
 from monitor.domain.model import Collected, LabelEvent
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import restating
-from monitor.rounds.restating import Asked
+from monitor.rounds.restating import RestateRequest
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
 
@@ -23,7 +23,7 @@ def scene_of(database, *, after=0, labels=400):
 
 
 def asked(*rounds, **changes):
-    return Asked(by="ana", why="a label file was wrong", rounds=rounds, **changes)
+    return RestateRequest(by="ana", why="a label file was wrong", rounds=rounds, **changes)
 
 
 def restate(scene, *rounds, dry_run=False, **changes):

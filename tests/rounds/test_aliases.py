@@ -12,8 +12,8 @@ from monitor.domain.errors import RegistryUnavailable
 from monitor.domain.report import Status
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.state import RoundState
-from monitor.rounds.aliases import look_at_aliases
-from monitor.rounds.sampling.aliases import GONE, MOVED, UNKNOWN
+from monitor.rounds.aliases import check_aliases
+from monitor.rounds.sampling.aliases import MOVED, REMOVED, UNKNOWN
 from monitor.storage.overview import alias_store
 from monitor.storage.results import concern_store
 from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings
@@ -53,7 +53,7 @@ class AliasScene(Scene):
     def look(self, at):
         """Pass at a time of its own, as the service does at each tick."""
         self.now = at
-        look_at_aliases([self.context])
+        check_aliases([self.context])
 
     def histories(self):
         """The model version of each round's history."""
@@ -186,7 +186,7 @@ def test_an_alias_that_is_deleted_leaves_the_version_in_use_and_says_so(scene):
     scene.play(2)
 
     assert scene.histories() == ["7", "7"]
-    assert scene.concerns(2)[GONE] == (
+    assert scene.concerns(2)[REMOVED] == (
         "the alias champion names no version; version 7 counts, which it named last: set it "
         "again, or name a version in `model`"
     )
@@ -234,9 +234,9 @@ def test_a_bug_in_the_look_at_one_model_stops_no_other_and_an_outage_is_no_error
     scene.registry.broken = MODEL
 
     with capture_logs():
-        errors = look_at_aliases(contexts)
+        errors = check_aliases(contexts)
         scene.registry.broken, scene.registry.down = "", True
-        outage = look_at_aliases(contexts)
+        outage = check_aliases(contexts)
 
     assert {name: error.exit_code for name, error in errors.items()} == {"a": 1, "b": 1}
     assert [row["model"] for row in scene.rows("select * from alias_looks")] == [other]
@@ -327,7 +327,7 @@ def test_monitors_of_one_alias_ask_once_a_pass(scene):
         for name in ("a", "b")
     ]
 
-    look_at_aliases(contexts)
+    check_aliases(contexts)
 
     assert scene.registry.asked == [MODEL]
 
@@ -346,6 +346,6 @@ def test_a_clock_set_back_makes_no_look_earlier_than_the_one_before(scene):
         scene.look(at)
 
     with scene.database.read() as connection:
-        looks = alias_store.read_looks(connection, MODEL)
+        looks = alias_store.read_observations(connection, MODEL)
 
     assert [(look.version, look.first_at) for look in looks] == [("7", slot(2)), ("8", slot(2))]

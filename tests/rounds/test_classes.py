@@ -452,13 +452,13 @@ def test_monitors_of_a_block_read_a_window_once_however_many_look(block, monkeyp
     block.play(number=2)
     settled, read = SettledWindows(), []
     contexts = [replace(scene.context, settled=settled) for scene in block.monitors.values()]
-    whole = classes._stand
+    whole = classes._block_state
 
     def noted(connection, context, slot):
         read.append(slot)
         return whole(connection, context, slot)
 
-    monkeypatch.setattr(classes, "_stand", noted)
+    monkeypatch.setattr(classes, "_block_state", noted)
     for context in contexts * 2:
         run.run(context)
 

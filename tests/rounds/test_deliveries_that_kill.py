@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from monitor.domain.model import EffectKind
 from monitor.rounds.delivery.deliver import deliver
 from monitor.storage.outbox import effect_admin, effect_store
-from monitor.storage.outbox.effect_store import DEADLY_TRIES
+from monitor.storage.outbox.effect_store import DEADLY_ATTEMPTS
 from monitor.storage.tables import effects
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import add_effect, add_round, claimed_effect
@@ -56,11 +56,11 @@ def test_a_delivery_that_ends_every_process_is_left_alone_after_some(database):
     add_effect(database, add_round(database, monitor="spam"), "other")
     ops = Deadly("deadly")
 
-    lives(database, ops, DEADLY_TRIES + 4)
+    lives(database, ops, DEADLY_ATTEMPTS + 4)
 
     found = stored(database, "deadly")
-    assert ops.deaths == 1 + DEADLY_TRIES
-    assert (found.status, found.tries, found.claimed_until) == ("dead", DEADLY_TRIES + 1, None)
+    assert ops.deaths == 1 + DEADLY_ATTEMPTS
+    assert (found.status, found.tries, found.claimed_until) == ("dead", DEADLY_ATTEMPTS + 1, None)
     assert "ended, or hung, before it was done" in found.last_error
     assert "other" in ops.got
     assert any(key.startswith("delivery.dead/ops/") for key in ops.got)
@@ -71,7 +71,7 @@ def test_a_delivery_that_ends_every_process_lets_other_rounds_of_its_monitor_go_
     add_effect(database, add_round(database, number=2), "next")
     ops = Deadly("deadly")
 
-    lives(database, ops, DEADLY_TRIES + 4)
+    lives(database, ops, DEADLY_ATTEMPTS + 4)
 
     assert (stored(database, "deadly").status, stored(database, "next").status) == ("dead", "done")
 
@@ -82,13 +82,13 @@ def test_it_is_tried_again_more_and_more_rarely(database):
     waits = []
 
     now = MONDAY
-    lives(database, ops, DEADLY_TRIES + 2, now)
+    lives(database, ops, DEADLY_ATTEMPTS + 2, now)
     for _ in range(3):
         waits.append(stored(database, "deadly").next_try - now)
         now += waits[-1]
         lives(database, ops, 2, now)
 
-    assert ops.deaths == 1 + DEADLY_TRIES + 3
+    assert ops.deaths == 1 + DEADLY_ATTEMPTS + 3
     assert timedelta(minutes=10) < waits[0] < waits[1] < waits[2]
 
 
@@ -191,7 +191,7 @@ def test_what_was_delivered_since_a_claim_was_lost_is_delivered_again(database, 
 
     with database.write() as connection:
         late = effect_store.finish_effect(connection, sleeper, "late", MONDAY)
-        again = effect_admin.do_again(connection, sleeper, MONDAY)
+        again = effect_admin.retry_effect(connection, sleeper, MONDAY)
     deliver(database, {"mlflow": mlflow}, lambda: MONDAY)
 
     assert (late, again) == (False, 2)

@@ -47,7 +47,9 @@ def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_rea
     seen: list[look.WindowScan] = []
 
     def both(context, round_):
-        seen.extend(look.look(replace(context, source=source), round_) for source in (plain, recut))
+        seen.extend(
+            look.scan_window(replace(context, source=source), round_) for source in (plain, recut)
+        )
         return seen[0]
 
     monkeypatch.setattr(draw, "look", both)

@@ -14,7 +14,7 @@ from monitor.domain.settings import Schedule
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.rounds.opening.redo import redo_abandoned
 from monitor.rounds.retention import forget_item
-from monitor.service.pages.labeling.outcome import Outcome
+from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.pages import page_store
@@ -164,14 +164,14 @@ def test_an_answer_that_changes_from_class_to_class_changes_both_rounds_also_clo
     block.run()
     before = block.estimates()
 
-    assert block.say(item, FINANCE) is Outcome.TAKEN
+    assert block.say(item, FINANCE) is AnswerOutcome.TAKEN
     block.run()
 
     assert block.states() == dict.fromkeys(CLASSES, "closed")
     assert (block.labels("travel")[item], block.labels("finance")[item]) == ("0", "1")
     assert block.estimates() != before
 
-    assert block.say(item, None) is Outcome.TAKEN
+    assert block.say(item, None) is AnswerOutcome.TAKEN
     block.run()
 
     assert item not in {**block.labels("travel"), **block.labels("finance")}
@@ -199,7 +199,7 @@ def test_a_late_answer_reaches_the_rounds_that_still_take_labels(database, tmp_p
     assert block.labels("travel")[item] == "1"
     assert block.labels("finance")[item] == "1"
     only = min(block.drawn("travel") - block.drawn("finance") - block.drawn("news"))
-    assert block.say(only, FINANCE) is Outcome.NOT_OPEN
+    assert block.say(only, FINANCE) is AnswerOutcome.NOT_OPEN
 
 
 def test_none_of_these_is_negative_for_all_and_cannot_tell_is_for_none(block):
@@ -218,9 +218,9 @@ def test_an_answer_that_is_not_offered_is_refused(block):
     block.run(number=1)
     item = shared(block)[0]
 
-    assert block.say(item, Answer.POSITIVE) is Outcome.NOT_ASKED
-    assert block.say(item, ClassChosen(3)) is Outcome.NOT_ASKED
-    assert block.say(item, ClassChosen(2)) is Outcome.TAKEN
+    assert block.say(item, Answer.POSITIVE) is AnswerOutcome.NOT_ASKED
+    assert block.say(item, ClassChosen(3)) is AnswerOutcome.NOT_ASKED
+    assert block.say(item, ClassChosen(2)) is AnswerOutcome.TAKEN
 
 
 def test_two_people_share_the_items_and_differ_only_about_second_copies(database, tmp_path):

@@ -13,7 +13,7 @@ from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import run
 from monitor.rounds.opening import due
 from monitor.rounds.opening.skipped_slots import record_missed
-from monitor.rounds.restore import do_again, reconcile
+from monitor.rounds.restore import reconcile, repeat_round
 from monitor.storage.tables import metadata, rounds
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
 
@@ -92,7 +92,7 @@ class Restored(Scene):
 
     def restored(self):
         forgotten = reconcile(self.context, self.runs)
-        return forgotten, list(do_again(self.context, forgotten.behind))
+        return forgotten, list(repeat_round(self.context, forgotten.behind))
 
     def states(self):
         return [(row["number"], row["state"]) for row in self.rows(

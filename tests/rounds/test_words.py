@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.cli.views.round_page import say_round
+from monitor.cli.views.round_page import echo_round
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
 from monitor.domain.notice import Notice
 from monitor.domain.report import CauseRow
@@ -34,7 +34,7 @@ def page_of(scene, number):
 
 
 def shown(scene, number, capsys):
-    say_round(page_of(scene, number))
+    echo_round(page_of(scene, number))
     return " ".join(capsys.readouterr().out.split())
 
 

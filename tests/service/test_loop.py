@@ -16,7 +16,7 @@ from monitor.domain.errors import SourceUnavailable
 from monitor.presentation.delivery import waiting_sentence
 from monitor.service import loop
 from monitor.service.runtime import Running
-from monitor.service.web.health import Pulse
+from monitor.service.web.health import Heartbeat
 from monitor.storage import schema
 from monitor.storage.database import Database
 from tests.rounds.scene import Scene, overview, settings
@@ -220,7 +220,7 @@ def test_a_bug_in_a_look_at_an_alias_keeps_no_round_and_no_delivery_back(folder,
     assert "KeyError: 'no such thing'" in str(done.errors["mail"])
     assert rows(database, "select state from rounds") == [("labeling",)]
     application = wiring.build(config)
-    work, delivered = loop.Work(application, None, loop.TICK), []
+    work, delivered = loop.MonitorWork(application, None, loop.TICK), []
     monkeypatch.setattr(work._mlflow, "deliver", lambda *_: delivered.append(True))
     with capture_logs():
         work.mlflow()
@@ -274,7 +274,7 @@ def test_a_pass_ends_with_the_gravest_exit_code(database):
 
 def test_a_broken_tick_is_logged_and_makes_the_service_unhealthy_until_one_goes_well(folder):
     application = wiring.build(configure(folder))
-    running = Running(application, None, Pulse("rounds"))
+    running = Running(application, None, Heartbeat("rounds"))
     failing = [True, False]
 
     def tick():

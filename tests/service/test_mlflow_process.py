@@ -23,7 +23,7 @@ from monitor.storage import schema
 from monitor.storage.outbox import effect_store
 from monitor.storage.results.report_store import read_report
 from monitor.storage.tables import effects
-from monitor.storage.worker import is_gone, worker_name
+from monitor.storage.worker import is_dead, worker_name
 from monitor.tracking.connection import Connection
 from tests.servers import free_port
 from tests.small_config import configure, fill_labels, rows, runs
@@ -246,7 +246,7 @@ def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder,
         service.process.wait()
         (folder / "go").touch()
         deadline = time.monotonic() + 60
-        while not is_gone(name):
+        while not is_dead(name):
             assert time.monotonic() < deadline
             time.sleep(0.01)
         errors = service.errors.read()
@@ -267,9 +267,9 @@ def test_a_delivery_that_hangs_ends_some_time_after_the_service(folder, told):
         service.process.kill()
         service.process.wait()
         deadline = time.monotonic() + 60
-        while not is_gone(name) and time.monotonic() < deadline:
+        while not is_dead(name) and time.monotonic() < deadline:
             time.sleep(0.01)
-        has_ended = is_gone(name)
+        has_ended = is_dead(name)
         (folder / "go").touch()
     deliver(told)
 

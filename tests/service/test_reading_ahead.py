@@ -15,8 +15,8 @@ from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.rounds import claims
 from monitor.service import reading_ahead
 from monitor.service.change_detection import Idle
-from monitor.service.loop import TICK, Work, one_pass
-from monitor.service.reading_ahead import Ahead
+from monitor.service.loop import TICK, MonitorWork, one_pass
+from monitor.service.reading_ahead import Prefetcher
 from monitor.storage.labels import label_store
 from monitor.wiring import Application
 from tests.rounds.scene import Log, Scene, settings
@@ -135,7 +135,7 @@ def test_what_was_read_is_forgotten_though_a_monitor_of_the_file_waits_for_nothi
     fleet.write(len(fleet.scenes[0].truth))
     names = ("first", "second", "not drawn yet")
     labelers = {name: [scene.labeler] for name, scene in zip(names, fleet.scenes, strict=True)}
-    ahead = Ahead(fleet.application.database, lambda: fleet.now, labelers)
+    ahead = Prefetcher(fleet.application.database, lambda: fleet.now, labelers)
 
     ahead.before("first")
     for scene in (*fleet.scenes[:2], fleet.scenes[0]):
@@ -147,7 +147,7 @@ def test_what_was_read_is_forgotten_though_a_monitor_of_the_file_waits_for_nothi
 def test_the_lanes_of_a_service_share_a_reading(fleet, reads, monkeypatch):
     monkeypatch.setattr(claims, "_stopping", Event())
     fleet.write(len(fleet.scenes[0].truth))
-    work = Work(fleet.application, None, TICK)
+    work = MonitorWork(fleet.application, None, TICK)
 
     work.rounds()
     deadline = time.monotonic() + 60

@@ -13,8 +13,8 @@ from monitor.domain.errors import SourceUnavailable
 from monitor.service import loop
 from monitor.service.runtime import Running
 from monitor.service.shared_scans import SharedScans
-from monitor.service.web.health import Pulse
-from monitor.service.worker_pool import Lanes
+from monitor.service.web.health import Heartbeat
+from monitor.service.worker_pool import MonitorPool
 from monitor.sources.duckdb import DuckdbSource
 from monitor.storage.rounds import round_store
 from monitor.wiring import build
@@ -120,8 +120,8 @@ def test_a_monitor_alone_reads_for_itself(application, readings):
 
 
 def test_lanes_wait_for_the_one_reading(application, readings):
-    running = Running(application, None, Pulse("rounds"))
-    lanes = Lanes(running, loop.advance, stop=threading.Event(), changes=threading.Event())
+    running = Running(application, None, Heartbeat("rounds"))
+    lanes = MonitorPool(running, loop.advance, stop=threading.Event(), changes=threading.Event())
 
     lanes.tick()
     lanes._pool.shutdown(wait=True)  # as `close` does, but for looks that wait
@@ -148,7 +148,7 @@ def test_monitors_in_many_threads_draw_from_one_reading(application, readings):
 def test_a_list_that_is_read_again_adds_and_removes_monitors(application):
     path = application.config.folder / "config.yaml"
     loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
-    running = Running(application, path, Pulse("rounds"))
+    running = Running(application, path, Heartbeat("rounds"))
     path.write_text(path.read_text().replace("[travel, finance, sports]", "[finance, sports, new]"))
 
     with capture_logs() as logs:

@@ -15,8 +15,8 @@ from monitor.domain.errors import MonitorError, SchemaNewer
 from monitor.rounds import claims
 from monitor.rounds.opening import due
 from monitor.service.change_detection import Idle
-from monitor.service.loop import TICK, Work, one_pass
-from monitor.service.reading_ahead import Ahead
+from monitor.service.loop import TICK, MonitorWork, one_pass
+from monitor.service.reading_ahead import Prefetcher
 from monitor.service.shared_scans import SharedScans
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
@@ -67,7 +67,7 @@ def work(scenes, slow, log):
         clock=lambda: scenes[0].now,
         link=lambda _: None,
     )
-    work = Work(application, None, TICK)
+    work = MonitorWork(application, None, TICK)
     with capture_logs():
         yield work
         slow.go_on.set()
@@ -137,7 +137,7 @@ def breaks_for(name, of, monkeypatch, method):
     monkeypatch.setattr(of, method, broken)
 
 
-@pytest.mark.parametrize(("of", "method"), [(Ahead, "before"), (Idle, "looked")])
+@pytest.mark.parametrize(("of", "method"), [(Prefetcher, "before"), (Idle, "looked")])
 def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_it_back(
     scenes, slow, work, monkeypatch, of, method
 ):
@@ -165,7 +165,7 @@ def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_i
 
 def test_a_bug_beside_a_look_is_one_monitors_error_in_run_once_too(scenes, slow, work, monkeypatch):
     slow.go_on.set()
-    breaks_for("slow", Ahead, monkeypatch, "before")
+    breaks_for("slow", Prefetcher, monkeypatch, "before")
 
     done = one_pass(work.running.application, work.running.application.monitors)
 
@@ -241,7 +241,7 @@ def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_proces
         with pytest.raises(SchemaNewer, match="upgraded by a newer mlflow-pr-monitor"):
             begin()
     ahead, scans = work._lanes._idle.ahead(looks), SharedScans(())
-    work._lanes._look(looks[0], ahead, scans)  # begun before the upgrade
+    work._lanes._check(looks[0], ahead, scans)  # begun before the upgrade
 
     assert {type(reason) for reason in reasons} == {SchemaNewer}
     assert len(reasons) == 4

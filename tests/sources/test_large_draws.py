@@ -50,7 +50,7 @@ def mails(ids, *, score=SCORE, more="", rows=ROWS):
 
 def let_all_windows_be_large(monkeypatch):
     monkeypatch.setattr(duckdb_draw, "WORTH", 0)
-    monkeypatch.setattr(duckdb_draw, "LOOKED_AT", 2000)
+    monkeypatch.setattr(duckdb_draw, "CANDIDATES", 2000)
 
 
 def both_ways(source, strata, at_most, monkeypatch):

@@ -14,7 +14,7 @@ from monitor.domain.model import Answer, LabelEvent, LabelKind
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.labels import label_notes, label_store
-from monitor.storage.labels.label_notes import read_place
+from monitor.storage.labels.label_notes import read_endpoint
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import label_events, tasks
@@ -263,7 +263,7 @@ def test_more_tasks_than_one_statement_takes_are_all_answered(database):
     big = drawn(database, wanted=(700, 601))
     with database.write() as connection:
         everything = label_store.all_tasks(connection, [big])
-        label_store.mark_sent(connection, list(everything), NOON)
+        label_store.set_sent(connection, list(everything), NOON)
         _, unsent = label_store.tasks_to_send(connection, big)
     said = [event(key, YES, minute=0) for key in everything]
 
@@ -277,8 +277,8 @@ def test_more_tasks_than_one_statement_takes_are_all_answered(database):
 def test_tasks_that_are_out_stay_out_since_the_first_time(database, round_id):
     with database.write() as connection:
         keys = list(label_store.all_tasks(connection, [round_id]))
-        label_store.mark_sent(connection, keys[:3], NOON)
-        label_store.mark_sent(connection, keys, NOON + timedelta(days=1))
+        label_store.set_sent(connection, keys[:3], NOON)
+        label_store.set_sent(connection, keys, NOON + timedelta(days=1))
         times = connection.execute(select(tasks.c.sent_at).order_by(tasks.c.key)).scalars().all()
 
     assert sorted(times) == [NOON] * 3 + [NOON + timedelta(days=1)] * 7
@@ -292,7 +292,7 @@ def test_a_cursor_is_kept_per_monitor_and_labeler(database):
         label_notes.write_cursor(connection, mail, "page", "c")
 
         found = [
-            read_place(connection, monitor, labeler).cursor
+            read_endpoint(connection, monitor, labeler).cursor
             for monitor, labeler in ((mail, "files"), (mail, "page"), (spam, "files"))
         ]
 

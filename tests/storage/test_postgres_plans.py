@@ -16,7 +16,7 @@ from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.delivery.dead_letters import mark_orphans_dead
+from monitor.rounds.delivery.dead_letters import retire_orphans
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
@@ -109,7 +109,7 @@ class Stage:
             run.run(context)
             idle.looked(look, well=True)
         idle.keep()
-        mark_orphans_dead(database, sinks, lambda: self.now)
+        retire_orphans(database, sinks, lambda: self.now)
         end_removed_monitors(database, self.names, lambda: self.now)
         forget_removed_monitors(database, self.names, lambda: self.now)
         deliver(database, sinks, lambda: self.now)

@@ -9,7 +9,7 @@ from sqlalchemy import event
 
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.classes import lost_windows, publish_classes
-from monitor.rounds.delivery.dead_letters import mark_orphans_dead
+from monitor.rounds.delivery.dead_letters import retire_orphans
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.open_rounds import all_open_rounds
 from monitor.rounds.retention import forget_removed_monitors
@@ -59,7 +59,7 @@ def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
             idle.looked(look, well=True)
         idle.keep()
         deliver(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
-        mark_orphans_dead(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
+        retire_orphans(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
         forget_removed_monitors(database, [scene.name], lambda: scene.now)
     of_class = replace(scene.context, class_monitors={"a": scene.name})
     for _ in range(2):  # the first look of a process, and later ones

@@ -323,7 +323,7 @@ def test_the_installed_program_finds_its_migrations_from_any_folder(tmp_path):
         "from monitor.storage.database import Database\n"
         "database = Database('sqlite:///monitor.db')\n"
         "schema.ready(database)\n"
-        "print(schema.found_revision(database))\n"
+        "print(schema.current_revision(database))\n"
     )
 
     done = subprocess.run(

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.tracking.connection import load_mlflow
-from monitor.tracking.experiments import Experiment, add_views, write_note
+from monitor.tracking.experiments import TrackedExperiment, add_views, write_note
 from monitor.tracking.saved_views import MOST_VIEWS, charts_of, fleet_views
 
 load_mlflow()  # without its telemetry, before anything else imports it
@@ -40,7 +40,7 @@ def write(client, experiment):
 
 @pytest.mark.parametrize("code", [INVALID_PARAMETER_VALUE, PERMISSION_DENIED])
 def test_what_mlflow_refuses_costs_nothing_else_and_is_tried_with_the_next_round(code):
-    experiment = Experiment("1", {})
+    experiment = TrackedExperiment("1", {})
 
     with capture_logs() as logs:
         write(Client(MlflowException("no", code)), experiment)
@@ -55,11 +55,11 @@ def test_what_has_no_answer_is_tried_again_with_its_round(tags):
     down = Client(MlflowException("no answer", INTERNAL_ERROR))
 
     with pytest.raises(MlflowException, match="no answer"):
-        write(down, Experiment("1", tags))
+        write(down, TrackedExperiment("1", tags))
 
 
 def test_no_more_views_are_written_than_the_page_offers():
-    experiment, client = Experiment("1", {}), Client()
+    experiment, client = TrackedExperiment("1", {}), Client()
 
     for number in range(MOST_VIEWS + 5):
         add_views(client, experiment, fleet_views() | charts_of(f"mail-{number}"))

@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from monitor.files.atomic_write import LEFT_AFTER
+from monitor.files.atomic_write import STALE_AFTER
 from monitor.tracking.connection import Connection
 from monitor.tracking.sqlite_tables import make_tables
 
@@ -85,7 +85,7 @@ def test_a_kill_while_the_tables_are_made_leaves_no_file_and_the_next_makes_it(t
 def test_what_a_killed_process_left_is_removed_later(tmp_path):
     killed(tmp_path, OURS)
     [left] = tmp_path.iterdir()
-    old = left.stat().st_mtime - 2 * LEFT_AFTER
+    old = left.stat().st_mtime - 2 * STALE_AFTER
     os.utime(left, (old, old))
 
     assert problems(tmp_path) == []

@@ -11,7 +11,7 @@ from monitor.domain.ports import Checkable
 from monitor.domain.registered import alias_of
 from monitor.labeling.column import ColumnLabeler
 from monitor.rounds.opening.removed_monitors import removed_monitors
-from monitor.rounds.opening.setting_changes import changes_ahead
+from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.storage import schema
 from monitor.storage.overview import alias_store
 from monitor.wiring import check_labels, mlflow_handler
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from monitor.cli.commands.data_checks import Found
+    from monitor.cli.commands.data_checks import CheckResult
     from monitor.config.model import Config
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
@@ -74,7 +74,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         yield from _expected(context)
     reached = _tried("MLflow", partial(_mlflow, application.config))
     yield reached
-    yield from _known_aliases(application) if reached.problem else _models(application)
+    yield from _aliases(application) if reached.problem else _models(application)
     for what, act in page_checks(application).items():
         yield _tried(what, act)
     for name in application.config.hooks:
@@ -92,7 +92,7 @@ def _models(application: Application) -> Iterator[Check]:
             yield _tried(f"model of {context.settings.name}", partial(handler.check_model, model))
 
 
-def _known_aliases(application: Application) -> Iterator[Check]:
+def _aliases(application: Application) -> Iterator[Check]:
     """Say what the aliases named when somebody last looked, which counts while MLflow is away."""
     from monitor.presentation.status import last_named_line
 
@@ -102,7 +102,7 @@ def _known_aliases(application: Application) -> Iterator[Check]:
             continue
         try:
             with application.database.read() as connection:
-                warnings = alias_store.read_looks(connection, model)
+                warnings = alias_store.read_observations(connection, model)
         except MonitorError:
             return  # the store has a line of its own
         if warnings:
@@ -154,11 +154,11 @@ def alerts_line(context: MonitorContext, expected_round: ExpectedRound) -> str |
     if not limits.bounds:
         return None
     from monitor.presentation.forecasts import smallest_drop_texts
-    from monitor.rounds.forecast.simulate import found_soon
+    from monitor.rounds.forecast.simulate import detected_soon
     from monitor.stats.detection.power import WITHIN
 
     shown = smallest_drop_texts(
-        found_soon(expected_round, limits.watched(), limits.false_alarm_every)
+        detected_soon(expected_round, limits.watched(), limits.false_alarm_every)
     )
     if not shown:
         return None
@@ -173,7 +173,7 @@ def exit_code(checks: Sequence[Check]) -> int:
     return gravest(check.code for check in checks)
 
 
-def _tried(what: str, act: Callable[[], Found | str]) -> Check:
+def _tried(what: str, act: Callable[[], CheckResult | str]) -> Check:
     try:
         result = act()
         return (
@@ -185,7 +185,7 @@ def _tried(what: str, act: Callable[[], Found | str]) -> Check:
         return Check(what, problem=str(error), code=error.exit_code)
 
 
-def _labels(context: MonitorContext) -> Found | str:
+def _labels(context: MonitorContext) -> CheckResult | str:
     if isinstance(context.labeler, ColumnLabeler):
         from monitor.cli.commands.data_checks import check_truth
 
@@ -203,7 +203,7 @@ def _notes(application: Application) -> Iterator[Check]:
     names = [context.settings.name for context in application.monitors]
     with application.database.read() as connection:
         for context in application.monitors:
-            for sentence in changes_ahead(connection, context):
+            for sentence in pending_changes(connection, context):
                 yield Check(f"changes of {context.settings.name}", note=sentence)
         for removed in removed_monitors(connection, names):
             yield Check("not in the config", note=removed.sentence)

@@ -17,7 +17,7 @@ from monitor.cli.common import (
     column_option,
     opened,
 )
-from monitor.cli.views.printing import say, say_json, say_table
+from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interval_text, percent_text
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def compare(
     from monitor.rounds.forecast import compare as rounds_compare
     from monitor.rounds.round_page import find_round
 
-    _refuse_half_given(threshold, predictions, predicted)
+    _refuse_incomplete(threshold, predictions, predicted)
     with opened(config) as application:
         name = only_monitor(application, monitor)
         with application.database.read() as connection:
@@ -86,12 +86,12 @@ def compare(
                 compared = rounds_compare.with_others(connection, round_, others)
                 other = str(predictions)
     if json:
-        say_json(_page(round_, compared, other))
+        echo_json(_page(round_, compared, other))
     else:
-        _say(round_, compared, other)
+        _echo(round_, compared, other)
 
 
-def _refuse_half_given(
+def _refuse_incomplete(
     threshold: float | None, predictions: Path | None, predicted: str | None
 ) -> None:
     if threshold is None and predictions is None:
@@ -149,27 +149,27 @@ def _page(round_: Round, compared: Compared, other: str) -> dict[str, Any]:
     }
 
 
-def _say(round_: Round, compared: Compared, other: str) -> None:
+def _echo(round_: Round, compared: Compared, other: str) -> None:
     both = compared.comparison
-    say(f"{round_.monitor}, round {round_.number}: as it is, and {other}", indent="  ")
-    say(
+    echo(f"{round_.monitor}, round {round_.number}: as it is, and {other}", indent="  ")
+    echo(
         f"by {compared.labeled} labels, {compared.positive} of them positive; prevalence "
         f"{percent_text(both.prevalence.point)} ({percent_text(both.prevalence.low)} to "
         f"{percent_text(both.prevalence.high)}); {both.level:.0%} intervals of this window's items",
         indent="  ",
     )
-    say()
-    say_table(
+    echo()
+    echo_table(
         ["metric", "as it is", "other", "difference", "P(other higher)"],
         [
             *(_row(metric) for metric in both.metrics),
             ["flagged", _items(both.first_flagged), _items(both.second_flagged), "", ""],
         ],
     )
-    say()
+    echo()
     for paired in both.metrics:
-        say(_sentence(paired, other), indent="  ")
-    say(
+        echo(_sentence(paired, other), indent="  ")
+    echo(
         f"items flagged only as it is: {_items(both.only_first)}; only by the other: "
         f"{_items(both.only_second)}",
         indent="  ",

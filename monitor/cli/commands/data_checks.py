@@ -22,7 +22,7 @@ from monitor.rounds.labels.truth_reach import (
     refuse_unreached,
     windows_before,
 )
-from monitor.rounds.sampling.baseline import look_odd
+from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.look import PROFILE, why_unusable
 from monitor.rounds.sampling.pictures import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from monitor.rounds.labels.truth_reach import ClassReach, Reach
 
 _COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
-_LOOKED_AT = 50  # items of each class of which pictures are tried
+_CHECKED = 50  # items of each class of which pictures are tried
 _TEXTS_ONLY = {"files": "label files", "mlflow": "MLflow", "label_studio": "Label Studio"}
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CheckResult:
     """What is there, and what about it needs a look though a round would go on."""
 
     text: str
     looks: tuple[str, ...] = ()
 
 
-def check_source(context: MonitorContext) -> Found:
+def check_source(context: MonitorContext) -> CheckResult:
     """Scan the newest window as a round would, and say what is there.
 
     Raises
@@ -73,7 +73,7 @@ def check_source(context: MonitorContext) -> Found:
     if reason is not None:
         message = f"in {newest}: {reason}"
         raise SourceRefused(message)
-    unexpected = look_odd(context, frame, slot, settings)
+    unexpected = check_baseline(context, frame, slot, settings)
     for concern in unexpected.concerns:
         if concern.is_setting:
             message = f"in {newest}: {concern.sentence}"
@@ -82,15 +82,15 @@ def check_source(context: MonitorContext) -> Found:
     summary = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),
-        *_looks_at_shown(context, frame),
+        *_shown_warnings(context, frame),
     )
     text = "; ".join(
         [summary, *([f"left out: {', '.join(bad)}"] if bad else []), *unexpected.notes]
     )
-    return Found(text, warnings)
+    return CheckResult(text, warnings)
 
 
-def _looks_at_shown(context: MonitorContext, frame: Frame) -> Iterator[str]:
+def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     """Say what people would not see of some items.
 
     Raises
@@ -101,7 +101,7 @@ def _looks_at_shown(context: MonitorContext, frame: Frame) -> Iterator[str]:
     settings = context.settings.round
     if not context.asks_people(settings):
         return
-    ids = [candidate.id for part in frame.strata for candidate in part.candidates[:_LOOKED_AT]]
+    ids = [candidate.id for part in frame.strata for candidate in part.candidates[:_CHECKED]]
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
@@ -112,10 +112,10 @@ def _looks_at_shown(context: MonitorContext, frame: Frame) -> Iterator[str]:
             "labeling of kind page shows them"
         )
     if isinstance(context.labeler, PageLabeler):
-        yield from _looks_at_gold(context.labeler, shown)
+        yield from _gold_warnings(context.labeler, shown)
 
 
-def _looks_at_gold(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
+def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
     """Say by what people would tell gold items, which are texts, from tasks."""
     try:
         gold = labeler.gold()
@@ -133,22 +133,22 @@ def _looks_at_gold(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[s
         )
 
 
-def _nothing(context: MonitorContext, window: Window) -> Found:
+def _nothing(context: MonitorContext, window: Window) -> CheckResult:
     newest = f"the newest window, {window}"
     span = context.source.span()
     if span is None:
-        return Found(f"no predictions in {newest}; none at all yet")
+        return CheckResult(f"no predictions in {newest}; none at all yet")
     latest = f"the newest is of {minute_text(span[1])} UTC"
     if span[1] >= window.end:
-        return Found(f"no predictions in {newest}; {latest}")
+        return CheckResult(f"no predictions in {newest}; {latest}")
     warning = (
         f"{latest}, before {newest}: are they still written, and is schedule.lag as long as they "
         "take to arrive?"
     )
-    return Found(f"no predictions in {newest}; {latest}", (warning,))
+    return CheckResult(f"no predictions in {newest}; {latest}", (warning,))
 
 
-def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
+def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
     """Join the truth with a window that should have it, and say how many ids match.
 
     Raises
@@ -163,7 +163,7 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
     text = f"column {settings.value} of {labeler.truths}"
     window = _joined_window(context, settings.matures)
     if window is None:
-        return Found(text, warnings)
+        return CheckResult(text, warnings)
     ids = [
         candidate.id
         for part in context.source.scan(window, BandEdges().strata(), _COMPARED, "check").strata
@@ -180,13 +180,13 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> Found:
     near = near_misses_concern(labeler, ids, {len(example) for example in join.examples})
     warnings = (
         *warnings,
-        *_looks_at_join(join, has_a_row_each=has_a_row_each),
+        *_join_warnings(join, has_a_row_each=has_a_row_each),
         *([] if near is None else [near]),
-        *_looks_at_classes(context, labeler, join, has_a_row_each=has_a_row_each),
-        *_looks_at_unmatched(context, labeler),
+        *_class_warnings(context, labeler, join, has_a_row_each=has_a_row_each),
+        *_unmatched_warnings(context, labeler),
     )
     shares = f"{_share(reach.flagged)} flagged and {_share(reach.passed)} passed"
-    return Found(f"{text}; {shares} items from {window} have a label", warnings)
+    return CheckResult(f"{text}; {shares} items from {window} have a label", warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def _refuse_unjoined(join: _Join) -> None:
         raise LabelsRefused(_unjoined(join))
 
 
-def _looks_at_join(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
+def _join_warnings(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
     """Say what is odd about a join; ``has_a_row_each``: every item should have its truth by now."""
     result = join.all
     least = _FEW * result.looked if has_a_row_each else min(1, result.looked)
@@ -226,7 +226,7 @@ def _looks_at_join(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
         yield f"none of the {result.known} known is positive; is labeling.positive right?"
 
 
-def _looks_at_classes(
+def _class_warnings(
     context: MonitorContext, labeler: ColumnLabeler, join: _Join, *, has_a_row_each: bool
 ) -> Iterator[str]:
     """Compare the share of items with a label between the classes, and with the window before."""
@@ -262,7 +262,7 @@ def _is_fewer(some: ClassReach, others: ClassReach) -> bool:
     )
 
 
-def _looks_at_unmatched(context: MonitorContext, labeler: ColumnLabeler) -> Iterator[str]:
+def _unmatched_warnings(context: MonitorContext, labeler: ColumnLabeler) -> Iterator[str]:
     """Say that most rows of a truth match no prediction, where a missing row means negative."""
     span = context.source.span()
     if labeler.settings.missing_means != "negative" or span is None:

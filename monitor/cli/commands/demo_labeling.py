@@ -8,37 +8,37 @@ from typing import TYPE_CHECKING
 import typer
 
 from monitor.cli.commands.labeling import account, teller
-from monitor.cli.views.printing import say, say_json
+from monitor.cli.views.printing import echo, echo_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from monitor.demo.asked import Answered, AskedWeek
+    from monitor.demo.asked import Answered, LabelingWeek
 
-_LOOK_EVERY = 0.5  # seconds
+_POLL_SECONDS = 0.5  # seconds
 
 
 def label_demo(folder: Path, *, port: int, no_browser: bool, json: bool) -> None:
     """Play the demo until its last week, let a person label that, and show what it came to."""
     from rich.console import Console
 
-    from monitor.demo.asked import AskedWeek
+    from monitor.demo.asked import LabelingWeek
 
-    week = AskedWeek(folder, Console(highlight=False, quiet=json))
+    week = LabelingWeek(folder, Console(highlight=False, quiet=json))
     try:
         answered = _labeled(week, port=port, no_browser=no_browser, json=json)
         if answered is None:
-            say("stopped before all was answered; pr-monitor demo --label starts over")
+            echo("stopped before all was answered; pr-monitor demo --label starts over")
             raise typer.Exit(1)
         week.show(answered)
         if json:
-            say_json(answered.as_json())
+            echo_json(answered.as_json())
         week.show_way_on()
     finally:
         week.application.database.close()
 
 
-def _labeled(week: AskedWeek, *, port: int, no_browser: bool, json: bool) -> Answered | None:
+def _labeled(week: LabelingWeek, *, port: int, no_browser: bool, json: bool) -> Answered | None:
     """Serve the page until all is answered; None where somebody stopped it."""
     from monitor.config.pages import PagesSettings
     from monitor.demo.folder import MONITOR
@@ -61,7 +61,7 @@ def _labeled(week: AskedWeek, *, port: int, no_browser: bool, json: bool) -> Ans
     try:
         while (answered := week.answered()) is None:
             try:
-                if requested.get(timeout=_LOOK_EVERY) != signals.RELOAD:
+                if requested.get(timeout=_POLL_SECONDS) != signals.RELOAD:
                     return None
             except Empty:
                 continue

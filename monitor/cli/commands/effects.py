@@ -15,7 +15,7 @@ from monitor.cli.common import (
     minute,
     opened,
 )
-from monitor.cli.views.printing import say, say_json, say_table
+from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def effects(
         with application.database.read() as connection:
             effects = find_open(connection, monitor=monitor)
     if json:
-        say_json({"effects": [asdict(effect) for effect in effects]})
+        echo_json({"effects": [asdict(effect) for effect in effects]})
     elif effects:
         head = ["id", "monitor", "sink", "kind", "round", "status", "since", "tries", "next", "why"]
-        say_table(head, [_row(effect) for effect in effects], right="047")
+        echo_table(head, [_row(effect) for effect in effects], right="047")
     else:
-        say("nothing waits: MLflow and the hooks have accepted everything")
+        echo("nothing waits: MLflow and the hooks have accepted everything")
 
 
 def retry(
@@ -92,9 +92,9 @@ def retry(
         chosen = [effect.id for effect in _chosen(connection, number, sink)]
         revive(connection, chosen, application.clock())
     if json:
-        say_json({"revived": chosen})
+        echo_json({"revived": chosen})
     else:
-        say(f"{plural(len(chosen), 'effect')} will be tried at the next run")
+        echo(f"{plural(len(chosen), 'effect')} will be tried at the next run")
 
 
 def drop(
@@ -121,9 +121,9 @@ def drop(
         for each in sorted({effect.sink for effect in effects}):
             notify_recovered(connection, each, application.clock())
     if json:
-        say_json({"dropped": chosen})
+        echo_json({"dropped": chosen})
     else:
-        say(f"{plural(len(chosen), 'effect')} given up: {reason}")
+        echo(f"{plural(len(chosen), 'effect')} given up: {reason}")
 
 
 def _refuse_unclear(provided: Sequence[bool], ways: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.cli.common import JsonOption
-from monitor.cli.views.printing import say_block, say_json, say_table
+from monitor.cli.views.printing import echo_block, echo_json, echo_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,16 +53,16 @@ def estimate(
         level=level,
     )
     if json:
-        say_json(result)
+        echo_json(result)
     else:
-        _say_estimates(result["estimates"])
+        _echo_estimates(result["estimates"])
 
 
-def _say_estimates(estimates: Sequence[dict[str, Any]]) -> None:
+def _echo_estimates(estimates: Sequence[dict[str, Any]]) -> None:
     from monitor.presentation.estimates import caution_lines, reason_text
 
     rows = [_row(estimate) for estimate in estimates]
-    say_table(["metric", "rate", "window"], _cells(rows))
+    echo_table(["metric", "rate", "window"], _cells(rows))
     remarks = [
         *(
             f"{row.metric} ({row.estimand}): {reason_text(row)}"
@@ -71,7 +71,7 @@ def _say_estimates(estimates: Sequence[dict[str, Any]]) -> None:
         ),
         *caution_lines((estimate["metric"], estimate["caution"]) for estimate in estimates),
     ]
-    say_block(remarks)
+    echo_block(remarks)
 
 
 def _row(estimate: dict[str, Any]) -> EstimateRow:

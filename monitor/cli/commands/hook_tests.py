@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.cli.logs import set_up_logs
-from monitor.cli.views.printing import say
+from monitor.cli.views.printing import echo
 from monitor.config.load import load_config
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, DeliveryFailed, InputRefused
 from monitor.domain.model import Effect, EffectKind
@@ -58,10 +58,10 @@ def try_hooks(path: Path, only: str | None) -> list[Tested]:
     ]
 
 
-def say_tests(tests: Sequence[Tested]) -> None:
+def echo_tests(tests: Sequence[Tested]) -> None:
     """Print what came of it, a line for each hook."""
     if not tests:
-        say("the config has no hooks; alerts go to the log and to MLflow only")
+        echo("the config has no hooks; alerts go to the log and to MLflow only")
         return
     for tested in tests:
         text = (
@@ -69,10 +69,10 @@ def say_tests(tests: Sequence[Tested]) -> None:
             if tested.problem
             else f"accepted the test ({tested.receipt})"
         )
-        say(f"hook {tested.hook} ({tested.kind}): {text}", indent="  ")
+        echo(f"hook {tested.hook} ({tested.kind}): {text}", indent="  ")
     wrong = sum(each.problem is not None for each in tests)
     if wrong:
-        say(f"{plural(wrong, 'hook')} of {len(tests)} did not accept the test")
+        echo(f"{plural(wrong, 'hook')} of {len(tests)} did not accept the test")
 
 
 def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> Tested:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
-from monitor.cli.views.printing import say, say_json
+from monitor.cli.views.printing import echo, echo_json
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.domain.ports import Labeler
-    from monitor.rounds.retention import Forgotten
+    from monitor.rounds.retention import ForgottenItem
     from monitor.storage.rounds.round_store import Round
     from monitor.wiring import Application
 
@@ -54,9 +54,9 @@ def backup(
     with opened(config, make_store=False) as application:
         size = sqlite_file.back_up(application.database, path, replace=replace)
     if json:
-        say_json({"path": str(path), "bytes": size})
+        echo_json({"path": str(path), "bytes": size})
     else:
-        say(f"{application.database.shown} copied to {path} ({size / 2**20:.1f} MB), checked")
+        echo(f"{application.database.shown} copied to {path} ({size / 2**20:.1f} MB), checked")
 
 
 def forget(
@@ -80,9 +80,9 @@ def forget(
         freed = _forgotten(application, item, monitor)
         # SQLite's write-ahead log may still hold the text that was deleted from the tables.
         wiped = sqlite_file.wipe_log(application.database)
-    remaining = [*_not_looked_at(freed), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
+    remaining = [*_not_checked(freed), *([] if wiped else [_BUSY]), *OUT_OF_REACH]
     if json:
-        say_json(
+        echo_json(
             {
                 "item": item,
                 "rounds": [asdict(forgotten) for forgotten in freed],
@@ -90,13 +90,13 @@ def forget(
             }
         )
     else:
-        _say_forgotten(item, freed, remaining)
+        _echo_forgotten(item, freed, remaining)
 
 
 _BUSY = "the store's log, which somebody is reading; run this again, or restart the service"
 
 
-def _forgotten(application: Application, item: str, monitor: str | None) -> list[Forgotten]:
+def _forgotten(application: Application, item: str, monitor: str | None) -> list[ForgottenItem]:
     from monitor.domain.errors import InputRefused
     from monitor.rounds.retention import forget_item
     from monitor.storage.samples.payload_store import rounds_with_item
@@ -125,17 +125,19 @@ def _labelers(application: Application, round_: Round) -> Sequence[Labeler]:
     return existing[0].labelers_of(round_.settings) if existing else ()
 
 
-def _not_looked_at(freed: Sequence[Forgotten]) -> list[str]:
+def _not_checked(freed: Sequence[ForgottenItem]) -> list[str]:
     removed = sorted({forgotten.monitor for forgotten in freed if not forgotten.reached})
     return [f"label files of {name}, a monitor that the config no longer has" for name in removed]
 
 
-def _say_forgotten(item: str, freed: Sequence[Forgotten], remaining: Sequence[str]) -> None:
+def _echo_forgotten(item: str, freed: Sequence[ForgottenItem], remaining: Sequence[str]) -> None:
     for forgotten in freed:
         what = "deleted" if forgotten.deleted else "was deleted before"
         files = f", and taken out of {', '.join(forgotten.places)}" if forgotten.places else ""
-        say(f"{forgotten.monitor} round {forgotten.round}: {what}{files}", indent="  ")
-    say(f"what people saw of item {item!r} is gone from {plural(len(freed), 'round')}; labels stay")
-    say("out of reach, so look there yourself:")
+        echo(f"{forgotten.monitor} round {forgotten.round}: {what}{files}", indent="  ")
+    echo(
+        f"what people saw of item {item!r} is gone from {plural(len(freed), 'round')}; labels stay"
+    )
+    echo("out of reach, so look there yourself:")
     for location in remaining:
-        say(f"- {location}", indent="  ")
+        echo(f"- {location}", indent="  ")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
-from monitor.cli.views.printing import say, say_error, say_json
+from monitor.cli.views.printing import echo, echo_error, echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,10 +72,10 @@ def label(
         requested = signals.listen()
         server.start()
         while requested.get() == signals.RELOAD:
-            say_error("the config is read at the start only; end this and begin it again")
+            echo_error("the config is read at the start only; end this and begin it again")
         server.stop()
     if not json:
-        say("stopped; every answer is kept")
+        echo("stopped; every answer is kept")
 
 
 def teller(*, no_browser: bool, json: bool) -> Callable[[str, str | None], None]:
@@ -83,9 +83,9 @@ def teller(*, no_browser: bool, json: bool) -> Callable[[str, str | None], None]
 
     def told(link: str, entered: str | None) -> None:
         if json:
-            say_json({"link": link, "entered": entered}, indent=None)
+            echo_json({"link": link, "entered": entered}, indent=None)
         else:
-            say(_told(link, entered))
+            echo(_show_address(link, entered))
         sys.stdout.flush()
         if entered is None and not no_browser:
             _open(link)
@@ -93,7 +93,7 @@ def teller(*, no_browser: bool, json: bool) -> Callable[[str, str | None], None]
     return told
 
 
-def _told(link: str, entered: str | None) -> str:
+def _show_address(link: str, entered: str | None) -> str:
     if entered is None:
         return f"The labeling page, until Ctrl-C: {link}"
     return f"{entered} is labeling; a link for another person: {link}"
@@ -137,4 +137,4 @@ def _open(link: str) -> None:
         name in os.environ for name in ("DISPLAY", "WAYLAND_DISPLAY")
     )
     if has_windows and not webbrowser.open(link):
-        say_error("no browser could be opened; open the link yourself")
+        echo_error("no browser could be opened; open the link yourself")

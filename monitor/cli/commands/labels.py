@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, opened
-from monitor.cli.views.printing import say, say_json
+from monitor.cli.views.printing import echo, echo_json
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -75,16 +75,16 @@ def export(
     with opened(config) as application:
         asking = _asking_people(application, monitor)
         several = [(context, _tasks(context, second, disputed)) for context in asking]
-    tasks, question = _asked(several)
+    tasks, question = _questions(several)
     if out is not None:
         _write(out, tasks, format, question)
     if json:
         listed = [{"task": task.key, **plain_texts(task.shown)} for task in tasks]
-        say_json({"question": question, "tasks": listed})
+        echo_json({"question": question, "tasks": listed})
     elif out is None:
         write_tasks(sys.stdout, tasks, format, question=question)
     else:
-        _say_written(out, len(tasks), tool)
+        _echo_written(out, len(tasks), tool)
 
 
 def _format(out: Path | None, tool: str | None) -> Format:
@@ -101,7 +101,9 @@ def _format(out: Path | None, tool: str | None) -> Format:
     return cast("Format", tool)
 
 
-def _asked(several: Sequence[tuple[MonitorContext, list[Task]]]) -> tuple[list[Task], str | None]:
+def _questions(
+    several: Sequence[tuple[MonitorContext, list[Task]]],
+) -> tuple[list[Task], str | None]:
     """List the tasks of all monitors, and the question that is asked of each.
 
     Where monitors ask different ones, every task shows its own.
@@ -124,14 +126,14 @@ def _question(context: MonitorContext) -> str | None:
     return context.labeler.question if isinstance(context.labeler, AsksQuestion) else None
 
 
-def _say_written(out: Path, tasks: int, tool: str | None) -> None:
+def _echo_written(out: Path, tasks: int, tool: str | None) -> None:
     if not tasks:
-        say(f"no item waits for an answer; {out} is not written")
+        echo(f"no item waits for an answer; {out} is not written")
         return
     fill = "fill the column label with 1, 0 or cannot tell"
     if tool is not None:
         fill = f"load them into {tool} (docs/label-files.md)"
-    say(f"{plural(tasks, 'item')} written to {out}; {fill}", indent="  ")
+    echo(f"{plural(tasks, 'item')} written to {out}; {fill}", indent="  ")
 
 
 def import_(
@@ -164,9 +166,9 @@ def import_(
         taken = _store(collected, parts_of)
         collected = taken.collected
     if json:
-        say_json(_result(taken))
+        echo_json(_result(taken))
     else:
-        _say_result(taken)
+        _echo_result(taken)
     raise typer.Exit(65 if collected.refused else 0)
 
 
@@ -237,7 +239,7 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
     from monitor.domain.model import Collected as Part
     from monitor.labeling.files import FilesLabeler
     from monitor.rounds.labels.collect import store_together, without_same_person
-    from monitor.storage.labels.changed_answers import Changes, count_changes
+    from monitor.storage.labels.changed_answers import ChangedAnswers, count_changes
 
     several: list[tuple[MonitorContext, Collected]] = []
     label_events: list[LabelEvent] = []
@@ -248,7 +250,7 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
         several.append((context, taken))
         label_events += taken.events
         refused += taken.refused
-    changes = Changes()
+    changes = ChangedAnswers()
     if several:
         with several[0][0].database.read() as connection:
             changes = count_changes(connection, label_events)
@@ -280,17 +282,17 @@ def _result(taken: _Taken) -> dict[str, Any]:
     }
 
 
-def _say_result(taken: _Taken) -> None:
+def _echo_result(taken: _Taken) -> None:
     for refusal in taken.collected.refused:
-        say(f"refused: {refusal}", indent="  ")
+        echo(f"refused: {refusal}", indent="  ")
     refused = plural(sum(refusal.rows for refusal in taken.collected.refused), "row")
     changed = f"{taken.changed} changed, " if taken.changed else ""
     new = plural(taken.new, "new answer")
-    say(f"{new}, {changed}{taken.known} known already, {refused} refused")
+    echo(f"{new}, {changed}{taken.known} known already, {refused} refused")
     if taken.older:
-        say(
+        echo(
             f"{plural(taken.older, 'answer')} older than what the same person answered later by "
             "labeled_at, which stays: correct labeled_at, or leave it empty, and import it again"
         )
     if taken.new or taken.changed:
-        say("pr-monitor run-once brings them into the estimates")
+        echo("pr-monitor run-once brings them into the estimates")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.cli.commands.data_checks import Found
+from monitor.cli.commands.data_checks import CheckResult
 from monitor.domain.errors import TryLater
 from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.numbers import plural
-from monitor.service.pages.certificates import certificate_looks
+from monitor.service.pages.certificates import certificate_warnings
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from monitor.service.pages.roles import Role
 from monitor.service.web.server import listening
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from monitor.wiring import Application
 
 
-def page_checks(application: Application) -> dict[str, Callable[[], Found | str]]:
+def page_checks(application: Application) -> dict[str, Callable[[], CheckResult | str]]:
     """Name what there is to try, by what it is about; nothing without pages."""
     settings = application.config.pages
     if settings is None:
         return {}
-    result: dict[str, Callable[[], Found | str]] = {
+    result: dict[str, Callable[[], CheckResult | str]] = {
         "pages": lambda: _pages(application, settings),
     }
     if settings.login is not None:
@@ -35,11 +35,11 @@ def page_checks(application: Application) -> dict[str, Callable[[], Found | str]
     return result
 
 
-def _pages(application: Application, settings: PagesSettings) -> Found:
+def _pages(application: Application, settings: PagesSettings) -> CheckResult:
     text, warnings = str(settings.address), list[str]()
     if settings.tls is not None:
         names = settings.names
-        end, warnings = certificate_looks(
+        end, warnings = certificate_warnings(
             settings.tls, application.config.folder, names, application.clock()
         )
         text = f"{text}; {end}"
@@ -47,20 +47,20 @@ def _pages(application: Application, settings: PagesSettings) -> Found:
         listening(settings.address, "pages.listen").close()
     except TryLater:
         text = f"{text}; in use now, by serve or another program"
-    return Found(text, tuple(warnings))
+    return CheckResult(text, tuple(warnings))
 
 
-def _login(application: Application, login: LoginSettings) -> Found:
+def _login(application: Application, login: LoginSettings) -> CheckResult:
     if login.kind == "mlflow":
         accounts = MlflowAccounts(application.config.mlflow.tracking_uri, login)
-        return Found(accounts.check(), _mlflow_adjudicators(application, login))
+        return CheckResult(accounts.check(), _mlflow_adjudicators(application, login))
     with application.database.read() as connection:
         users = people_store.users(connection)
     if users:
         roles = {user.name: user.role for user in users}
-        return Found(plural(len(users), "user"), _adjudicators(application, roles))
+        return CheckResult(plural(len(users), "user"), _adjudicators(application, roles))
     add = "nobody can sign in yet; run: pr-monitor users add NAME --role labeler|viewer|admin"
-    return Found("0 users", (add,))
+    return CheckResult("0 users", (add,))
 
 
 def _adjudicators(application: Application, roles: Mapping[str, str]) -> tuple[str, ...]:

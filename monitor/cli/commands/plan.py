@@ -18,7 +18,7 @@ from monitor.cli.common import (
     RecallOption,
     share_option,
 )
-from monitor.cli.views.printing import say, say_json
+from monitor.cli.views.printing import echo, echo_json
 
 if TYPE_CHECKING:
     from monitor.rounds.forecast.plan_window import PlanForecast
@@ -90,18 +90,18 @@ def plan(
     if plot is not None:
         _write_plot(forecast, plot)
     if json:
-        say_json(forecast.as_json())
+        echo_json(forecast.as_json())
     else:
-        _say(forecast, plot)
+        _echo(forecast, plot)
 
 
-def _say(forecast: PlanForecast, plot: Path | None) -> None:
-    from monitor.cli.views.plan_page import say_plan
+def _echo(forecast: PlanForecast, plot: Path | None) -> None:
+    from monitor.cli.views.plan_page import echo_plan
 
-    say_plan(forecast)
+    echo_plan(forecast)
     if plot is not None:
-        say()
-        say(f"wrote {plot}")
+        echo()
+        echo(f"wrote {plot}")
 
 
 def _refuse_plot(plot: Path | None) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from monitor.cli.commands.results import only_monitor
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, OfARound, opened
-from monitor.cli.views.printing import say, say_json
+from monitor.cli.views.printing import echo, echo_json
 
 
 def add_to(app: typer.Typer) -> None:
@@ -60,6 +60,6 @@ def report(
     write_whole(path, write)
     if json:
         written = {"round": result.round, "version": result.version, "file": str(path)}
-        say_json({"monitor": name, **written})
+        echo_json({"monitor": name, **written})
         return
-    say(f"{path}: {name}, round {result.round}, version {result.version}")
+    echo(f"{path}: {name}, round {result.round}, version {result.version}")

@@ -10,14 +10,14 @@ import typer
 
 from monitor.cli.commands.results import only_monitor
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, OfARound, opened
-from monitor.cli.views.printing import say, say_json
+from monitor.cli.views.printing import echo, echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from monitor.domain.model import Collected, Task
     from monitor.rounds.estimation.restated import RestatedRound
-    from monitor.rounds.restating import Outcome
+    from monitor.rounds.restating import RestateOutcome
 
 _LONGEST_NAME = 100
 _LONGEST_REASON = 300
@@ -69,32 +69,32 @@ def restate(
     with --labels, --truth or --without it is for the rounds in which that changes an answer.
     Repeating it changes nothing. Exit code 65 if a row of FILE was refused.
     """
-    from monitor.rounds.restating import Asked
+    from monitor.rounds.restating import RestateRequest
     from monitor.rounds.restating import restate as restated
 
     changes_labels = labels is not None or truth or without is not None
     _refuse_wrong(reason, names=bool(numbers) or since is not None, changes=changes_labels)
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
-        requested = Asked(
+        requested = RestateRequest(
             by=_name(by),
             why=reason.strip(),
             rounds=tuple(numbers or ()),
             since=since,
-            read_file=None if labels is None else _File(labels).read,
+            read_file=None if labels is None else _RestatedFile(labels).read,
             truth=truth,
             without=without,
         )
         outcome = restated(context, requested, dry_run=dry_run)
     if json:
-        say_json(_json(outcome, dry_run=dry_run))
+        echo_json(_json(outcome, dry_run=dry_run))
     else:
-        _say(outcome, dry_run=dry_run)
+        _echo(outcome, dry_run=dry_run)
     raise typer.Exit(65 if outcome.refused else 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _RestatedFile:
     """A corrected label file."""
 
     path: Path
@@ -134,7 +134,7 @@ def _name(by: str | None) -> str:
         return "somebody"
 
 
-def _json(outcome: Outcome, *, dry_run: bool) -> dict[str, Any]:
+def _json(outcome: RestateOutcome, *, dry_run: bool) -> dict[str, Any]:
     return {
         "restated": [
             {
@@ -152,18 +152,18 @@ def _json(outcome: Outcome, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _say(outcome: Outcome, *, dry_run: bool) -> None:
+def _echo(outcome: RestateOutcome, *, dry_run: bool) -> None:
     for refusal in outcome.refused:
-        say(f"refused: {refusal}", indent="  ")
+        echo(f"refused: {refusal}", indent="  ")
     if not outcome.restated:
-        say("nothing to restate: every number comes out as it is")
+        echo("nothing to restate: every number comes out as it is")
         return
     for one in outcome.restated:
-        say(_line(one), indent="  ")
+        echo(_line(one), indent="  ")
     if dry_run:
-        say("nothing was changed; without --dry-run it is")
+        echo("nothing was changed; without --dry-run it is")
     else:
-        say("alerts stay as they are; pr-monitor run-once brings the new numbers to MLflow")
+        echo("alerts stay as they are; pr-monitor run-once brings the new numbers to MLflow")
 
 
 def _line(one: RestatedRound) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
-from monitor.cli.views.printing import say, say_error, say_json
+from monitor.cli.views.printing import echo, echo_error, echo_json
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.domain.errors import MonitorError
     from monitor.domain.report import AlertRow
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.restore import Forgotten
+    from monitor.rounds.restore import ForgottenRound
     from monitor.storage.rounds.round_store import Round
 
 
@@ -27,7 +27,7 @@ class Done:
     """What was done for one monitor, and what was in the way."""
 
     monitor: str
-    forgotten: Forgotten | None = None
+    forgotten: ForgottenRound | None = None
     rounds: list[Round] = field(default_factory=list)
     problems: list[MonitorError] = field(default_factory=list)
 
@@ -47,32 +47,32 @@ def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     with opened(config, make_store=False) as application:
         done = [_restored(context) for context in application.monitors]
     if json:
-        say_json({"monitors": [_json(each) for each in done]})
+        echo_json({"monitors": [_json(each) for each in done]})
     else:
-        _say_done(done)
-    _say_problems(done)
+        _echo_done(done)
+    _echo_problems(done)
     raise typer.Exit(gravest(problem.exit_code for each in done for problem in each.problems))
 
 
-def _say_done(done: Iterable[Done]) -> None:
+def _echo_done(done: Iterable[Done]) -> None:
     for each in done:
         if each.forgotten is None:
             continue
         for line in _lines(each, each.forgotten):
-            say(f"{each.monitor}: {line}", indent="  ")
+            echo(f"{each.monitor}: {line}", indent="  ")
 
 
-def _say_problems(done: Sequence[Done]) -> None:
+def _echo_problems(done: Sequence[Done]) -> None:
     for each in done:
         for problem in each.problems:
-            say_error(f"{each.monitor}: {problem}")
+            echo_error(f"{each.monitor}: {problem}")
     if any(each.forgotten is None for each in done):
-        say_error("run this again once that is fixed; it goes on from where it was")
+        echo_error("run this again once that is fixed; it goes on from where it was")
 
 
 def _restored(context: MonitorContext) -> Done:
     from monitor.domain.errors import MonitorError
-    from monitor.rounds.restore import do_again, reconcile
+    from monitor.rounds.restore import reconcile, repeat_round
 
     done = Done(context.settings.name)
     if context.runs is None:
@@ -84,14 +84,14 @@ def _restored(context: MonitorContext) -> Done:
     except MonitorError as error:
         done.problems.append(error)
         return done
-    for round_, obstacle in do_again(context, done.forgotten.behind):
+    for round_, obstacle in repeat_round(context, done.forgotten.behind):
         done.rounds.append(round_)
         if obstacle is not None:
             done.problems.append(obstacle)
     return done
 
 
-def _lines(done: Done, forgotten: Forgotten) -> Iterator[str]:
+def _lines(done: Done, forgotten: ForgottenRound) -> Iterator[str]:
     if forgotten.opened:
         yield _opened_line(forgotten.opened)
     yield from (_round_line(round_, forgotten) for round_ in done.rounds)
@@ -119,7 +119,7 @@ def _opened_line(slots: Sequence[datetime]) -> str:
     return f"{plural(len(slots), 'round')} opened again, {span}"
 
 
-def _round_line(round_: Round, forgotten: Forgotten) -> str:
+def _round_line(round_: Round, forgotten: ForgottenRound) -> str:
     from monitor.domain.state import RoundState
 
     what = f"round {round_.number} (due {minute(round_.slot)} UTC) is {round_.state}"
@@ -147,7 +147,7 @@ def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
         )
 
 
-def _changed(forgotten: Forgotten) -> bool:
+def _changed(forgotten: ForgottenRound) -> bool:
     return bool(
         forgotten.opened
         or forgotten.behind
@@ -158,10 +158,12 @@ def _changed(forgotten: Forgotten) -> bool:
     )
 
 
-def _nothing_read() -> Forgotten:
-    from monitor.rounds.restore import Forgotten
+def _nothing_read() -> ForgottenRound:
+    from monitor.rounds.restore import ForgottenRound
 
-    return Forgotten(opened=(), behind={}, retire=0, alerts=None, off_schedule=(), abandoned=())
+    return ForgottenRound(
+        opened=(), behind={}, retire=0, alerts=None, off_schedule=(), abandoned=()
+    )
 
 
 def _json(done: Done) -> dict[str, Any]:

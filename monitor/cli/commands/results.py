@@ -16,7 +16,7 @@ from monitor.cli.common import (
     minute,
     opened,
 )
-from monitor.cli.views.printing import say, say_error, say_json, say_table
+from monitor.cli.views.printing import echo, echo_error, echo_json, echo_table
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
     from monitor.wiring import Application
 
 
@@ -54,7 +54,7 @@ def status(
     something about the newest round needs a look, though rounds go on. learning: no limits are
     set yet. ok: none of these.
     """
-    from monitor.cli.views.status_page import say_status, status_json, with_links
+    from monitor.cli.views.status_page import echo_status, status_json, with_links
     from monitor.rounds.status import overviews
 
     with opened(config) as application:
@@ -67,9 +67,9 @@ def status(
         blocks = _blocks(application, requested)
         removed = [] if monitor is not None else _not_in_the_config(application)
     if json:
-        say_json(status_json(results, blocks, removed, application.config))
+        echo_json(status_json(results, blocks, removed, application.config))
     else:
-        say_status(results, blocks, removed, _promises(application) if monitor is None else [])
+        echo_status(results, blocks, removed, _promises(application) if monitor is None else [])
 
 
 def rounds(
@@ -95,10 +95,10 @@ def rounds(
     from this round alone (round) and with the earlier rounds of its history (pooled). Says where a
     new history or another schedule began.
     """
-    from monitor.cli.views.rounds_page import older_text, round_json, say_rounds
+    from monitor.cli.views.rounds_page import echo_rounds, older_text, round_json
     from monitor.rounds.listing import listed
     from monitor.rounds.round_page import find_round
-    from monitor.storage.rounds.round_lists import Asked
+    from monitor.storage.rounds.round_lists import ListQuery
 
     if everything and last is not None:
         message = "all rounds, or the last ones: leave one of them out"
@@ -108,7 +108,7 @@ def rounds(
             application.config.monitor(monitor)
         name = monitor if before is None else only_monitor(application, monitor)
         with application.database.read() as connection:
-            requested = Asked(
+            requested = ListQuery(
                 monitor=name,
                 before=None if before is None else find_round(connection, str(name), before).slot,
                 last=last,
@@ -118,11 +118,11 @@ def rounds(
             result = listed(connection, requested)
     if json:
         rows = [round_json(row) for row in result.rows]
-        say_json({"rounds": rows, "hidden": result.hidden, "has_older": result.has_older})
+        echo_json({"rounds": rows, "hidden": result.hidden, "has_older": result.has_older})
         if result.has_older and last is None:  # nobody asked for fewer
-            say_error(older_text(result.rows))
+            echo_error(older_text(result.rows))
     else:
-        say_rounds(result, more=last is None)
+        echo_rounds(result, more=last is None)
 
 
 def show(
@@ -139,7 +139,7 @@ def show(
 
     Late or changed labels give a round a new version; the earlier ones can be shown as they were.
     """
-    from monitor.cli.views.round_page import say_round
+    from monitor.cli.views.round_page import echo_round
     from monitor.rounds.round_page import read_page
 
     with opened(config) as application:
@@ -147,9 +147,9 @@ def show(
         with application.database.read() as connection:
             page = read_page(connection, name, number, version)
     if json:
-        say_json(page)
+        echo_json(page)
     else:
-        say_round(page)
+        echo_round(page)
 
 
 def alerts(
@@ -171,12 +171,12 @@ def alerts(
             alerts = alert_store.find_alerts(connection, monitor=monitor)
     alerts.sort(key=lambda alert: alert.state != "firing")
     if json:
-        say_json({"alerts": [alert_json(alert) for alert in alerts]})
+        echo_json({"alerts": [alert_json(alert) for alert in alerts]})
     elif alerts:
         head = ["id", "monitor", "limit", "state", "since (UTC)"]
-        say_table(head, [_alert_row(alert) for alert in alerts])
+        echo_table(head, [_alert_row(alert) for alert in alerts])
     else:
-        say("no alerts")
+        echo("no alerts")
 
 
 def resolve(
@@ -209,9 +209,9 @@ def resolve(
         )
         enqueue_ended(connection, chosen[0], reason, application.clock())
     if json:
-        say_json({"resolved": chosen[0].id})
+        echo_json({"resolved": chosen[0].id})
     else:
-        say(f"resolved {chosen[0].id[:8]}: {chosen[0].monitor}, {_limit(chosen[0])}")
+        echo(f"resolved {chosen[0].id[:8]}: {chosen[0].monitor}, {_limit(chosen[0])}")
 
 
 def hook_test(
@@ -225,14 +225,14 @@ def hook_test(
 
     Reports for each whether it was accepted. No round, alert or store is needed.
     """
-    from monitor.cli.commands.hook_tests import say_tests, try_hooks
+    from monitor.cli.commands.hook_tests import echo_tests, try_hooks
     from monitor.domain.errors import gravest
 
     tests = try_hooks(config, hook)
     if json:
-        say_json({"hooks": [asdict(tested) for tested in tests]})
+        echo_json({"hooks": [asdict(tested) for tested in tests]})
     else:
-        say_tests(tests)
+        echo_tests(tests)
     raise typer.Exit(gravest(tested.exit_code for tested in tests))
 
 
@@ -277,11 +277,11 @@ def only_monitor(application: Application, monitor: str | None) -> str:
     raise typer.BadParameter(message, param_hint="--monitor")
 
 
-def _limit(alert: Alert) -> str:
+def _limit(alert: StoredAlert) -> str:
     return limit_text(alert.metric, alert.side, alert.limit)
 
 
-def _alert_row(alert: Alert) -> list[str]:
+def _alert_row(alert: StoredAlert) -> list[str]:
     window = f"{minute(alert.window.start)} to {minute(alert.window.end)}"
     since = f"round {alert.fired_in_round}, predictions of {window}, fired {minute(alert.fired_at)}"
     if alert.ended_at is not None:

@@ -18,7 +18,7 @@ from monitor.cli.common import (
     opened,
     parse_time,
 )
-from monitor.cli.views.printing import say, say_error, say_json
+from monitor.cli.views.printing import echo, echo_error, echo_json
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from monitor.rounds.context import MonitorContext
     from monitor.service.loop import Pass
-    from monitor.storage.rounds.round_store import Mark, Round
+    from monitor.storage.rounds.round_store import Round, RoundVersion
     from monitor.wiring import Application
 
 
@@ -62,13 +62,13 @@ def run_once(
     refused (a round that waits for better predictions too), 75 something waits for a later run,
     78 fix the config.
     """
-    from monitor.cli.views.passes import marks, moves, pass_json, say_pass, second_waves
+    from monitor.cli.views.passes import echo_pass, marks, moves, pass_json, second_waves
     from monitor.service.change_detection import Idle
     from monitor.service.loop import one_pass
 
     with opened(config) as application:
         monitors = _chosen(application, monitor)
-        before: dict[str, dict[int, Mark]] = {}
+        before: dict[str, dict[int, RoundVersion]] = {}
 
         def remember(context: MonitorContext) -> None:
             before.setdefault(context.settings.name, marks(application, context))
@@ -77,17 +77,17 @@ def run_once(
         if slot is not None:
             for context in monitors:
                 remember(context)
-            _open_asked(monitors, slot)
-        idle = Idle(application.database, application.clock, application.said_of_monitors())
+            _open_slot(monitors, slot)
+        idle = Idle(application.database, application.clock, application.config_fingerprints())
         result = one_pass(application, monitors, idle=idle, previous_scan=remember)
         moved = {
             name: moves(application, name, before[name]) if name in before else []
             for name in (context.settings.name for context in monitors)
         }
         if json:
-            say_json(pass_json(result, moved))
+            echo_json(pass_json(result, moved))
         else:
-            say_pass(application, monitors, result, moved, second_waves(before, moved))
+            echo_pass(application, monitors, result, moved, second_waves(before, moved))
         if metrics_file is not None:
             _write_metrics(metrics_file, application, monitors, result)
     raise typer.Exit(result.exit_code)
@@ -110,7 +110,7 @@ def backfill(
     they do for labels that have not matured. Slots that have a round are left as they are. Alerts
     go to the log and to MLflow, not to hooks: nobody is woken for the past.
     """
-    from monitor.cli.views.passes import pass_json, say_failures
+    from monitor.cli.views.passes import echo_failures, pass_json
     from monitor.domain.errors import MonitorError
     from monitor.rounds.delivery.deliver import deliver
     from monitor.rounds.run import backfill_slots
@@ -131,15 +131,15 @@ def backfill(
                 errors[name] = error
             if not json:
                 for sentence in _backfill_sentences(context, slots, rounds[name]):
-                    say(sentence)
+                    echo(sentence)
         delivered = deliver(
             application.database, application.handlers, application.clock, link=application.link
         )
         result = Pass(errors, delivered)
         if json:
-            say_json(pass_json(result, rounds))
+            echo_json(pass_json(result, rounds))
         else:
-            say_failures(result)
+            echo_failures(result)
     raise typer.Exit(result.exit_code)
 
 
@@ -197,7 +197,7 @@ def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
     return first, last
 
 
-def _open_asked(monitors: Sequence[MonitorContext], slot: str) -> None:
+def _open_slot(monitors: Sequence[MonitorContext], slot: str) -> None:
     """Open the slot of every monitor, once it is known to be one and due for all of them."""
     from monitor.rounds.opening.due import open_slot
     from monitor.rounds.opening.redo import why_it_stays
@@ -209,7 +209,7 @@ def _open_asked(monitors: Sequence[MonitorContext], slot: str) -> None:
     for context in monitors:
         if open_slot(context, requested, backfill=False) is None:
             name = context.settings.name
-            say_error(
+            echo_error(
                 f"{name}: the round due {minute(requested)} UTC {why_it_stays(context, requested)}"
             )
 
@@ -302,7 +302,7 @@ def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
     from monitor.labeling.files import FilesLabeler
     from monitor.labeling.page import PageLabeler
 
-    missing, due = _still_wanted(context, {round_.number for round_ in waiting})
+    missing, due = _still_needed(context, {round_.number for round_ in waiting})
     by = "" if due is None else f" by {minute(due)} UTC"
     needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
     if isinstance(context.labeler, PageLabeler):
@@ -315,7 +315,7 @@ def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
     )
 
 
-def _still_wanted(context: MonitorContext, numbers: Collection[int]) -> tuple[int, datetime | None]:
+def _still_needed(context: MonitorContext, numbers: Collection[int]) -> tuple[int, datetime | None]:
     """Return how many answers rounds wait for, and their first deadline."""
     from monitor.rounds.open_rounds import open_rounds
 

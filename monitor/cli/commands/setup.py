@@ -13,7 +13,7 @@ from monitor.cli.commands.demo_labeling import label_demo
 from monitor.cli.commands.labeling import PORT, NoBrowserOption, PortOption
 from monitor.cli.commands.restored import restored
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, column_option, opened
-from monitor.cli.views.printing import say, say_json
+from monitor.cli.views.printing import echo, echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,7 +92,7 @@ def demo(
         return
     result = play(folder, quiet=json)
     if json:
-        say_json(result.as_json())
+        echo_json(result.as_json())
 
 
 def init(
@@ -115,18 +115,18 @@ def init(
     """
     from monitor.config.template import Chosen, write_config
 
-    _refuse_place(config)
+    _refuse_folder(config)
     # Paths of a config start at its own folder, which need not be the one that init runs in.
-    path = _beside(predictions, config)
+    path = _next_to(predictions, config)
     _refuse_without_table(predictions, path, table)
     columns, values = _described(path, config.parent, table)
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table)
     _write(config, write_config(path, columns, chosen, values))
     if json:
-        say_json({"config": str(config)})
+        echo_json({"config": str(config)})
     else:
         flag = "" if config == CONFIG else f" --config {config}"
-        say(f"wrote {config}; read it, then run: pr-monitor check{flag}")
+        echo(f"wrote {config}; read it, then run: pr-monitor check{flag}")
 
 
 def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -149,11 +149,11 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     for check in checks(application, config):
         results.append(check)
         if not json:
-            _say_check(check)
+            _echo_check(check)
     application.database.close()
     code = exit_code(results)
     if json:
-        say_json({"checks": [each.as_json() for each in results], "ok": code == 0})
+        echo_json({"checks": [each.as_json() for each in results], "ok": code == 0})
     raise typer.Exit(code)
 
 
@@ -168,15 +168,15 @@ def upgrade(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
 
     database = Database(load_config(config).store_url)
     try:
-        before = schema.found_revision(database)
+        before = schema.current_revision(database)
         schema.upgrade(database)
-        after = schema.found_revision(database)
+        after = schema.current_revision(database)
     finally:
         database.close()
     if json:
-        say_json({"before": before, "after": after})
+        echo_json({"before": before, "after": after})
     else:
-        say(_upgrade_sentence(database, before, after))
+        echo(_upgrade_sentence(database, before, after))
 
 
 def check_schema(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -186,12 +186,12 @@ def check_schema(config: ConfigOption = CONFIG, json: JsonOption = False) -> Non
     """
     with opened(config, make_store=False) as application:
         if json:
-            say_json({"ok": True})
+            echo_json({"ok": True})
         else:
-            say(f"{application.database.shown} holds this version's tables")
+            echo(f"{application.database.shown} holds this version's tables")
 
 
-def _refuse_place(config: Path) -> None:
+def _refuse_folder(config: Path) -> None:
     from monitor.domain.errors import InputRefused
 
     if config.exists():
@@ -221,9 +221,9 @@ def _refuse_without_table(predictions: str, path: str, table: str | None) -> Non
 def _described(path: str, folder: Path, table: str | None) -> tuple[Columns, Values]:
     """List the columns of predictions with their types, and what lists the values of one."""
     if "://" in path:
-        from monitor.sources.sql_describe import Described
+        from monitor.sources.sql_describe import DescribedColumn
 
-        described = Described(path, table or "", folder)
+        described = DescribedColumn(path, table or "", folder)
         return described.columns(), described.class_values
     from monitor.files.relations import class_values, describe
 
@@ -231,7 +231,7 @@ def _described(path: str, folder: Path, table: str | None) -> tuple[Columns, Val
     return columns, partial(class_values, path, folder, table=table)
 
 
-def _beside(predictions: str, config: Path) -> str:
+def _next_to(predictions: str, config: Path) -> str:
     """Write a path as the config will have it: relative to its own folder."""
     if "://" in predictions or Path(predictions).is_absolute():
         return predictions
@@ -248,16 +248,16 @@ def _write(config: Path, text: str) -> None:
         raise InputRefused(message) from error
 
 
-def _say_check(check: Check) -> None:
+def _echo_check(check: Check) -> None:
     indent = " " * len("PROBLEM  ")
     if check.note is not None:
-        say(f"note     {check.what}: {check.note}", indent=indent, colour="yellow")
+        echo(f"note     {check.what}: {check.note}", indent=indent, colour="yellow")
     elif check.problem is None:
-        say(f"ok       {check.what}: {check.found}", indent=indent, colour="green")
+        echo(f"ok       {check.what}: {check.found}", indent=indent, colour="green")
         for warning in check.looks:
-            say(f"LOOK     {check.what}: {warning}", indent=indent, colour="magenta")
+            echo(f"LOOK     {check.what}: {warning}", indent=indent, colour="magenta")
     else:
-        say(f"PROBLEM  {check.what}: {check.problem}", indent=indent, colour="red")
+        echo(f"PROBLEM  {check.what}: {check.problem}", indent=indent, colour="red")
 
 
 def _upgrade_sentence(database: Database, before: str | None, after: str | None) -> str:

@@ -18,7 +18,7 @@ from monitor.cli.common import (
     RecallOption,
     opened,
 )
-from monitor.cli.views.printing import say_json
+from monitor.cli.views.printing import echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def simulate(
     prevalence leaves recall as it is and moves precision.
     """
     from monitor.cli.commands.results import only_monitor
-    from monitor.cli.views.simulate_page import forecast_json, say_forecast
+    from monitor.cli.views.simulate_page import echo_forecast, forecast_json
     from monitor.rounds.forecast.simulate import expected_round, simulate_alerts
 
     drift = _drift(drop or [], prevalence)
@@ -96,9 +96,9 @@ def simulate(
             seed=seed,
         )
     if json:
-        say_json(forecast_json(context.settings.name, forecast))
+        echo_json(forecast_json(context.settings.name, forecast))
     else:
-        say_forecast(context.settings.name, forecast, drift)
+        echo_forecast(context.settings.name, forecast, drift)
 
 
 def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
@@ -170,7 +170,7 @@ def _limits(context: MonitorContext, requested: Sequence[str]) -> list[Limit]:
 
     limits: Limits = context.settings.round.limits
     if requested:
-        limits = _asked_limits(requested)
+        limits = _requested_limits(requested)
     watched = limits.watched()
     if not watched:
         message = (
@@ -181,7 +181,7 @@ def _limits(context: MonitorContext, requested: Sequence[str]) -> list[Limit]:
     return watched
 
 
-def _asked_limits(requested: Sequence[str]) -> Limits:
+def _requested_limits(requested: Sequence[str]) -> Limits:
     from pydantic import ValidationError
 
     from monitor.domain.settings import Limits

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
-from monitor.cli.views.printing import say, say_json, say_table
+from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import plural
 from monitor.service.pages.roles import Role
 
@@ -61,8 +61,8 @@ def add(
 
     token = tokens.new_token()
     with _writing(name, config) as work:
-        work.refuse_look_alike()
-        user = people_store.User(work.name, role, work.application.clock())
+        work.refuse_similar_name()
+        user = people_store.StoredUser(work.name, role, work.application.clock())
         if not people_store.add_user(work.connection, user, tokens.hash_of(token)):
             message = (
                 f"there is a user {work.name} already; for another role run: pr-monitor users role "
@@ -71,10 +71,10 @@ def add(
             )
             raise InputRefused(message)
     if json:
-        say_json({"name": user.name, "role": role, "token": token})
+        echo_json({"name": user.name, "role": role, "token": token})
         return
-    say(f"{user.name} can sign in as {role}, with this token, which is not shown again:")
-    say(token)
+    echo(f"{user.name} can sign in as {role}, with this token, which is not shown again:")
+    echo(token)
 
 
 def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -84,12 +84,12 @@ def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     with opened(config) as application, application.database.read() as connection:
         users = people_store.users(connection)
     if json:
-        say_json({"users": [user._asdict() for user in users]})
+        echo_json({"users": [user._asdict() for user in users]})
     elif users:
         rows = [[user.name, user.role, minute(user.added_at)] for user in users]
-        say_table(["name", "role", "added"], rows)
+        echo_table(["name", "role", "added"], rows)
     else:
-        say("nobody was added; do it with: pr-monitor users add NAME --role labeler|viewer|admin")
+        echo("nobody was added; do it with: pr-monitor users add NAME --role labeler|viewer|admin")
 
 
 def give_role(
@@ -105,9 +105,9 @@ def give_role(
         if not people_store.give_role(work.connection, work.name, role):
             raise work.unknown()
     if json:
-        say_json({"name": work.name, "role": role})
+        echo_json({"name": work.name, "role": role})
     else:
-        say(f"{work.name} is {role} now")
+        echo(f"{work.name} is {role} now")
 
 
 def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -122,9 +122,9 @@ def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption =
             raise work.unknown()
         people_store.end_all_sessions(work.connection, work.name)
     if json:
-        say_json({"name": work.name, "removed": True})
+        echo_json({"name": work.name, "removed": True})
     else:
-        say(f"{work.name} can no longer sign in; their answers are kept")
+        echo(f"{work.name} can no longer sign in; their answers are kept")
 
 
 def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -138,20 +138,20 @@ def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption
     with _writing(name, config) as work:
         ended = people_store.end_all_sessions(work.connection, work.name)
     if json:
-        say_json({"name": work.name, "ended": ended})
+        echo_json({"name": work.name, "ended": ended})
     else:
-        say(f"{plural(ended, 'session')} of {work.name} ended")
+        echo(f"{plural(ended, 'session')} of {work.name} ended")
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _UserChange:
     """What is done about a user, in one transaction."""
 
     name: str
     application: Application
     connection: Connection
 
-    def refuse_look_alike(self) -> None:
+    def refuse_similar_name(self) -> None:
         """Refuse a name that people would take for that of somebody else.
 
         Raises
@@ -160,11 +160,11 @@ class _Work:
             If a user has a name that differs in capitals or the form of letters alone.
         """
         from monitor.domain.errors import InputRefused
-        from monitor.service.pages.names import look_alike
+        from monitor.service.pages.names import similar_name
         from monitor.storage.pages import people_store
 
         for user in people_store.users(self.connection):
-            if user.name != self.name and look_alike(user.name, self.name):
+            if user.name != self.name and similar_name(user.name, self.name):
                 message = (
                     f"there is a user {user.name} already, and people would take {self.name} for "
                     "the same: the names differ in capitals, or in the form of a letter, alone. "
@@ -181,7 +181,7 @@ class _Work:
 
 
 @contextmanager
-def _writing(name: str, config: Path) -> Iterator[_Work]:
+def _writing(name: str, config: Path) -> Iterator[_UserChange]:
     from monitor.service.pages.names import annotator_name
 
     try:
@@ -189,4 +189,4 @@ def _writing(name: str, config: Path) -> Iterator[_Work]:
     except ValueError as problem:
         raise typer.BadParameter(str(problem), param_hint="NAME") from None
     with opened(config) as application, application.database.write() as connection:
-        yield _Work(named, application, connection)
+        yield _UserChange(named, application, connection)

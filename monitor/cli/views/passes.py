@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.views.printing import say, say_error
+from monitor.cli.views.printing import echo, echo_error
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.open_rounds import OpenRound
     from monitor.service.loop import Pass
-    from monitor.storage.rounds.round_store import Mark, Round
+    from monitor.storage.rounds.round_store import Round, RoundVersion
     from monitor.wiring import Application
 
 WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})
 
 
-def marks(application: Application, context: MonitorContext) -> dict[int, Mark]:
+def marks(application: Application, context: MonitorContext) -> dict[int, RoundVersion]:
     """Remember how every round of a monitor stands, to see later what moved."""
     with application.database.read() as connection:
         return round_store.read_marks(connection, context.settings.name)
 
 
-def moves(application: Application, name: str, before: dict[int, Mark]) -> list[Round]:
+def moves(application: Application, name: str, before: dict[int, RoundVersion]) -> list[Round]:
     """Find the rounds that are new or stand elsewhere than before."""
     with application.database.read() as connection:
         now = round_store.read_marks(connection, name)
@@ -41,7 +41,9 @@ def moves(application: Application, name: str, before: dict[int, Mark]) -> list[
     return [round_ for round_ in rounds if round_.id in moved]
 
 
-def second_waves(before: dict[str, dict[int, Mark]], moved: dict[str, list[Round]]) -> set[int]:
+def second_waves(
+    before: dict[str, dict[int, RoundVersion]], moved: dict[str, list[Round]]
+) -> set[int]:
     """Find the rounds whose second wave has gone out since, by id."""
     waited = {
         round_id
@@ -74,7 +76,7 @@ def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
     }
 
 
-def say_pass(
+def echo_pass(
     application: Application,
     monitors: Sequence[MonitorContext],
     result: Pass,
@@ -94,25 +96,25 @@ def say_pass(
     for context in monitors:
         name = context.settings.name
         for sentence in _round_sentences(moved[name], assigned, is_stated=name in result.errors):
-            say(f"{name}: {sentence}", indent="  ")
+            echo(f"{name}: {sentence}", indent="  ")
         if not moved[name]:
             for sentence in _still(context, waiting.get(name, []), is_stated=name in result.errors):
-                say(f"{name}: {sentence}", indent="  ")
-    say_failures(result)
+                echo(f"{name}: {sentence}", indent="  ")
+    echo_failures(result)
 
 
-def say_failures(result: Pass) -> None:
+def echo_failures(result: Pass) -> None:
     """Print what stopped a monitor, and what waits outside, to standard error."""
     from monitor.presentation.delivery import waiting_sentence
 
     for name, error in result.errors.items():
-        say_error(f"{name}: {error}")
+        echo_error(f"{name}: {error}")
     for why in result.delivered.failed.values():
-        say_error(f"not delivered: {why}")
+        echo_error(f"not delivered: {why}")
     for effect in result.dead:
         # A sink that failed just now has its line already.
         if effect.sink not in result.delivered.failed:
-            say_error(f"not delivered: {effect.monitor}: {waiting_sentence(effect)}")
+            echo_error(f"not delivered: {effect.monitor}: {waiting_sentence(effect)}")
 
 
 def _round_sentences(

@@ -8,7 +8,7 @@ from monitor.drawing import legend
 from monitor.drawing.legend import Key
 from monitor.drawing.panel import Box, Panel
 from monitor.drawing.scales import Linear, Log
-from monitor.drawing.svg import QUIET, picture, words_at
+from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.stats.design.planning import width_curve
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def widths_svg(forecast: PlanForecast) -> bytes:
     shapes = [
         *panel.shapes(),
         *legend.column(keys, corner),
-        words_at((best + 5, top + 12), answer, 9),
-        words_at((_BOX.left, top - 8), title, 11, bold=True),
+        text_at((best + 5, top + 12), answer, 9),
+        text_at((_BOX.left, top - 8), title, 11, bold=True),
     ]
     return picture(_SIZE, f"Interval widths with {title}", answer, shapes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.cli.views.printing import say, say_table
+from monitor.cli.views.printing import echo, echo_table
 from monitor.presentation.forecasts import plausible_text
 from monitor.presentation.reasons import plan_note
 from monitor.stats.design.notes import BudgetShort
@@ -27,18 +27,18 @@ _TWO_WAVES = (
 )
 
 
-def say_plan(forecast: PlanForecast) -> None:
+def echo_plan(forecast: PlanForecast) -> None:
     """Print the plan, both tables and what the alerts would find."""
-    _say_window(forecast)
-    _say_strata(forecast)
-    say()
+    _echo_window(forecast)
+    _echo_strata(forecast)
+    echo()
     for sentence in sentences(forecast):
-        say(sentence, indent="  ")
+        echo(sentence, indent="  ")
     if forecast.outlook.needed:
-        _say_needed(forecast)
-        _say_bought(forecast)
+        _echo_needed(forecast)
+        _echo_bought(forecast)
     if forecast.alerts:
-        _say_alerts(forecast)
+        _echo_alerts(forecast)
 
 
 def sentences(forecast: PlanForecast) -> list[str]:
@@ -74,20 +74,20 @@ def _whole(forecast: PlanForecast) -> list[str]:
     return [band.stratum for band in forecast.bands() if band.size == band.labels > 0]
 
 
-def _say_window(forecast: PlanForecast) -> None:
+def _echo_window(forecast: PlanForecast) -> None:
     planned = forecast.planned
     size, up = planned.prospect.size, planned.prospect.is_flagged
     where = "an assumed window" if planned.window is None else f"window {planned.window}"
     flagged = int(size[up].sum())
-    say(f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed", indent="  ")
+    echo(f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed", indent="  ")
     expected = planned.prospect.expected
     existing = bool(forecast.outlook.plan.margins)
     values = ", ".join(f"{name} {expected[name]:.3f}" for name in METRICS if name in expected)
-    say(f"planned by {planned.basis}{f': {values}' if existing and values else ''}", indent="  ")
-    say()
+    echo(f"planned by {planned.basis}{f': {values}' if existing and values else ''}", indent="  ")
+    echo()
 
 
-def _say_strata(forecast: PlanForecast) -> None:
+def _echo_strata(forecast: PlanForecast) -> None:
     existing = bool(forecast.outlook.plan.margins)
     rows = [
         [
@@ -98,24 +98,29 @@ def _say_strata(forecast: PlanForecast) -> None:
         ]
         for band in forecast.bands()
     ]
-    say_table(["stratum", "size", "positive rate", "labels"], rows, right="123")
+    echo_table(["stratum", "size", "positive rate", "labels"], rows, right="123")
 
 
-def _say_needed(forecast: PlanForecast) -> None:
+def _echo_needed(forecast: PlanForecast) -> None:
     banded = len(forecast.planned.bands) > len(forecast.planned.prospect.without_bands.size)
-    say()
+    echo()
     head = ["interval", "labels", "without bands", "random sampling"]
     rows = [
-        [_asked(needed), _count(needed.labels), _count(needed.two_strata), _count(needed.random)]
+        [
+            _requested(needed),
+            _count(needed.labels),
+            _count(needed.two_strata),
+            _count(needed.random),
+        ]
         for needed in forecast.outlook.needed
     ]
     if not banded:
         head, rows = [head[0], *head[1:2], head[3]], [[*row[:2], row[3]] for row in rows]
-    say_table(head, rows, right="123"[: len(head) - 1])
+    echo_table(head, rows, right="123"[: len(head) - 1])
 
 
-def _say_bought(forecast: PlanForecast) -> None:
-    say()
+def _echo_bought(forecast: PlanForecast) -> None:
+    echo()
     bought = forecast.outlook.bought
     names = [name for name in METRICS if name in bought[0].margins]
     rows = [
@@ -125,11 +130,11 @@ def _say_bought(forecast: PlanForecast) -> None:
     if any(each.cost != each.labels for each in bought):
         head.append("cost")
         rows = [[*row, f"{each.cost:,.6g}"] for row, each in zip(rows, bought, strict=True)]
-    say_table(head, rows, right="0123")
+    echo_table(head, rows, right="0123")
 
 
-def _say_alerts(forecast: PlanForecast) -> None:
-    say()
+def _echo_alerts(forecast: PlanForecast) -> None:
+    echo()
     rows = [
         [
             f"{power.limit.metric} at least {power.limit.value:.3g}",
@@ -142,9 +147,9 @@ def _say_alerts(forecast: PlanForecast) -> None:
     heads = ["limit", "finds", "by misses in the lowest band", f"{DROP * 100:.0f} points take"]
     if all(row[2] == "-" for row in rows):  # passed items in one stratum
         heads, rows = [*heads[:2], heads[3]], [[*row[:2], row[3]] for row in rows]
-    say_table(heads, rows)
+    echo_table(heads, rows)
     if forecast.limits_assumed:
-        say("(no limits are set; these are 5 points under what is expected)", indent="  ")
+        echo("(no limits are set; these are 5 points under what is expected)", indent="  ")
 
 
 def _smallest(power: AlertPower) -> str:
@@ -169,7 +174,7 @@ def _delay(power: AlertPower) -> str:
     return f"{power.mean:.1f} rounds"
 
 
-def _asked(needed: LabelsNeeded) -> str:
+def _requested(needed: LabelsNeeded) -> str:
     if len(set(needed.margins.values())) == 1:
         return _width(next(iter(needed.margins.values())))
     return _widths(needed.margins)

@@ -24,7 +24,7 @@ NARROWEST = 20
 """Columns that a text keeps, however narrow the terminal."""
 
 
-def say(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
+def echo(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
     """Print a line; on a terminal a long one goes on below itself, ``indent`` further in.
 
     ``colour`` is that of the first word.
@@ -34,20 +34,20 @@ def say(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
     print(lines if colour is None else f"{painted(first, colour)}{space}{rest}")  # noqa: T201
 
 
-def say_block(lines: Iterable[str]) -> None:
+def echo_block(lines: Iterable[str]) -> None:
     """Print lines, if there are any, after an empty one."""
     for index, line in enumerate(lines):
         if index == 0:
-            say()
-        say(line, indent="  ")
+            echo()
+        echo(line, indent="  ")
 
 
-def say_error(text: str) -> None:
+def echo_error(text: str) -> None:
     """Print a line to standard error."""
     print(_wrapped(text, sys.stderr, "  "), file=sys.stderr)  # noqa: T201
 
 
-def say_json(value: Any, *, indent: int | None = 2) -> None:
+def echo_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a value as JSON; without an indent on one line, for a command that prints more."""
     text = json.dumps(value, default=_plain, indent=indent, ensure_ascii=False, allow_nan=False)
     print(text)  # noqa: T201
@@ -95,7 +95,7 @@ def table_lines(
     ]
 
 
-def say_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> None:
+def echo_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> None:
     """Print a table, see `table_lines`."""
     print("\n".join(table_lines(head, rows, right=right, columns=width())))  # noqa: T201
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.views.printing import say, say_block, say_table
+from monitor.cli.views.printing import echo, echo_block, echo_table
 from monitor.domain.class_report import ClassReport
 from monitor.domain.report import SegmentRow
 from monitor.presentation.challenger import challenger_lines, challenger_tables
@@ -30,58 +30,58 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def say_round(page: dict[str, Any]) -> None:
+def echo_round(page: dict[str, Any]) -> None:
     """Print a round's page."""
     for line in head_lines(page):
-        say(line, indent="  ")
-    _say_strata(page)
+        echo(line, indent="  ")
+    _echo_strata(page)
     if page["estimates"]:
-        say()
-        say_table(*estimates_table(page))
-        say_block(estimate_lines(page))
-        say_block(pooled_lines(page))
+        echo()
+        echo_table(*estimates_table(page))
+        echo_block(estimate_lines(page))
+        echo_block(pooled_lines(page))
     for line in people_lines(page):
-        say(line, indent="  ")
+        echo(line, indent="  ")
     for head, rows, lines in segment_tables([SegmentRow(**row) for row in page["segments"]]):
-        say()
-        say_table(head, rows, right="123")
+        echo()
+        echo_table(head, rows, right="123")
         for line in lines:
-            say(line, indent="  ")
-    _say_challenger(page)
-    _say_classes(page)
-    say_block(cause_lines(page))
-    say_block([*evidence_lines(page), *recurring_lines(page)])
-    say_block(notice_lines(page))
-    say()
-    _say_events(page["events"])
+            echo(line, indent="  ")
+    _echo_challenger(page)
+    _echo_classes(page)
+    echo_block(cause_lines(page))
+    echo_block([*evidence_lines(page), *recurring_lines(page)])
+    echo_block(notice_lines(page))
+    echo()
+    _echo_events(page["events"])
 
 
-def _say_challenger(page: dict[str, Any]) -> None:
+def _echo_challenger(page: dict[str, Any]) -> None:
     challenger = challenger_of(page)
     if challenger is None:
         return
     for title, head, rows in challenger_tables(challenger):
-        say()
-        say(f"challenger {challenger.name}, {title}", indent="  ")
-        say_table(head, rows)
-    say_block(challenger_lines(challenger))
+        echo()
+        echo(f"challenger {challenger.name}, {title}", indent="  ")
+        echo_table(head, rows)
+    echo_block(challenger_lines(challenger))
 
 
-def _say_classes(page: dict[str, Any]) -> None:
+def _echo_classes(page: dict[str, Any]) -> None:
     if page["classes"] is not None:
-        say()
-        say_block(report_lines(ClassReport(**page["classes"])))
+        echo()
+        echo_block(report_lines(ClassReport(**page["classes"])))
 
 
-def _say_events(events: Iterable[dict[str, Any]]) -> None:
+def _echo_events(events: Iterable[dict[str, Any]]) -> None:
     for event in events:
-        say(f"{minute(event['at'])}  {event['after']}: {event['reason']}", indent=" " * 18)
+        echo(f"{minute(event['at'])}  {event['after']}: {event['reason']}", indent=" " * 18)
 
 
-def _say_strata(page: dict[str, Any]) -> None:
+def _echo_strata(page: dict[str, Any]) -> None:
     if not page["strata"]:
         return
-    say()
-    say_table(*strata_table(page), right="12345")
+    echo()
+    echo_table(*strata_table(page), right="12345")
     for line in strata_lines(page):
-        say(line, indent="  ")
+        echo(line, indent="  ")

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.views.printing import say, table_lines, width
+from monitor.cli.views.printing import echo, table_lines, width
 from monitor.presentation.numbers import interval_text, plural
 from monitor.presentation.round_page import remarks_text
 from monitor.presentation.setting_changes import change_sentence, difference_text
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.domain.report import EstimateRow
-    from monitor.rounds.listing import Listed, Row
+    from monitor.rounds.listing import ListedRounds, Row
 
 HEAD = ["round", "due (UTC)", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
@@ -46,25 +46,25 @@ def round_json(row: Row) -> dict[str, Any]:
     }
 
 
-def say_rounds(listed: Listed, *, more: bool = True) -> None:
+def echo_rounds(listed: ListedRounds, *, more: bool = True) -> None:
     """Print a line for each round; on a terminal, a table for each monitor that fits into it.
 
     Then what changed between rounds, and what is left out; with ``more``, also how to see older
     rounds.
     """
     if not listed.any_rounds:
-        say("no rounds yet; pr-monitor run-once opens the one that is due")
+        echo("no rounds yet; pr-monitor run-once opens the one that is due")
         return
     if listed.rows:
-        _say_tables(listed.rows)
+        _echo_tables(listed.rows)
     for row in listed.rows:
         for change in row.changes:
             name, number = row.round.monitor, row.round.number
-            say(f"{name}: round {number} {change_sentence(change)}", indent="  ")
+            echo(f"{name}: round {number} {change_sentence(change)}", indent="  ")
     if listed.has_older and more:
-        say(older_text(listed.rows))
+        echo(older_text(listed.rows))
     if listed.hidden:
-        say(f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too")
+        echo(f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too")
 
 
 def older_text(rows: Sequence[Row]) -> str:
@@ -79,7 +79,7 @@ def older_text(rows: Sequence[Row]) -> str:
     return f"older rounds not shown; {next_ones}, --all lists all"
 
 
-def _say_tables(rows: Sequence[Row]) -> None:
+def _echo_tables(rows: Sequence[Row]) -> None:
     columns = width()
     if columns is None:
         head = ["monitor", *HEAD, *_long_names()]

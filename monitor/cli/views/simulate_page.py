@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from monitor.cli.views.printing import say, say_table
+from monitor.cli.views.printing import echo, echo_table
 from monitor.presentation.forecasts import smallest_drop_texts
 from monitor.stats.detection.power import WITHIN
 
@@ -46,24 +46,24 @@ def forecast_json(monitor: str, forecast: Forecast) -> dict[str, Any]:
     }
 
 
-def say_forecast(monitor: str, forecast: Forecast, drift: Drift) -> None:
+def echo_forecast(monitor: str, forecast: Forecast, drift: Drift) -> None:
     """Print a forecast."""
     scenario = forecast.expected.scenario
     flagged = int(scenario.is_flagged.sum())
     strata = f"{flagged} + {len(scenario.size) - flagged} strata"
     source = forecast.expected.source
-    say(f"{monitor}: {scenario.labels:,} labels a round in {strata}, going by {source}")
-    say()
+    echo(f"{monitor}: {scenario.labels:,} labels a round in {strata}, going by {source}")
+    echo()
     heads = ("limit", "now", "after", "")
     columns = 2 if forecast.drifted is None else 4
-    say_table(heads[:columns], [row[:columns] for row in _limit_rows(forecast)], right="12")
-    say()
+    echo_table(heads[:columns], [row[:columns] for row in _limit_rows(forecast)], right="12")
+    echo()
     for line in _alarm_lines(forecast):
-        say(line, indent="  ")
+        echo(line, indent="  ")
     if forecast.after is not None:
-        say()
-        for line in _drift_lines(forecast, forecast.after, _drift_words(drift)):
-            say(line, indent="  ")
+        echo()
+        for line in _drift_lines(forecast, forecast.after, _drift_text(drift)):
+            echo(line, indent="  ")
 
 
 def _limit_rows(forecast: Forecast) -> Iterator[tuple[str, str, str, str]]:
@@ -122,7 +122,7 @@ def _percent(share: float) -> str:
     return "100 %" if share >= 1 else f"{100 * min(share, 0.999):.1f} %"
 
 
-def _drift_words(drift: Drift) -> str:
+def _drift_text(drift: Drift) -> str:
     terms = [
         f"{metric} {'falls' if drop > 0 else 'rises'} by {abs(drop):g}"
         for metric, drop in drift.drops.items()

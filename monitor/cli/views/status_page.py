@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from monitor.cli.views.printing import painted, say, say_block
+from monitor.cli.views.printing import echo, echo_block, painted
 from monitor.domain.report import Status
 from monitor.hooks.texts import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
 
 COLOURS = {
     "alert": "red",
@@ -50,12 +50,12 @@ def status_json(
     return {
         "monitors": [overview_json(monitor) for monitor in monitors],
         "classes": [_block_json(block) for block in blocks],
-        "left_behind": [left_behind_json(monitor) for monitor in removed_monitors],
+        "left_behind": [removed_monitor_json(monitor) for monitor in removed_monitors],
         "false_alarms_a_year": sum(config.false_alarms_a_year().values()),
     }
 
 
-def say_status(
+def echo_status(
     monitors: Sequence[Overview],
     blocks: Sequence[ClassOverview],
     removed_monitors: Sequence[RemovedMonitor],
@@ -67,14 +67,14 @@ def say_status(
     """
     for index, monitor in enumerate(monitors):
         if index:
-            say()
-        say_overview(monitor)
+            echo()
+        echo_overview(monitor)
     for block in blocks:
-        say()
+        echo()
         for line in block_lines(block):
-            say(line, indent="  ")
-    say_block(f"warning: {remaining.sentence}" for remaining in removed_monitors)
-    say_block(promises)
+            echo(line, indent="  ")
+    echo_block(f"warning: {remaining.sentence}" for remaining in removed_monitors)
+    echo_block(promises)
 
 
 def _block_json(block: ClassOverview) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def overview_json(overview: Overview) -> dict[str, Any]:
     }
 
 
-def _open_alert_json(alert: Alert, overview: Overview) -> dict[str, Any]:
+def _open_alert_json(alert: StoredAlert, overview: Overview) -> dict[str, Any]:
     """Return an open alert with what was sent when it fired, and how far it is from its end."""
     notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
     return {
@@ -109,14 +109,14 @@ def _open_alert_json(alert: Alert, overview: Overview) -> dict[str, Any]:
     }
 
 
-def alert_json(alert: Alert) -> dict[str, Any]:
+def alert_json(alert: StoredAlert) -> dict[str, Any]:
     """Return an alert for programs."""
     result = asdict(alert)
     del result["fired_round_id"], result["fired_slot"]  # `fired_in_round` says it
     return {**result, "window": [alert.window.start, alert.window.end]}
 
 
-def left_behind_json(removed: RemovedMonitor) -> dict[str, Any]:
+def removed_monitor_json(removed: RemovedMonitor) -> dict[str, Any]:
     """Return, for programs, what is left of a monitor that the config does not have."""
     return {
         "monitor": removed.monitor,
@@ -136,20 +136,20 @@ def with_links(overview: Overview, link: Link) -> Overview:
     return replace(overview, firing_notices=notices)
 
 
-def say_overview(overview: Overview) -> None:
+def echo_overview(overview: Overview) -> None:
     """Print an overview."""
-    say(f"{overview.monitor}: {painted(overview.status.upper(), COLOURS[overview.status])}")
-    for line in _known(overview):
-        say(f"  {line}", indent="  ")
+    echo(f"{overview.monitor}: {painted(overview.status.upper(), COLOURS[overview.status])}")
+    for line in _existing(overview):
+        echo(f"  {line}", indent="  ")
     for alert in overview.alerts:
         for line in _alert(alert, overview):
-            say(f"  {line}", indent="  ")
+            echo(f"  {line}", indent="  ")
     for line in (*_learning(overview), *_doing(overview)):
-        say(f"  {line}", indent="  ")
-    say(f"  {next_round_line(overview.next_slot)}")
+        echo(f"  {line}", indent="  ")
+    echo(f"  {next_round_line(overview.next_slot)}")
 
 
-def _known(overview: Overview) -> Iterator[str]:
+def _existing(overview: Overview) -> Iterator[str]:
     """Say what the last closed round found."""
     if overview.last_round is not None and overview.last_slot is not None:
         yield last_estimate_line(
@@ -161,7 +161,7 @@ def _known(overview: Overview) -> Iterator[str]:
         yield f"  {overview.worst_case}"
 
 
-def _alert(alert: Alert, overview: Overview) -> Iterator[str]:
+def _alert(alert: StoredAlert, overview: Overview) -> Iterator[str]:
     """Say what fires, how far it is from its end, and what was sent when it began to."""
     notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
     yield open_alert_line(alert)

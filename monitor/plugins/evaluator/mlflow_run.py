@@ -23,7 +23,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS, MLFLOW_RUN_NOTE
 from mlflow.utils.time import get_current_time_millis
 
 from monitor.domain.errors import InputRefused
-from monitor.evaluation.designs import Drawn, Stratum
+from monitor.evaluation.designs import EvaluationSample, EvaluationStratum
 from monitor.evaluation.frame import column_of, values_of
 from monitor.evaluation.result import COLUMNS, HEADLINE, evaluate_rows
 from monitor.evaluation.rows import Column, holds_classes, read_rows
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.evaluation.result import Evaluation
-    from monitor.evaluation.rows import Rows
+    from monitor.evaluation.rows import LabeledRows
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def evaluate_dataset(
     try:
         _check_request(model_type, config)
         rows = _rows(dataset, model, predictions, config)
-        drawn = Drawn(
+        drawn = EvaluationSample(
             has_weights=config.get("weight") is not None,
             **{name: config[name] for name in _DRAWN if config.get(name) is not None},
         )
@@ -113,7 +113,9 @@ def _check_prefix(prefix: object) -> None:
     raise InputRefused(message)
 
 
-def _rows(dataset: Any, model: Any, predictions: str | None, config: Mapping[str, Any]) -> Rows:
+def _rows(
+    dataset: Any, model: Any, predictions: str | None, config: Mapping[str, Any]
+) -> LabeledRows:
     if dataset.labels_data is None:
         message = "there are no labels; name the column of the truth in targets"
         raise InputRefused(message)
@@ -203,7 +205,7 @@ def _of_table(output: pd.DataFrame, name: str, predictions: str | None) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _ArtifactFile:
     """An artifact: its text, and what it holds where it is JSON."""
 
     text: str
@@ -211,11 +213,11 @@ class _File:
     is_table: bool = False
 
     @classmethod
-    def of_json(cls, content: Any) -> _File:
+    def of_json(cls, content: Any) -> _ArtifactFile:
         return cls(json.dumps(content, indent=2), content)
 
     @classmethod
-    def of_table(cls, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> _File:
+    def of_table(cls, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> _ArtifactFile:
         """Write rows in the form that MLflow's table view reads."""
         data = [[_short(row[column]) for column in columns] for row in rows]
         content = {"columns": list(columns), "data": data}
@@ -286,16 +288,16 @@ def _tags(evaluation: Evaluation) -> dict[str, str]:
     return result
 
 
-def _files(evaluation: Evaluation) -> dict[str, _File]:
+def _files(evaluation: Evaluation) -> dict[str, _ArtifactFile]:
     curves = evaluation.curves_svg()
     strata = [row._asdict() for row in evaluation.strata]
     return {
-        "pr_monitor_estimates.json": _File.of_table(evaluation.estimates, COLUMNS),
-        "pr_monitor_strata.json": _File.of_table(strata, Stratum._fields),
-        "pr_monitor_report.json": _File.of_json(evaluation.as_json()),
-        "pr_monitor_p3.svg": _File(evaluation.p3_svg().decode()),
-        **({} if curves is None else {"pr_monitor_curves.svg": _File(curves.decode())}),
-        "pr_monitor_reference.yaml": _File(_REFERENCE.format(**evaluation.reference)),
+        "pr_monitor_estimates.json": _ArtifactFile.of_table(evaluation.estimates, COLUMNS),
+        "pr_monitor_strata.json": _ArtifactFile.of_table(strata, EvaluationStratum._fields),
+        "pr_monitor_report.json": _ArtifactFile.of_json(evaluation.as_json()),
+        "pr_monitor_p3.svg": _ArtifactFile(evaluation.p3_svg().decode()),
+        **({} if curves is None else {"pr_monitor_curves.svg": _ArtifactFile(curves.decode())}),
+        "pr_monitor_reference.yaml": _ArtifactFile(_REFERENCE.format(**evaluation.reference)),
     }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Reading:
+class StudioReading:
     """Answers of a project by task key and annotator, each with its time, and what was refused."""
 
     answers: dict[str, dict[str, tuple[Answer, datetime]]] = field(default_factory=dict)
@@ -32,13 +32,13 @@ def read_answers(
     tasks: Sequence[StudioTask],
     requested: Collection[str],
     people: Mapping[int, str],
-) -> Reading:
+) -> StudioReading:
     """Read what people said about the tasks that were asked for."""
-    reading = Reading()
+    reading = StudioReading()
     for task in tasks:
         for annotation in sorted(task.annotations, key=lambda one: (one.updated_at, one.id)):
             try:
-                key = _asked_key(task, requested)
+                key = _requested_key(task, requested)
                 name, answer = _name(annotation, people), answer_of(annotation)
             except ValueError as problem:
                 where = f"Label Studio, project {project.id}, task {task.id}"
@@ -50,7 +50,7 @@ def read_answers(
     return reading
 
 
-def _take(reading: Reading, key: str, name: str, answer: tuple[Answer, datetime]) -> None:
+def _take(reading: StudioReading, key: str, name: str, answer: tuple[Answer, datetime]) -> None:
     """Take an answer, unless the same person gave a later one."""
     of_task = reading.answers.setdefault(key, {})
     if name not in of_task or of_task[name][1] <= answer[1]:
@@ -84,7 +84,7 @@ def _choices(region: object) -> list[str]:
     raise ValueError(message)
 
 
-def _asked_key(task: StudioTask, requested: Collection[str]) -> str:
+def _requested_key(task: StudioTask, requested: Collection[str]) -> str:
     key = task.key
     if key is None or key not in requested:
         message = "the task was not sent by this round; answers to it count nowhere"

@@ -123,7 +123,7 @@ class LabelStudioLabeler:
         listed = projects.all()
         existing = _known(projects, listed, before, tasks)
         requested = [one for one in listed if one.id in existing and existing[one.id][0] in tasks]
-        self._refuse_gone(listed, requested, before, tasks)
+        self._refuse_removed(listed, requested, before, tasks)
         checks = {project.id: projects.look(project) for project in requested}
         digest = _digest(tasks)
         if (checks, digest) == (before.looks, before.asked):
@@ -159,7 +159,7 @@ class LabelStudioLabeler:
             refused += reading.refused
         return events, refused, answers
 
-    def _refuse_gone(
+    def _refuse_removed(
         self,
         listed: Sequence[Project],
         projects: Sequence[Project],
@@ -174,11 +174,11 @@ class LabelStudioLabeler:
         }
         removed = sorted(number for number, marker in lost.items() if marker not in marks)
         if removed:
-            raise LabelsRefused(self._gone(f"project {removed[0]}") + _instead(lost[removed[0]]))
+            raise LabelsRefused(self._removed(f"project {removed[0]}") + _instead(lost[removed[0]]))
         if not projects and not lost:
-            raise LabelsRefused(self._gone(f"the project of {len(tasks)} tasks"))
+            raise LabelsRefused(self._removed(f"the project of {len(tasks)} tasks"))
 
-    def _gone(self, which: str) -> str:
+    def _removed(self, which: str) -> str:
         return (
             f"{which} is not there any more at {self.settings.url}, so its labels cannot be read: "
             "restore it, or its description if that was changed, or set labeling.url back if it "
@@ -201,7 +201,7 @@ class LabelStudioLabeler:
         if not answered:
             projects.delete(project)
             return
-        projects.mark_closed(project)
+        projects.close_project(project)
         projects.remove(project, [task for task in tasks if not task.annotations])
         for task in answered:
             projects.blank(task)

@@ -17,7 +17,7 @@ from pydantic import AwareDatetime, BaseModel, TypeAdapter, ValidationError
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.shown import plain_texts
 from monitor.domain.visible import visible
-from monitor.plugins.label_studio.shown import GONE, labeling_config, text_of
+from monitor.plugins.label_studio.shown import REMOVED, labeling_config, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -33,11 +33,11 @@ _BATCH = 100  # tasks of one import
 _BATCH_TEXT = 2_000_000  # characters of one import, unless one text alone is longer
 _LONGEST_TITLE = 50
 _LONGEST_NAME = 200
-_MARK = re.compile(r"pr-monitor-([0-9a-f]{12})-([0-9a-f]{16})(-second)?(-closed)?(?![\w-])")
+_MARKER = re.compile(r"pr-monitor-([0-9a-f]{12})-([0-9a-f]{16})(-second)?(-closed)?(?![\w-])")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ProjectMarker:
     """What a project is known by; ``owner`` is the store, since two may have equal rounds."""
 
     owner: str
@@ -46,14 +46,14 @@ class Mark:
     closed: bool = False
 
     @classmethod
-    def of(cls, store: str, round_name: str, *, second: bool) -> Mark:
+    def of(cls, store: str, round_name: str, *, second: bool) -> ProjectMarker:
         """Make the mark of a round's project."""
         return cls(owner_of(store), _digest(round_name, 16), second)
 
     @classmethod
-    def found_in(cls, description: str) -> Mark | None:
+    def project_in(cls, description: str) -> ProjectMarker | None:
         """Find the mark in a description, which people may have written around."""
-        match = _MARK.search(description)
+        match = _MARKER.search(description)
         if match is None:
             return None
         return cls(match[1], match[2], second=bool(match[3]), closed=bool(match[4]))
@@ -63,7 +63,7 @@ class Mark:
         second, closed = "-second" if self.second else "", "-closed" if self.closed else ""
         return f"pr-monitor-{self.owner}-{self.round_name}{second}{closed}"
 
-    def is_of(self, other: Mark) -> bool:
+    def is_of(self, other: ProjectMarker) -> bool:
         """Whether both are of one round and one copy, closed or not."""
         own = (self.owner, self.round_name, self.second)
         return own == (other.owner, other.round_name, other.second)
@@ -83,7 +83,7 @@ class Project:
     """A project of ours."""
 
     id: int
-    mark: Mark
+    mark: ProjectMarker
     description: str
 
 
@@ -111,14 +111,14 @@ class StudioTask(BaseModel):
         return key if isinstance(key, str) else None
 
 
-class _Listed(BaseModel):
+class _ListedProject(BaseModel):
     id: int
     description: str | None = None
 
 
-class _Projects(BaseModel):
+class _ProjectPages(BaseModel):
     next: str | None = None
-    results: list[_Listed]
+    results: list[_ListedProject]
 
 
 class _Page(BaseModel):
@@ -132,13 +132,13 @@ class _Newest(BaseModel):
     updated_at: AwareDatetime
 
 
-class _Look(BaseModel):
+class _ProjectScan(BaseModel):
     total: int
     total_annotations: int
     tasks: list[_Newest]
 
 
-class _User(BaseModel):
+class _StudioUser(BaseModel):
     id: int
     email: str = ""
 
@@ -157,9 +157,9 @@ class Projects:
         while more:
             params: Params = {"include": "id,description", "ordering": "id"}
             params |= {"page_size": _PAGE, "page": page}
-            answer = self._read(_Projects, "/api/projects/", params)
+            answer = self._read(_ProjectPages, "/api/projects/", params)
             for one in answer.results:
-                marker = Mark.found_in(one.description or "")
+                marker = ProjectMarker.project_in(one.description or "")
                 if marker is not None and marker.owner == owner:
                     result[one.id] = Project(one.id, marker, one.description or "")
             more, page = answer.next is not None, page + 1
@@ -167,12 +167,12 @@ class Projects:
 
     def of_round(self, round_name: str, *, second: bool) -> list[Project]:
         """Find the projects of a round, the oldest first: after a crash there may be two."""
-        marker = Mark.of(self.store, round_name, second=second)
+        marker = ProjectMarker.of(self.store, round_name, second=second)
         return [project for project in self.all() if project.mark.is_of(marker)]
 
     def make(self, round_name: str, question: str, *, second: bool) -> None:
         """Make the project of a round."""
-        marker = Mark.of(self.store, round_name, second=second)
+        marker = ProjectMarker.of(self.store, round_name, second=second)
         copies = " (second person)" if second else ""
         name = visible(round_name)
         about = (
@@ -195,7 +195,7 @@ class Projects:
         """Delete a project with all that is in it."""
         self._server.ask("DELETE", f"/api/projects/{project.id}/")
 
-    def mark_closed(self, project: Project) -> None:
+    def close_project(self, project: Project) -> None:
         """Note in the description that the round of a project takes no more labels."""
         if not project.mark.closed:
             about = project.description.replace(
@@ -224,7 +224,7 @@ class Projects:
 
     def blank(self, task: StudioTask) -> bool:
         """Delete what a task shows, all but its key; false if nothing was left."""
-        blank = {"text": GONE, "task": task.key}
+        blank = {"text": REMOVED, "task": task.key}
         if task.data == blank:
             return False
         self._server.ask("PATCH", f"/api/tasks/{task.id}/", None, {"data": blank})
@@ -235,7 +235,7 @@ class Projects:
         query = json.dumps({"ordering": ["-tasks:updated_at"]})
         params: Params = {"project": project.id, "query": query, "page_size": 1}
         params["include"] = "id,updated_at"
-        answer = self._read(_Look, "/api/tasks/", params)
+        answer = self._read(_ProjectScan, "/api/tasks/", params)
         newest = [f"{task.id} {task.updated_at.isoformat()}" for task in answer.tasks]
         return " ".join(map(str, [answer.total, answer.total_annotations, *newest]))
 
@@ -265,7 +265,7 @@ class Projects:
 
     def people(self) -> dict[int, str]:
         """Read the names of annotators, by the number that their annotations have."""
-        users = self._read(list[_User], "/api/users/")
+        users = self._read(list[_StudioUser], "/api/users/")
         return {user.id: visible(user.email)[:_LONGEST_NAME] for user in users}
 
     def _read(self, kind: type[T], path: str, params: Params | None = None) -> T:

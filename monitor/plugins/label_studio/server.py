@@ -84,7 +84,7 @@ class Server:
             access = answer.get("access") if isinstance(answer, dict) else None
             if not isinstance(access, str) or not access.isascii() or not access.isprintable():
                 reason = "its answer holds no access token"
-                raise self._odd(method, path, reason)
+                raise self._unexpected(method, path, reason)
             self._access, self._access_since = access, since
         return f"Bearer {self._access}"
 
@@ -108,11 +108,11 @@ class Server:
             ):
                 return response.status_code, self._content(response, method, path)
         except httpx.TimeoutException as error:
-            message = f"{what}: it did not answer within {SECONDS:g} s; {_TRIED_AGAIN}"
+            message = f"{what}: it did not answer within {SECONDS:g} s; {_RETRIED}"
             raise LabelsUnavailable(message) from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             reason = self._clean(str(error) or type(error).__name__)
-            message = f"{what}: the connection failed ({reason}); {_TRIED_AGAIN}"
+            message = f"{what}: the connection failed ({reason}); {_RETRIED}"
             raise LabelsUnavailable(message) from error
 
     def _content(self, response: httpx.Response, method: str, path: str) -> bytes:
@@ -121,19 +121,19 @@ class Server:
             result += piece
             if len(result) > MOST_BYTES:
                 reason = f"its answer is longer than {MOST_BYTES // 1_000_000} MB"
-                raise self._odd(method, path, reason)
+                raise self._unexpected(method, path, reason)
             if time.monotonic() > end:
                 what = self._what(method, path)
-                message = f"{what}: its answer took longer than {WHOLE:g} s; {_TRIED_AGAIN}"
+                message = f"{what}: its answer took longer than {WHOLE:g} s; {_RETRIED}"
                 raise LabelsUnavailable(message)
         return bytes(result)
 
     def _answer(self, method: str, path: str, status: int, content: bytes) -> Any:
         if status in range(200, 300):
             return self._read(method, path, content)
-        what, answer = self._what(method, path), self._said(content)
+        what, answer = self._what(method, path), self._answer_text(content)
         if status in _MAY_PASS or status >= _SERVER_ERROR:
-            message = f"{what}: it answered {status}{answer}; {_TRIED_AGAIN}"
+            message = f"{what}: it answered {status}{answer}; {_RETRIED}"
             raise LabelsUnavailable(message)
         message = f"{what}: it answered {status}{answer}; {_what_to_do(status)}"
         raise LabelsRefused(message)
@@ -144,9 +144,9 @@ class Server:
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise self._odd(method, path, "its answer is not JSON") from error
+            raise self._unexpected(method, path, "its answer is not JSON") from error
 
-    def _said(self, content: bytes) -> str:
+    def _answer_text(self, content: bytes) -> str:
         """Repeat what the server says is wrong, where it says it as Label Studio does."""
         try:
             answer = json.loads(content)
@@ -163,7 +163,7 @@ class Server:
             text = text.replace(secret, "<token>")
         return visible(" ".join(text.split()))[:_LONGEST]
 
-    def _odd(self, method: str, path: str, why: str) -> LabelsRefused:
+    def _unexpected(self, method: str, path: str, why: str) -> LabelsRefused:
         message = f"{self._what(method, path)}: {why}; {_IS_IT_ONE}"
         return LabelsRefused(message)
 
@@ -171,7 +171,7 @@ class Server:
         return f"Label Studio at {self.url} was asked {method} {path}"
 
 
-_TRIED_AGAIN = "it is tried again; is the server up, and is labeling.url its address?"
+_RETRIED = "it is tried again; is the server up, and is labeling.url its address?"
 _IS_IT_ONE = "is labeling.url the address of a Label Studio?"
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 AT_MOST = 200_000
 """Characters of an item that are shown."""
 
-GONE = "What this item showed was deleted."
+REMOVED = "What this item showed was deleted."
 
 CONTROL = "answer"
 """Name of the choices in the labeling config, which each answer repeats."""

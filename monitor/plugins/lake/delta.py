@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.errors import SnapshotGone
+from monitor.domain.errors import SnapshotMissing
 from monitor.domain.masking import masked
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monitor.plugins.lake.tables import Near
 
 _ID = 8  # characters of a table's id that tell it from those at the same place before
-_PATIENCE = {"max_retries": "3", "retry_timeout": "30s"}
+_LISTING_TIMEOUT = {"max_retries": "3", "retry_timeout": "30s"}
 """Unless the config says otherwise: a round is tried again anyhow."""
 
 
@@ -36,7 +36,7 @@ class DeltaLake:
 
     def __init__(self, address: str, storage: Mapping[str, str]) -> None:
         self._address = address
-        self._storage = _PATIENCE | dict(storage)
+        self._storage = _LISTING_TIMEOUT | dict(storage)
 
     def newest(self) -> str:
         """Return the id of the newest snapshot."""
@@ -64,7 +64,7 @@ class DeltaLake:
         message = (
             f"{masked(self._address)} has no snapshot {snapshot} any more; its newest is {newest}"
         )
-        raise SnapshotGone(message)
+        raise SnapshotMissing(message)
 
     def _table(self, version: int | None) -> DeltaTable:
         from deltalake import DeltaTable  # noqa: PLC0415

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.errors import SnapshotGone, SourceRefused
+from monitor.domain.errors import SnapshotMissing, SourceRefused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ class IcebergLake:
         table = self._table()
         if table.snapshot_by_id(int(snapshot)) is None:
             message = f"{self._name} has no snapshot {snapshot} any more"
-            raise SnapshotGone(message)
+            raise SnapshotMissing(message)
         return IcebergSnapshot(table, int(snapshot))
 
     def _table(self) -> Table:

@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from monitor.domain.errors import MonitorError, SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.errors import MonitorError, SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _NOT_ALLOWED = re.compile(
     r"UnauthorizedError|ForbiddenError|OAuthError|AccessDenied|ACCESS_DENIED|InvalidAccessKeyId"
     r"|SignatureDoesNotMatch|AuthenticationFailed|AuthorizationFailure"
 )
-_GONE = re.compile(
+_MISSING = re.compile(
     r"LogSegment end version|Object at location \S+ not found|NoSuchKey"
     r"|(?:Path does not exist|Failed to open local file) '[^']*(?<!\.metadata\.json)'"
 )
@@ -88,12 +88,12 @@ def _ours(
             f"{location}: these credentials may not read it: {text}. Correct source.{access}, or "
             "what they may do; it is tried again"
         )
-    if _GONE.search(whole):
+    if _MISSING.search(whole):
         message = (
             f"files of a snapshot of {location} are not there any more ({text}); the newest one is "
             "taken at the next try"
         )
-        return SnapshotGone(message)
+        return SnapshotMissing(message)
     message = f"{location} cannot be read now: {text}; it is tried again"
     return SourceUnavailable(message)
 

@@ -20,7 +20,7 @@ from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-MOST_KNOWN = 10_000
+CURSOR_LIMIT = 10_000
 """Tasks of other rounds that a cursor remembers; of more it forgets some."""
 
 _INSTANT = timedelta(microseconds=1)
@@ -28,14 +28,14 @@ _PEOPLE = "HUMAN"
 _YES_OR_NO = {True: Answer.POSITIVE, False: Answer.NEGATIVE}
 
 
-class Standing(NamedTuple):
+class AnswerState(NamedTuple):
     """What an annotator says of a task by now, None once it was taken back, and since when."""
 
     answer: Answer | None
     at: datetime
 
 
-class _Said(NamedTuple):
+class _Assessment(NamedTuple):
     """One assessment of a person."""
 
     annotator: str
@@ -46,17 +46,17 @@ class _Said(NamedTuple):
 
 
 @dataclass(slots=True)
-class Reading:
+class ReviewReading:
     """What was said of each task that was found, by annotator, and what was refused."""
 
-    said: dict[str, dict[str, Standing]] = field(default_factory=dict)
+    said: dict[str, dict[str, AnswerState]] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     _mark: Any = field(default_factory=hashlib.sha256)
 
     def take(self, key: str, question: str, assessments: object) -> None:
         """Take the assessments of a task's trace."""
         self._mark.update(json.dumps([key, question, assessments], sort_keys=True).encode())
-        by_name: dict[str, dict[str, _Said]] = {}
+        by_name: dict[str, dict[str, _Assessment]] = {}
         for one in assessments if isinstance(assessments, list) else []:
             answer = self._said(key, question, one)
             if answer is None:
@@ -67,12 +67,12 @@ class Reading:
                 own[answer.name] = answer
         self.said[key] = {}
         for annotator, names in by_name.items():
-            current = self._standing(key, names.get(question), names.get(CANNOT_TELL))
+            current = self._current(key, names.get(question), names.get(CANNOT_TELL))
             if current is not None:
                 self.said[key][annotator] = current
 
     def take_kept(self, key: str, retained: str) -> None:
-        """Take what was kept of a task whose trace is gone (`kept_text`)."""
+        """Take what was kept of a task whose trace is gone (`cursor_text`)."""
         self._mark.update(f"{key} {retained}".encode())
         try:
             rows = [
@@ -82,14 +82,16 @@ class Reading:
             reason = "what was kept of it cannot be read"
             self.refused.append(Refusal(f"task {key}", reason, retained[:40]))
             rows = []
-        self.said[key] = {name: Standing(answer, at) for name, answer, at in rows if at is not None}
+        self.said[key] = {
+            name: AnswerState(answer, at) for name, answer, at in rows if at is not None
+        }
 
     def mark(self, missing: Iterable[str]) -> str:
         """Text that differs between states of what was read."""
         self._mark.update("\n".join(missing).encode())
         return str(self._mark.hexdigest())
 
-    def _said(self, key: str, question: str, one: object) -> _Said | None:
+    def _said(self, key: str, question: str, one: object) -> _Assessment | None:
         """Read an assessment; None of those that count for nothing, refused or not."""
         if not isinstance(one, dict) or one.get("valid") is False:
             return None  # it was replaced by another
@@ -104,14 +106,16 @@ class Reading:
             self.refused.append(Refusal(f"task {key}, {name}", str(error), version))
             return None
 
-    def _standing(self, key: str, answer: _Said | None, unclear: _Said | None) -> Standing | None:
+    def _current(
+        self, key: str, answer: _Assessment | None, unclear: _Assessment | None
+    ) -> AnswerState | None:
         """Combine what one person answered to the two questions: "cannot tell" wins."""
         if unclear is not None and unclear.value:
             at = unclear.at if answer is None else max(answer.at, unclear.at)
-            return Standing(Answer.CANNOT_TELL, at)
+            return AnswerState(Answer.CANNOT_TELL, at)
         if answer is not None:
             at = answer.at if unclear is None else max(answer.at, unclear.at)
-            return Standing(_YES_OR_NO[answer.value], at)
+            return AnswerState(_YES_OR_NO[answer.value], at)
         if unclear is not None:
             reason = "says that it can be told and not what it is; answer the question itself too"
             where = f"task {key}, {unclear.annotator}"
@@ -119,7 +123,7 @@ class Reading:
         return None
 
 
-def _read(one: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _Said:
+def _read(one: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _Assessment:
     """Read what a person said; a ValueError has the reason why it is no answer."""
     name = one.get("assessment_name")
     if name not in {question, CANNOT_TELL}:
@@ -138,10 +142,10 @@ def _read(one: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _
     if not annotator or at is None:
         message = "has no name of who answered, or no time"
         raise ValueError(message)
-    return _Said(annotator, str(name), value, at, str(one.get("assessment_id")))
+    return _Assessment(annotator, str(name), value, at, str(one.get("assessment_id")))
 
 
-def kept_text(reported: Mapping[str, Standing]) -> str:
+def cursor_text(reported: Mapping[str, AnswerState]) -> str:
     """Write what was said of a task, to be kept when its trace goes."""
     return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in reported.items()])
 
@@ -154,20 +158,22 @@ def _rows(retained: str) -> list[list[Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class ReviewCursor:
     """What was known after the last reading; by it an answer that vanished is noticed."""
 
     mark: str = ""
-    known: Mapping[str, Mapping[str, Standing]] = field(default_factory=dict)
+    known: Mapping[str, Mapping[str, AnswerState]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: str | None) -> Cursor:
+    def of(cls, text: str | None) -> ReviewCursor:
         """Read a cursor; one that cannot be read knows nothing."""
         try:
             retained = json.loads(text or "{}")
             existing = {
                 key: {
-                    name: Standing(Answer(answer) if answer else None, datetime.fromisoformat(at))
+                    name: AnswerState(
+                        Answer(answer) if answer else None, datetime.fromisoformat(at)
+                    )
                     for name, (answer, at) in reported.items()
                 }
                 for key, reported in retained["known"].items()
@@ -184,14 +190,16 @@ class Cursor:
         }
         return json.dumps({"mark": self.mark, "known": existing})
 
-    def after(self, marker: str, answer: Mapping[str, Mapping[str, Standing]]) -> Cursor:
+    def after(self, marker: str, answer: Mapping[str, Mapping[str, AnswerState]]) -> ReviewCursor:
         """Return the cursor after a reading; what was not read stays known."""
         read = {key: self._moved(key, current) for key, current in answer.items()}
         others = {key: before for key, before in self.known.items() if key not in read}
-        retained = dict(list(others.items())[-MOST_KNOWN:])
-        return Cursor(marker, retained | {key: current for key, current in read.items() if current})
+        retained = dict(list(others.items())[-CURSOR_LIMIT:])
+        return ReviewCursor(
+            marker, retained | {key: current for key, current in read.items() if current}
+        )
 
-    def _moved(self, key: str, answer: Mapping[str, Standing]) -> dict[str, Standing]:
+    def _moved(self, key: str, answer: Mapping[str, AnswerState]) -> dict[str, AnswerState]:
         """Return what is said now, each change later than what it changes.
 
         MLflow dates an answer and not its deletion; and of two questions one may be taken back,
@@ -216,11 +224,11 @@ class Cursor:
         ]
 
 
-def _later(before: Standing | None, now: Standing) -> Standing:
+def _later(before: AnswerState | None, now: AnswerState) -> AnswerState:
     if before is None or now.at > before.at:
         return now
-    return before if now.answer == before.answer else Standing(now.answer, before.at + _INSTANT)
+    return before if now.answer == before.answer else AnswerState(now.answer, before.at + _INSTANT)
 
 
-def _taken_back(before: Standing) -> Standing:
-    return before if before.answer is None else Standing(None, before.at + _INSTANT)
+def _taken_back(before: AnswerState) -> AnswerState:
+    return before if before.answer is None else AnswerState(None, before.at + _INSTANT)

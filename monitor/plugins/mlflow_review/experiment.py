@@ -24,14 +24,14 @@ PAGE = 300
 _EXPERIMENTS = "/api/2.0/mlflow/experiments"
 
 
-class Queue(NamedTuple):
+class ReviewQueue(NamedTuple):
     """A review queue, and the question that its items are asked."""
 
     id: str
     question: str
 
 
-def found_experiment(calls: Calls, name: str) -> Experiment | None:
+def find_experiment(calls: Calls, name: str) -> ReviewExperiment | None:
     """Find an experiment; None where it was not made yet.
 
     Raises
@@ -49,15 +49,15 @@ def found_experiment(calls: Calls, name: str) -> Experiment | None:
             f"(mlflow experiments restore --experiment-id {id_})"
         )
         raise LabelsRefused(message)
-    return Experiment(calls, id_, name)
+    return ReviewExperiment(calls, id_, name)
 
 
-def made_experiment(calls: Calls, name: str) -> Experiment:
+def made_experiment(calls: Calls, name: str) -> ReviewExperiment:
     """Find an experiment, or make it."""
-    experiment = found_experiment(calls, name)
+    experiment = find_experiment(calls, name)
     if experiment is None:
         _create(calls, f"{_EXPERIMENTS}/create", {"name": name})
-        experiment = found_experiment(calls, name)
+        experiment = find_experiment(calls, name)
     if experiment is None:
         message = f"MLflow made the experiment {name} and does not find it; is it hidden from us?"
         raise LabelsRefused(message)
@@ -65,7 +65,7 @@ def made_experiment(calls: Calls, name: str) -> Experiment:
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class ReviewExperiment:
     """An experiment that is there, over an open connection."""
 
     calls: Calls
@@ -120,7 +120,7 @@ class Experiment:
         points = self.calls.post(f"{V3}/traces/metrics", body).get("data_points", [])
         return "; ".join(sorted(f"{one.get('dimensions')} {one.get('values')}" for one in points))
 
-    def queue(self, name: str, question: str) -> Queue:
+    def queue(self, name: str, question: str) -> ReviewQueue:
         """Find a queue, or make one that asks this; one that is there keeps its question."""
         where = {"experiment_id": self.id, "name": name}
         result = self.calls.find(f"{V3}/review-queues/get-by-name", **where)
@@ -132,7 +132,7 @@ class Experiment:
             result = self.calls.get(f"{V3}/review-queues/get-by-name", **where)
         return self._asking(result["review_queue"])
 
-    def _asking(self, queue: Mapping[str, Any]) -> Queue:
+    def _asking(self, queue: Mapping[str, Any]) -> ReviewQueue:
         requested = [
             self.calls.get(f"{V3}/label-schemas/get", schema_id=id_)["label_schema"]["name"]
             for id_ in queue.get("schema_ids", [])
@@ -144,7 +144,7 @@ class Experiment:
                 f"and {CANNOT_TELL!r}; delete that queue, and it is made anew"
             )
             raise LabelsRefused(message)
-        return Queue(str(queue["queue_id"]), questions[0])
+        return ReviewQueue(str(queue["queue_id"]), questions[0])
 
     def _question(self, text: str) -> str:
         """Find a question of the experiment, or make it; returns its id."""
@@ -164,7 +164,7 @@ class Experiment:
             raise LabelsRefused(message)
         return str(schema["schema_id"])
 
-    def attach(self, queue: Queue, ids: Sequence[str]) -> None:
+    def attach(self, queue: ReviewQueue, ids: Sequence[str]) -> None:
         """Put traces into a queue; those that are in it stay as they are."""
         for part in parts(ids):
             body = {"queue_id": queue.id, "item_ids": part}

@@ -16,8 +16,8 @@ import structlog
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected
 from monitor.plugins.mlflow_review import traces
-from monitor.plugins.mlflow_review.answers import Cursor, Reading, kept_text
-from monitor.plugins.mlflow_review.experiment import V3, found_experiment, made_experiment, parts
+from monitor.plugins.mlflow_review.answers import ReviewCursor, ReviewReading, cursor_text
+from monitor.plugins.mlflow_review.experiment import V3, find_experiment, made_experiment, parts
 from monitor.plugins.mlflow_review.rest import NOT_THERE, MlflowRefused, MlflowRest
 from monitor.storage.schema import store_id
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from monitor.domain.adapters import MlflowPlace
+    from monitor.domain.adapters import MlflowEndpoint
     from monitor.domain.model import Task
     from monitor.domain.ports import Clock
-    from monitor.plugins.mlflow_review.experiment import Experiment
+    from monitor.plugins.mlflow_review.experiment import ReviewExperiment
     from monitor.plugins.mlflow_review.rest import Calls
     from monitor.plugins.mlflow_review.settings import ReviewSettings
     from monitor.storage.database import Database
@@ -62,7 +62,7 @@ class MlflowReviewLabeler:
         folder: Path | str,
         clock: Clock,
         database: Database,
-        mlflow: MlflowPlace,
+        mlflow: MlflowEndpoint,
     ) -> None:
         del folder
         self.settings = settings
@@ -88,7 +88,7 @@ class MlflowReviewLabeler:
             If it does not answer.
         """
         with self._calls() as calls:
-            experiment = found_experiment(calls, self.experiment)
+            experiment = find_experiment(calls, self.experiment)
             try:
                 calls.get(
                     f"{V3}/review-queues/list", experiment_id=experiment.id if experiment else "0"
@@ -157,7 +157,7 @@ class MlflowReviewLabeler:
         log.info("tasks are in MLflow's review view", round=round_name, link=link)
 
     def _send(
-        self, experiment: Experiment, round_name: str, queue_name: str, tasks: Sequence[Task]
+        self, experiment: ReviewExperiment, round_name: str, queue_name: str, tasks: Sequence[Task]
     ) -> None:
         queue = experiment.queue(queue_name, self.settings.question)
         # By their ids, which are hashes: an order that says nothing.
@@ -187,9 +187,9 @@ class MlflowReviewLabeler:
             If it does not answer.
         """
         with self._calls() as calls:
-            reading = self._reading(found_experiment(calls, self.experiment), tasks)
+            reading = self._reading(find_experiment(calls, self.experiment), tasks)
         missing = sorted(set(tasks) - set(reading.said))
-        before, marker = Cursor.of(cursor), reading.mark(missing)
+        before, marker = ReviewCursor.of(cursor), reading.mark(missing)
         if marker == before.mark:
             return Collected(cursor=cursor, anew=False)
         after = before.after(marker, reading.said)
@@ -197,11 +197,13 @@ class MlflowReviewLabeler:
             tuple(after.events(sorted(reading.said))),
             tuple(reading.refused),
             after.text(),
-            problems=self._gone(missing),
+            problems=self._removed(missing),
         )
 
-    def _reading(self, experiment: Experiment | None, tasks: Mapping[str, Task]) -> Reading:
-        reading = Reading()
+    def _reading(
+        self, experiment: ReviewExperiment | None, tasks: Mapping[str, Task]
+    ) -> ReviewReading:
+        reading = ReviewReading()
         if experiment is None:
             return reading
         ids = {self._trace_id(key): key for key in sorted(tasks)}
@@ -215,7 +217,7 @@ class MlflowReviewLabeler:
                 reading.take_kept(key, retained)
         return reading
 
-    def _gone(self, missing: Sequence[str]) -> tuple[str, ...]:
+    def _removed(self, missing: Sequence[str]) -> tuple[str, ...]:
         """Say that traces are not there: nobody else is to delete them."""
         if not missing:
             return ()
@@ -234,13 +236,13 @@ class MlflowReviewLabeler:
         the hour after which every monitor is looked at.
         """
         with self._calls() as calls:
-            experiment = found_experiment(calls, self.experiment)
+            experiment = find_experiment(calls, self.experiment)
             return "nothing" if experiment is None else f"answers: {experiment.counted()}"
 
     def close(self, round_name: str) -> None:
         """Delete the round's queues and traces; what was said is kept without the texts."""
         with self._calls() as calls:
-            experiment = found_experiment(calls, self.experiment)
+            experiment = find_experiment(calls, self.experiment)
             if experiment is None:
                 return
             for queue, _ in _queues(round_name):
@@ -251,7 +253,7 @@ class MlflowReviewLabeler:
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Delete the traces of these tasks; what was said of them is kept without the texts."""
         with self._calls() as calls:
-            experiment = found_experiment(calls, self.experiment)
+            experiment = find_experiment(calls, self.experiment)
             if experiment is None:
                 return ()
             ids = {self._trace_id(key) for key in keys}
@@ -262,32 +264,35 @@ class MlflowReviewLabeler:
         return (self.place,) if infos else ()
 
     def _take_away(
-        self, experiment: Experiment, round_name: str, infos: Sequence[Mapping[str, Any]]
+        self, experiment: ReviewExperiment, round_name: str, infos: Sequence[Mapping[str, Any]]
     ) -> None:
         """Keep what was said in tags of one trace of the round, then delete these traces.
 
         Deleting takes answers along, and a store that is restored from a backup reads them again.
         """
-        reading = Reading()
+        reading = ReviewReading()
         for info in infos:
             tags = _tags(info)
             key, question = tags.get(traces.TASK, ""), tags.get(traces.QUESTION, "")
             reading.take(key, question, info.get("assessments"))
         retained = {
-            f"{traces.KEPT}.{key}": kept_text(answer) for key, answer in reading.said.items()
+            f"{traces.KEPT_FIELDS}.{key}": cursor_text(answer)
+            for key, answer in reading.said.items()
         }
-        tags = {traces.KEPT: self._round(round_name), **retained}
+        tags = {traces.KEPT_FIELDS: self._round(round_name), **retained}
         id_ = self._trace_id(f"kept of {round_name}")
         experiment.post([traces.trace(id_, "", tags, self._clock())])
         experiment.delete([str(info["trace_id"]) for info in infos])
 
-    def _kept(self, experiment: Experiment, keys: Collection[str]) -> Iterator[tuple[str, str]]:
+    def _kept(
+        self, experiment: ReviewExperiment, keys: Collection[str]
+    ) -> Iterator[tuple[str, str]]:
         """Find what was kept of tasks without a trace."""
-        expected = f"tags.`{traces.KEPT}` LIKE '{self._round('')}%'"
+        expected = f"tags.`{traces.KEPT_FIELDS}` LIKE '{self._round('')}%'"
         for infos in experiment.search(expected):
             for tags in map(_tags, infos):
                 for key in sorted(keys):
-                    retained = tags.get(f"{traces.KEPT}.{key}")
+                    retained = tags.get(f"{traces.KEPT_FIELDS}.{key}")
                     if retained is not None:
                         yield key, retained
 

@@ -31,7 +31,7 @@ _INSTANT_TEXT = (
 )
 
 
-class Written(TypeDecorator[Any]):
+class CompiledSpark(TypeDecorator[Any]):
     """A bound text that the engine reads as a type, whatever the time zone of its session."""
 
     impl = String

@@ -27,10 +27,10 @@ MOST_AT_ONCE = 100_000
 """Candidates of a stratum; of more than that, groups would take Spark more room than they save."""
 
 
-class _Read(NamedTuple):
+class _SparkRead(NamedTuple):
     """What one statement found: the groups, and the rows below each bucket's bound."""
 
-    counted: list[frames.Group]
+    counted: list[frames.BucketCount]
     drawn: Mapping[int, list[tuple[Any, ...]]]
     has_twins: bool
 
@@ -42,7 +42,7 @@ def groups_of(
     strata: Sequence[Stratum],
     at_most: int,
     seed: str,
-) -> list[frames.Group]:
+) -> list[frames.BucketCount]:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
 
     Raises
@@ -65,7 +65,7 @@ def _at_once(
     strata: Sequence[Stratum],
     at_most: int,
     seed: str,
-) -> list[frames.Group] | None:
+) -> list[frames.BucketCount] | None:
     """Count and draw by one statement; None where it does not bring what is wanted."""
     guess = sql_draw.Draw(sql_draw.tallied(reading, query.without_ids(), window, strata), at_most)
     statement = query.count_and_draw(window, strata, seed, guess.bounds, guess.version)
@@ -78,7 +78,7 @@ def _at_once(
 
 def shared_groups_of(
     reading: Reading, scans: Sequence[Scan], window: Window, seed: str
-) -> list[list[frames.Group] | None]:
+) -> list[list[frames.BucketCount] | None]:
     """Count and draw for several monitors by one statement; None where that is not enough."""
     shared = SharedSparkQuery(scans)
     guesses = [
@@ -94,7 +94,7 @@ def shared_groups_of(
         of_each[k].append(row)
     values = shared_draw.values_of(reading, shared, window, version)
     without_time = sql_draw.untimed(reading, shared.common)
-    results: list[list[frames.Group] | None] = []
+    results: list[list[frames.BucketCount] | None] = []
     for index, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
         read = _parted(of_each[index], shared.common)
         groups = _complete(read, scan.query, guess, values.get(index, {}), seed)
@@ -103,17 +103,17 @@ def shared_groups_of(
 
 
 def _complete(
-    read: _Read,
+    read: _SparkRead,
     query: Query,
     guess: sql_draw.Draw,
     values: Mapping[int, tuple[Mapping[str, int], ...]],
     seed: str,
-) -> list[frames.Group] | None:
+) -> list[frames.BucketCount] | None:
     """Give the groups that were read their candidates; None where that is not what is wanted."""
     current = sql_draw.current(read.counted)
     if read.has_twins or any(group.version != guess.version for group in current):
         return None
-    result: dict[int, frames.Group] = {}
+    result: dict[int, frames.BucketCount] = {}
     for group in current:
         first = sorted(read.drawn[group.bucket], key=sql_draw.in_order)[: guess.wanted]
         segments = values.get(group.bucket, ())
@@ -126,7 +126,7 @@ def _complete(
     return [result[group.bucket] if group in current else group for group in read.counted]
 
 
-def _parted(rows: Iterable[Any], query: Query) -> _Read:
+def _parted(rows: Iterable[Any], query: Query) -> _SparkRead:
     """Part what came back: rows with an md5 are candidates, and all are counted."""
     counts: defaultdict[tuple[int, str | None], int] = defaultdict(int)
     newest: dict[tuple[int, str | None], Any] = {}
@@ -141,7 +141,9 @@ def _parted(rows: Iterable[Any], query: Query) -> _Read:
             drawn[bucket].append((bucket, md5, item_id, score, *segments))
     instant = query.times.instant
     counted = [
-        frames.Group(bucket, version, counts[bucket, version], instant(newest[bucket, version]))
+        frames.BucketCount(
+            bucket, version, counts[bucket, version], instant(newest[bucket, version])
+        )
         for bucket, version in sorted(counts, key=lambda group: (group[0], group[1] or ""))
     ]
-    return _Read(counted, drawn, has_twins)
+    return _SparkRead(counted, drawn, has_twins)

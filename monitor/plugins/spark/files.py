@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _FOLDER = re.compile(r"/([^/=]+)=[^/]*(?=/)")
 _TIME = re.compile(r"[<,]([^:<>,]+): (TIMESTAMP(?:_NTZ)?)\b")
-_MOST_KNOWN = 64
+_CACHE_SIZE = 64
 
 _sound: OrderedDict[tuple[str, ...], None] = OrderedDict()
 """Lists of files that agree; to look at the types of many is a job of its own."""
@@ -39,7 +39,7 @@ def check_files(session: SparkSession, kind: str, paths: Sequence[str], rows: Da
     if kind == "parquet" and len(items) > 1:
         _check_times(session.read.option("mergeSchema", "true"), paths)
     _sound[items] = None
-    while len(_sound) > _MOST_KNOWN:
+    while len(_sound) > _CACHE_SIZE:
         _sound.popitem(last=False)
 
 

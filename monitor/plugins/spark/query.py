@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import case, func, literal, literal_column, null, select, types
 
-from monitor.plugins.spark.dialect import Written, instant_text
+from monitor.plugins.spark.dialect import CompiledSpark, instant_text
 from monitor.sources import frames
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_query import Query, code_of
@@ -30,7 +30,7 @@ _MOST_FIRST = 100_000  # that min_by takes
 
 
 @dataclass(frozen=True, slots=True)
-class SparkFound(Found):
+class SparkTable(Found):
     """A table as Spark finds it."""
 
     def times(self, settings: QueriedSettings, setting: str = "columns.time") -> Times | None:
@@ -55,20 +55,20 @@ def _micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
     return written("unix_micros({0})", value, types.BigInteger())
 
 
-_INSTANTS = Times(Written("timestamp"), _instant, int, read=_micros)
+_INSTANTS = Times(CompiledSpark("timestamp"), _instant, int, read=_micros)
 
 
 def _local(zone: str) -> Times:
     existing = local_times(zone)
     return Times(
-        Written("timestamp_ntz"), lambda at: existing.bound(at).isoformat(), existing.instant
+        CompiledSpark("timestamp_ntz"), lambda at: existing.bound(at).isoformat(), existing.instant
     )
 
 
 def _dates(zone: str) -> Times:
     """Read dates, each its midnight: a bound is the first of them that is not before it."""
     return Times(
-        Written("date"),
+        CompiledSpark("date"),
         lambda at: _first_date(at, zone).isoformat(),
         local_times(zone).instant,
     )

@@ -13,7 +13,7 @@ from sqlalchemy import table as table_of
 from monitor.domain.time_limit import stopped_by
 from monitor.plugins.spark.dialect import SPARK, compiled, type_of
 from monitor.plugins.spark.files import check_files
-from monitor.plugins.spark.query import SparkFound
+from monitor.plugins.spark.query import SparkTable
 from monitor.plugins.spark.session import is_remote
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def opened(session: SparkSession, settings: SparkSettings, folder: Path) -> Iter
             remove(tag)
 
 
-def found(location: str, statements: Statements) -> SparkFound:
+def found(location: str, statements: Statements) -> SparkTable:
     """Describe the rows by the types that Spark gives their columns."""
     kinds = {field.name: type_of(field.dataType.simpleString()) for field in fields(statements)}
     nullable = frozenset(field.name for field in fields(statements) if field.nullable)
     clause = table_of(statements.name, *(column(name, kind) for name, kind in kinds.items()))
-    return SparkFound(location, clause, kinds, nullable, SPARK, sees_one_state=False)
+    return SparkTable(location, clause, kinds, nullable, SPARK, sees_one_state=False)
 
 
 def fields(statements: Statements) -> list[Any]:

@@ -68,7 +68,7 @@ def _ours(
     location: str, settings: SparkSettings, setting: str | None, error: Exception
 ) -> MonitorError:
     whole = f"{type(error).__name__} {error}"
-    answer = _said(error, settings)
+    answer = _error_text(error, settings)
     if _NO_JAVA.search(whole):
         message = f"{location}: Spark needs Java 17 or newer, and did not start: {answer}"
         return SourceRefused(message, is_public=True)
@@ -87,7 +87,7 @@ def _ours(
     return SourceUnavailable(f"{location}: {why}: {answer}; it is tried again")
 
 
-def _said(error: Exception, settings: SparkSettings) -> str:
+def _error_text(error: Exception, settings: SparkSettings) -> str:
     """Give the telling line of an error, without the secrets of the config."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # Of errors that come through Java the first line names the call, the second what went wrong.

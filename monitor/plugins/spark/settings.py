@@ -57,7 +57,7 @@ class SparkSettings(QueriedSettings):
     )  # may hold keys
 
     @model_validator(mode="after")
-    def _one_place(self) -> SparkSettings:
+    def _one_location(self) -> SparkSettings:
         if (self.table is None) == (self.path is None):
             text = "neither is there" if self.table is None else "both are there"
             message = f"name the rows by table or by path; {text}"

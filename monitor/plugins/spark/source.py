@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Stratum, Window
     from monitor.domain.truth import TruthColumns
     from monitor.plugins.spark.settings import SparkSettings
-    from monitor.sources.frames import Group
+    from monitor.sources.frames import BucketCount
     from monitor.sources.shared_query import Scan
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_table import Found
@@ -87,14 +87,14 @@ class SparkSource(QueriedSource):
         strata: Sequence[Stratum],
         at_most: int,
         seed: str,
-    ) -> list[Group]:
+    ) -> list[BucketCount]:
         """Count and draw in one read, where that brings all that is wanted."""
         ours = cast("SparkQuery", query)  # which `query_of` made
         return groups_of(reading, ours, window, strata, at_most, seed)
 
     def shared_groups(
         self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
-    ) -> Sequence[list[Group] | None]:
+    ) -> Sequence[list[BucketCount] | None]:
         """Do the same for several monitors."""
         return shared_groups_of(reading, scans, window, seed)
 

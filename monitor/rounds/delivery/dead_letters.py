@@ -23,7 +23,7 @@ from monitor.presentation.delivery import (
     orphaned_to_do,
     recovered_sentence,
 )
-from monitor.rounds.reporting.enqueue import add_notice, known_key
+from monitor.rounds.reporting.enqueue import add_notice, first_key
 from monitor.rounds.reporting.notices import notice_id, round_key
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.rounds import round_store
@@ -70,7 +70,7 @@ def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
     """Notify those who know of a dead sink that nothing is held up there any more."""
     if effect_admin.has_dead(connection, sink):
         return
-    for round_id, target in effect_admin.told_since(
+    for round_id, target in effect_admin.notified_since(
         connection, f"{_DEAD}/{sink}/", f"{_RECOVERED}/{sink}/"
     ):
         round_ = round_store.read_round(connection, round_id)
@@ -79,7 +79,7 @@ def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
         add_notice(connection, round_, notice, target, now, key=key)
 
 
-def mark_orphans_dead(database: Database, sinks: Collection[str], clock: Clock) -> None:
+def retire_orphans(database: Database, sinks: Collection[str], clock: Clock) -> None:
     """Mark as dead what waits for hooks that the config no longer has.
 
     Parameters
@@ -93,15 +93,13 @@ def mark_orphans_dead(database: Database, sinks: Collection[str], clock: Clock) 
         orphans = effect_admin.orphans(connection, sinks, before)
     for sink, first in orphans.items():
         with database.write() as connection:
-            _mark_dead(connection, sink, first, before, now)
+            _retire(connection, sink, first, before, now)
 
 
-def _mark_dead(
-    connection: Connection, sink: str, first: int, before: datetime, now: datetime
-) -> None:
+def _retire(connection: Connection, sink: str, first: int, before: datetime, now: datetime) -> None:
     why = no_hook_reason(sink)
     turn = effect_store.read_turn(connection, first)
-    count = effect_admin.mark_dead(connection, sink, why, before, now)
+    count = effect_admin.set_dead(connection, sink, why, before, now)
     if not count:  # another process was faster
         return
     log.error("dead effects", sink=sink, effects=count, reason=why)
@@ -141,7 +139,7 @@ def _notice(
         id=notice_id(event, f"{store}/{sink}/{round_.id}/{now.isoformat()}"),
         event=event,
         store_id=store,
-        round_key=known_key(connection, round_, round_key(store, round_)),
+        round_key=first_key(connection, round_, round_key(store, round_)),
         monitor=round_.monitor,
         round=round_.number,
         slot=round_.slot,

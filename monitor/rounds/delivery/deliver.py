@@ -25,7 +25,7 @@ from monitor.domain.ports import AlertKeeper
 from monitor.domain.sinks import MLFLOW
 from monitor.presentation.delivery import (
     INTERRUPTED,
-    alerts_not_kept_reason,
+    alerts_not_stored_reason,
     broken_handler_reason,
     crash_looping_reason,
 )
@@ -53,10 +53,10 @@ JITTER = 0.25
 """Share of a wait that is left to chance, so that queues do not ask a sink all at once."""
 
 DEAD_AFTER = timedelta(days=1)
-DEAD_TRIES = 5
+DEAD_ATTEMPTS = 5
 """An effect that has queued for days is not dead because its first try fails."""
 
-DEAD_TRIES_IF_LASTING = 3
+DEAD_ATTEMPTS_IF_LASTING = 3
 """A receiver that is being replaced may answer 404 for a minute."""
 
 ENDED_SINCE = timedelta(days=1)
@@ -219,7 +219,7 @@ def _settle(connection: Connection, effect: Effect, now: datetime) -> None:
     """
     if effect.kind is EffectKind.NOTICE:
         return
-    repeated = effect_admin.do_again(connection, effect, now)
+    repeated = effect_admin.retry_effect(connection, effect, now)
     log.warning("claim lost while delivering", effect=effect.key, delivered_again=repeated)
 
 
@@ -255,16 +255,16 @@ def _broken(effect: Effect, error: Exception) -> DeliveryFailed:
 
 def _crash_looping(effect: Effect) -> DeliveryFailed:
     """Fail without asking the handler, so that the effect does not end every process."""
-    reason = crash_looping_reason(effect.sink, effect.kind, attempts=effect_store.DEADLY_TRIES)
+    reason = crash_looping_reason(effect.sink, effect.kind, attempts=effect_store.DEADLY_ATTEMPTS)
     return DeliveryBroke(reason)
 
 
 def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:
     """Whether somebody has to know, now that one more try has failed."""
     if error.lasting:
-        return turn.tries >= DEAD_TRIES_IF_LASTING
+        return turn.tries >= DEAD_ATTEMPTS_IF_LASTING
     is_old = now - turn.since >= DEAD_AFTER or turn.since > now  # by a clock that was ahead
-    return turn.tries >= DEAD_TRIES and is_old
+    return turn.tries >= DEAD_ATTEMPTS and is_old
 
 
 def _wait(effect: Effect, attempts: int, error: DeliveryFailed) -> timedelta:
@@ -323,5 +323,5 @@ def _keep(handler: AlertKeeper, sink: str, notices: list[dict[str, Any]]) -> str
         return str(error)
     except Exception as error:
         log.exception("keeping alerts up broke", sink=sink)
-        return alerts_not_kept_reason(sink, error)
+        return alerts_not_stored_reason(sink, error)
     return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.domain.alerting import (
     AlertState,
-    Reading,
+    LimitReading,
     evidence_after_each,
     evidence_of,
     is_comparable,
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Estimates, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.stats.detection.e_detector import Evidence
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
-Readings = dict["Side", Reading]
+Readings = dict["Side", LimitReading]
 
 _Chain: TypeAlias = "tuple[Side, int]"
 """A chain of evidence on a limit, by its number."""
@@ -41,7 +41,7 @@ def freeze_evidence(
     connection: Connection,
     due: Round,
     estimate: RoundEstimate,
-    alerts: Sequence[Alert],
+    alerts: Sequence[StoredAlert],
     now: datetime,
 ) -> tuple[Readings, list[AlertMove]]:
     """Read the evidence of a closing round; of all that is computed only this may fire.
@@ -77,7 +77,7 @@ def freeze_evidence(
     return readings, moves
 
 
-def _is_after(due: Round, alert: Alert | None) -> bool:
+def _is_after(due: Round, alert: StoredAlert | None) -> bool:
     """Whether a round is of the time after an alert fired: it may speak of a recovery."""
     return alert is not None and due.slot > alert.fired_slot
 
@@ -86,7 +86,7 @@ def correct_evidence(
     connection: Connection,
     corrected: Sequence[Member],
     estimates: Estimates,
-    alerts: Sequence[Alert],
+    alerts: Sequence[StoredAlert],
     now: datetime,
     *,
     restated: Collection[int] = (),
@@ -99,7 +99,9 @@ def correct_evidence(
         return {}, []
     firing = _firing(alerts)
     frozen = _read_frozen(connection, corrected, firing)
-    retained = read_kept(connection, [each for each in corrected if each.round.id in restated])
+    retained = read_stored_readings(
+        connection, [each for each in corrected if each.round.id in restated]
+    )
     fresh = retained | {
         member.round.id: _with_new_labels(
             frozen.get(member.round.id, {}), estimates[member.round.id]
@@ -122,7 +124,7 @@ def correct_evidence(
     return {round_id: chains.rechained(readings) for round_id, readings in fresh.items()}, moves
 
 
-def read_kept(connection: Connection, members: Sequence[Member]) -> dict[int, Readings]:
+def read_stored_readings(connection: Connection, members: Sequence[Member]) -> dict[int, Readings]:
     """Read the evidence of the versions before these, which leave it as it is."""
     before = {member.round.id: member.round.version for member in members}
     existing = evidence_store.readings_at(connection, before) if before else {}
@@ -136,7 +138,7 @@ def read_kept(connection: Connection, members: Sequence[Member]) -> dict[int, Re
 
 
 def _read_frozen(
-    connection: Connection, corrected: Sequence[Member], firing: Sequence[Alert]
+    connection: Connection, corrected: Sequence[Member], firing: Sequence[StoredAlert]
 ) -> dict[int, Readings]:
     """Read the first readings of corrected rounds, and of those that fired open alerts."""
     ids = {member.round.id for member in corrected} | {alert.fired_round_id for alert in firing}
@@ -156,7 +158,7 @@ class _Chains:
         connection: Connection,
         monitor_id: int,
         fresh: Iterable[Readings],
-        fired: Sequence[tuple[Side, Reading]],
+        fired: Sequence[tuple[Side, LimitReading]],
     ) -> _Chains:
         """Read the chains of these readings, each up to the last of them."""
         newer = [pair for readings in fresh for pair in readings.items()]
@@ -183,13 +185,13 @@ class _Chains:
             for side, reading in readings.items()
         }
 
-    def would_not_fire(self, side: Side, fired: Reading) -> bool:
+    def would_not_fire(self, side: Side, fired: LimitReading) -> bool:
         """Whether an alert's evidence would not have fired with the labels that there are now."""
         log_e = self.log_e[side, fired.chain]
         chain = [log_e[order] for order in sorted(log_e) if order <= fired.order]
         return is_comparable(chain) and not evidence_of(chain).fires(fired.log_threshold)
 
-    def _evidence(self, side: Side, reading: Reading) -> Evidence:
+    def _evidence(self, side: Side, reading: LimitReading) -> Evidence:
         """Evidence of a chain up to a reading; each chain is gone through once."""
         key = side, reading.chain
         if key not in self._gathered:
@@ -216,18 +218,18 @@ def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:
     }
 
 
-def after_moves(alerts: Sequence[Alert], moves: Sequence[AlertMove]) -> list[Alert]:
+def after_moves(alerts: Sequence[StoredAlert], moves: Sequence[AlertMove]) -> list[StoredAlert]:
     """Apply moves to alerts; oldest first."""
     now = {alert.id: alert for alert in alerts} | {move.alert.id: move.alert for move in moves}
     return sorted(now.values(), key=lambda alert: (alert.fired_at, alert.fired_in_round))
 
 
-def _firing(alerts: Sequence[Alert]) -> list[Alert]:
+def _firing(alerts: Sequence[StoredAlert]) -> list[StoredAlert]:
     return [alert for alert in alerts if alert.state is AlertState.FIRING]
 
 
 def _end_unwatched(
-    connection: Connection, firing: Sequence[Alert], due: Round, now: datetime
+    connection: Connection, firing: Sequence[StoredAlert], due: Round, now: datetime
 ) -> list[AlertMove]:
     """End alerts whose limit is no longer the one that is watched.
 
@@ -244,7 +246,7 @@ def _end_unwatched(
 
 
 def _fire(
-    connection: Connection, due: Round, side: Side, reading: Reading, now: datetime
+    connection: Connection, due: Round, side: Side, reading: LimitReading, now: datetime
 ) -> AlertMove:
     alert = alert_store.fire(
         connection,
@@ -259,7 +261,7 @@ def _fire(
 
 def _end(
     connection: Connection,
-    alert: Alert,
+    alert: StoredAlert,
     state: AlertState,
     due: Round,
     now: datetime,

@@ -58,21 +58,21 @@ _RATE_OF = {"flagged": "precision", "passed": "false_omission_rate"}
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Anomalies:
     """Notices of one version of a round, and how far its population lies from the usual one."""
 
     notices: list[NoticeRow] = field(default_factory=list)
     distances: dict[str, float] = field(default_factory=dict)
 
 
-def round_news(
+def round_anomalies(
     now: Tally,
     earlier: Sequence[Counted],
     history_state: HistoryState,
     settings: RoundSettings,
     *,
     seed: int,
-) -> News:
+) -> Anomalies:
     """Compare a round with what its history led one to expect.
 
     Parameters are those of ``estimate_round``.
@@ -89,7 +89,9 @@ def round_news(
         notices += _changed_notices(
             history_state.before, counts, history_state, settings.pooling.hazard
         )
-    return News(notices, {move.kind: move.value for move in distances if move.kind in _DISTANCES})
+    return Anomalies(
+        notices, {move.kind: move.value for move in distances if move.kind in _DISTANCES}
+    )
 
 
 def recurring_notices(recurring: int, drawn: int) -> list[NoticeRow]:

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.domain.alerting import Reading
+    from monitor.domain.alerting import LimitReading
     from monitor.domain.report import RecoveryRow
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import StratumArrays
     from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.past_counts import PastRound
     from monitor.storage.results.restatement_store import RestatedVersion
     from monitor.storage.rounds.round_store import Round
@@ -104,7 +104,7 @@ class AlertMove:
     """An alert that fired, resolved or was revised, and why, where its kind does not say so."""
 
     event: str
-    alert: Alert
+    alert: StoredAlert
     why: str | None = None
 
 
@@ -115,9 +115,9 @@ class BatchEvidence:
     ``recoveries`` says of each open alert, by its id, how far it is from its end.
     """
 
-    readings: Mapping[int, Mapping[Side, Reading]] = field(default_factory=dict)
+    readings: Mapping[int, Mapping[Side, LimitReading]] = field(default_factory=dict)
     moves: tuple[AlertMove, ...] = ()
-    alerts: tuple[Alert, ...] = ()
+    alerts: tuple[StoredAlert, ...] = ()
     recoveries: Mapping[str, RecoveryRow] = field(default_factory=dict)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from monitor.domain.curve_rows import (
     FEWEST_FOR_CURVES,
-    PLACES,
+    GRID_POINTS,
     CurvesRow,
     DensityRow,
     PrevalenceRow,
@@ -124,7 +124,7 @@ def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
     positive = int(sample.items.positive.sum())
     if min(positive, len(sample.score) - positive) < FEWEST_FOR_CURVES:
         return None
-    bands = curve_bands(sample, points=PLACES, rng=np.random.default_rng(seed))
+    bands = curve_bands(sample, points=GRID_POINTS, rng=np.random.default_rng(seed))
     return CurvesRow.of(bands, sample.items)
 
 

@@ -28,7 +28,7 @@ KIND = "disputed "
 """Kinds of concern about disputed items begin so; the metric follows."""
 
 
-def look_for_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
+def find_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
     """Say, for each metric whose limit hangs on disputed items of a round, how far it does."""
     settings = member.round.settings
     items = labels.disputed()

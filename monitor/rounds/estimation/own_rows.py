@@ -28,13 +28,13 @@ def with_stored_own_rows(
     return {
         member.round.id: replace(
             estimates[member.round.id],
-            rows=_kept(connection, member.round, estimates[member.round.id].rows),
+            rows=_stored(connection, member.round, estimates[member.round.id].rows),
         )
         for member in batch.affected
     }
 
 
-def _kept(
+def _stored(
     connection: Connection, round_: Round, rows: list[ReportedEstimate]
 ) -> list[ReportedEstimate]:
     if round_.label_revision != round_.estimated_revision:

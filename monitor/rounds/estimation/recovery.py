@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.counts import StratumArrays
     from monitor.stats.detection.half_space import Side
     from monitor.stats.detection.recovery import Recovery
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
 
 SHARE = 0.8
 """How sure it is said that an alert ends within so many rounds."""
@@ -47,7 +47,7 @@ LARGEST = 700
 
 
 def recovery_rows(
-    connection: Connection, batch: HistoryBatch, estimates: Estimates, alerts: Sequence[Alert]
+    connection: Connection, batch: HistoryBatch, estimates: Estimates, alerts: Sequence[StoredAlert]
 ) -> dict[str, RecoveryRow]:
     """Say of each open alert, by its id, how its evidence stands and how long it may stay open.
 
@@ -71,7 +71,7 @@ def recovery_rows(
 
 
 def _row(
-    alert: Alert, recovery: Recovery, batch: HistoryBatch, estimate: RoundEstimate
+    alert: StoredAlert, recovery: Recovery, batch: HistoryBatch, estimate: RoundEstimate
 ) -> RecoveryRow:
     level = _level(estimate, alert.metric)
     return RecoveryRow(
@@ -93,7 +93,11 @@ def _level(estimate: RoundEstimate, metric: str) -> float | None:
 
 
 def _within(
-    alert: Alert, recovery: Recovery, batch: HistoryBatch, estimate: RoundEstimate, level: float
+    alert: StoredAlert,
+    recovery: Recovery,
+    batch: HistoryBatch,
+    estimate: RoundEstimate,
+    level: float,
 ) -> int | None:
     """Count the rounds until the alert has ended, the metric staying where it is."""
     if not keeps(alert.side, alert.limit, level):

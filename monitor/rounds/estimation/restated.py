@@ -59,7 +59,7 @@ class Restatement:
     why: str
     news: Mapping[int, Sequence[dict[str, Any]]] = field(default_factory=dict)
 
-    def asked_for(self, round_: Round) -> Round:
+    def requested_for(self, round_: Round) -> Round:
         """Let a round that is restated be counted anew, and every other one stay as stored."""
         if not self._has(round_):
             return replace(round_, estimated_revision=round_.label_revision)
@@ -67,7 +67,7 @@ class Restatement:
             raise TryLater(uncounted_text(round_.monitor, round_.number))
         return replace(round_, estimated_revision=None)
 
-    def with_news(self, labels: Mapping[int, RoundLabels]) -> dict[int, RoundLabels]:
+    def with_changes(self, labels: Mapping[int, RoundLabels]) -> dict[int, RoundLabels]:
         """Add the new statements to those that are stored."""
         return {
             round_id: _with_statements(of_round, self.news.get(round_id, ()))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import RoundSettings
     from monitor.stats.estimation.posterior import MetricEstimate
-    from monitor.storage.results.segment_store import Cell
+    from monitor.storage.results.segment_store import SegmentCell
     from monitor.storage.samples.frame_store import StratumTally
 
 METRICS = ("precision", "recall")
@@ -26,7 +26,11 @@ MARGIN = 0.1
 
 
 def segment_rows(
-    cells: Sequence[Cell], drawn: Sequence[StratumTally], settings: RoundSettings, *, seed: int
+    cells: Sequence[SegmentCell],
+    drawn: Sequence[StratumTally],
+    settings: RoundSettings,
+    *,
+    seed: int,
 ) -> list[SegmentRow]:
     """Estimate every segment of a round.
 
@@ -65,12 +69,12 @@ def segment_rows(
     return rows
 
 
-def _by_value(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
+def _by_value(cells: Sequence[SegmentCell]) -> Iterator[tuple[str, list[SegmentCell]]]:
     for value in sorted({cell.value for cell in cells}):
         yield value, [cell for cell in cells if cell.value == value]
 
 
-def _strata(cells: Iterable[Cell], by_score: Sequence[str]) -> dict[str, bool]:
+def _strata(cells: Iterable[SegmentCell], by_score: Sequence[str]) -> dict[str, bool]:
     """Name the strata with their class; a class without items gets an empty one.
 
     Bands, which need no order, have that of the store: figures of before are from it.
@@ -83,7 +87,7 @@ def _strata(cells: Iterable[Cell], by_score: Sequence[str]) -> dict[str, bool]:
     }
 
 
-def _counts(cells: Iterable[Cell], strata: Mapping[str, bool]) -> Counts:
+def _counts(cells: Iterable[SegmentCell], strata: Mapping[str, bool]) -> Counts:
     """Sum cells per stratum; a stratum without any is empty."""
     sums = {stratum: [0, 0, 0] for stratum in strata}
     for cell in cells:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.challenge import Challenge
     from monitor.storage.database import Database
     from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.results.segment_store import Cell
+    from monitor.storage.results.segment_store import SegmentCell
     from monitor.storage.rounds.round_store import Round
 
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Supplements:
     """Labels and estimates by segment, how far people agree, how the challenger compares."""
 
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[SegmentCell, ...] = ()
     segments: tuple[SegmentRow, ...] = ()
     agreement: AgreementRow | None = None
     challenge: Challenge | None = None
@@ -92,10 +92,10 @@ def is_as_stored(connection: Connection, round_: Round, labels: RoundLabels) -> 
     cells = segment_store.current_cells(connection, round_.id, labels)
     if round_.settings.overlap and _agreement(round_, labels) != stored.agreement:
         return False
-    return tuple(cells) == stored.cells and _is_compared_alike(connection, round_, labels)
+    return tuple(cells) == stored.cells and _is_compared_equally(connection, round_, labels)
 
 
-def _is_compared_alike(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
+def _is_compared_equally(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
     if round_.settings.challenger is None:
         return True
     current = challenger_store.current_strata(connection, round_.id, labels)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import Reading
+    from monitor.domain.alerting import LimitReading
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member, Side
     from monitor.rounds.estimation.supplements import Supplements
 
@@ -63,7 +63,7 @@ def set_versions(connection: Connection, members: Sequence[Member]) -> None:
 def write_readings(
     connection: Connection,
     members: Sequence[Member],
-    readings: Mapping[int, Mapping[Side, Reading]],
+    readings: Mapping[int, Mapping[Side, LimitReading]],
 ) -> None:
     """Store the evidence of versions, by the round's id."""
     rows = [

@@ -18,9 +18,9 @@ from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.sampling.cells import uniform_of
-from monitor.rounds.sampling.look import look, why_unusable
+from monitor.rounds.sampling.look import scan_window, why_unusable
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
-from monitor.rounds.sampling.prior import known_before, reference_of
+from monitor.rounds.sampling.prior import rates_before, reference_of
 from monitor.rounds.sampling.second_wave import has_two_waves
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
@@ -146,11 +146,11 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         If there are no predictions yet, or the window could not be sampled.
     """
     round_ = _as_if_drawn(context)
-    seen = look(context, round_)
+    seen = scan_window(context, round_)
     reason = why_unusable(seen.frame, round_.settings)
     if reason is not None:
         raise SourceRefused(reason)
-    existing = known_before(context, round_, seen, reference_of(context, round_, seen))
+    existing = rates_before(context, round_, seen, reference_of(context, round_, seen))
     prior_rates = prior_rates_of(seen.frame, existing, round_.settings)
     prospect = Prospect.of(
         [part.size for part in seen.frame.strata],

@@ -13,7 +13,7 @@ from monitor.domain.errors import InputRefused
 from monitor.domain.model import BandEdges
 from monitor.domain.slots import newest_slot, window_of
 from monitor.presentation.forecasts import (
-    GIVEN,
+    ASSUMED,
     REFERENCE_ITEMS,
     REFERENCE_MATRIX,
     closed_rounds_text,
@@ -117,7 +117,7 @@ def expected_round(
     """
     settings = context.settings.round
     if levels is not None:
-        return ExpectedRound(*_of_levels(levels, settings), GIVEN)
+        return ExpectedRound(*_of_levels(levels, settings), ASSUMED)
     expected_round = _of_rounds(context)
     if expected_round is not None:
         return expected_round
@@ -176,11 +176,11 @@ def simulate_alerts(
         after=None if drifted is None else play(expected.scenario, drifted),
         alarms_after=None if drifted is None or broken else alarms(drifted, limits),
         in_lowest_band=None if lowest is None else play(expected.scenario, lowest),
-        smallest=found_soon(expected, limits, every),
+        smallest=detected_soon(expected, limits, every),
     )
 
 
-def found_soon(
+def detected_soon(
     expected: ExpectedRound, limits: Sequence[Limit], every: float
 ) -> dict[str, dict[Misses, float | None]]:
     """Find, for each limit from below, the smallest drop that is soon found in 8 of 10 cases."""
@@ -255,7 +255,7 @@ def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
     now = context.settings.round
     sample = now.sample.model_copy(update={"cells": drawn.sample.cells})
     settings = now.model_copy(update={"sample": sample})
-    rates = _known_rates(tallies, reference, settings)
+    rates = _prior_rates(tallies, reference, settings)
     if rates is None:
         return None
     counts = tallies[-1].counts
@@ -271,7 +271,7 @@ def _by_bands(scenario: Scenario, strata: Sequence[Stratum], settings: RoundSett
     return scenario.summed([band.name for band in bands_of(strata, settings.sample)])
 
 
-def _known_rates(
+def _prior_rates(
     tallies: Sequence[Tally], reference: References | None, settings: RoundSettings
 ) -> Floats | None:
     newest = tallies[-1]

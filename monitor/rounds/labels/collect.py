@@ -54,7 +54,7 @@ def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
         labeler.send(round_.name, tasks)
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        label_store.mark_sent(connection, waiting, context.clock())
+        label_store.set_sent(connection, waiting, context.clock())
     return len(waiting)
 
 

@@ -20,8 +20,8 @@ from monitor.rounds.labels.second_annotator import without_same_person
 from monitor.storage.labels import label_store
 from monitor.storage.labels.label_notes import (
     LabelNotes,
+    read_endpoint,
     read_notes,
-    read_place,
     write_cursor,
     write_label_notes,
 )
@@ -42,7 +42,7 @@ MOST_LOGGED = 10_000
 
 
 @dataclass(slots=True)
-class Asked:
+class CollectResult:
     """What came of asking: ``read`` are the rounds whose every place was read.
 
     ``unsettled`` are those of them for which something lies there that cannot be taken yet;
@@ -57,7 +57,7 @@ class Asked:
     collected: list[Collected] = field(default_factory=list)
     unread: dict[str, MonitorError] = field(default_factory=dict)
 
-    def take(self, location: Place, collected: Collected | None) -> None:
+    def take(self, location: LabelerEndpoint, collected: Collected | None) -> None:
         """Note what was read at a place."""
         if collected is None:
             return
@@ -65,7 +65,7 @@ class Asked:
         if collected.waits:
             self.unsettled.update(location.rounds)
 
-    def give_up(self, location: Place, obstacle: MonitorError) -> None:
+    def give_up(self, location: LabelerEndpoint, obstacle: MonitorError) -> None:
         """Note a place that could not be read."""
         self.obstacles.append(obstacle)
         self.unread[location.name] = obstacle
@@ -73,7 +73,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Place:
+class LabelerEndpoint:
     """A labeler under the name that the store knows it by, and the rounds it labels."""
 
     labeler: Labeler
@@ -83,18 +83,20 @@ class Place:
     """As they stood when the place was last read or noted."""
 
 
-def ask(context: MonitorContext, rounds: Sequence[Round]) -> Asked:
+def ask(context: MonitorContext, rounds: Sequence[Round]) -> CollectResult:
     """Ask for news of some rounds at all their places; one that cannot be read stops no other."""
-    requested = Asked(read={round_.id for round_ in rounds})
-    locations = _places(context, rounds)
+    requested = CollectResult(read={round_.id for round_ in rounds})
+    locations = _endpoints(context, rounds)
     for location in locations:
-        _ask_place(context, location, requested, rounds[0].monitor_id)
+        _ask_endpoint(context, location, requested, rounds[0].monitor_id)
     if locations and not any(isinstance(error, StoreUnavailable) for error in requested.obstacles):
         _keep_obstacles(context, locations, requested, rounds[0].monitor_id)
     return requested
 
 
-def _ask_place(context: MonitorContext, location: Place, requested: Asked, monitor_id: int) -> None:
+def _ask_endpoint(
+    context: MonitorContext, location: LabelerEndpoint, requested: CollectResult, monitor_id: int
+) -> None:
     try:
         collected = _read(context, location, requested, monitor_id)
     except MonitorError as error:
@@ -107,7 +109,10 @@ def _ask_place(context: MonitorContext, location: Place, requested: Asked, monit
 
 
 def _keep_obstacles(
-    context: MonitorContext, locations: Sequence[Place], requested: Asked, monitor_id: int
+    context: MonitorContext,
+    locations: Sequence[LabelerEndpoint],
+    requested: CollectResult,
+    monitor_id: int,
 ) -> None:
     """Keep why a place could not be read, so that `status` shows it until it can."""
     for location in locations:
@@ -116,13 +121,15 @@ def _keep_obstacles(
             continue
         with context.database.write() as connection:
             # Read again in the writing transaction: another process may have noted news since.
-            before = read_place(connection, monitor_id, location.name).notes
+            before = read_endpoint(connection, monitor_id, location.name).notes
             after = _with_obstacle(location, before, why)
             write_label_notes(connection, monitor_id, location.name, after)
     _drop_obstacles(context, locations, monitor_id)
 
 
-def _drop_obstacles(context: MonitorContext, locations: Sequence[Place], monitor_id: int) -> None:
+def _drop_obstacles(
+    context: MonitorContext, locations: Sequence[LabelerEndpoint], monitor_id: int
+) -> None:
     """Drop why a place could not be read that none of its rounds is labeled at any more."""
     names = {location.name for location in locations}
     requested = {round_id for location in locations for round_id in location.rounds}
@@ -131,16 +138,16 @@ def _drop_obstacles(context: MonitorContext, locations: Sequence[Place], monitor
     for name, notes in noted.items():
         if name not in names and notes.obstacle is not None and requested.issuperset(notes.rounds):
             with context.database.write() as connection:
-                now = read_place(connection, monitor_id, name).notes
+                now = read_endpoint(connection, monitor_id, name).notes
                 write_label_notes(connection, monitor_id, name, replace(now, obstacle=None))
 
 
-def _with_obstacle(location: Place, notes: LabelNotes, why: str | None) -> LabelNotes:
+def _with_obstacle(location: LabelerEndpoint, notes: LabelNotes, why: str | None) -> LabelNotes:
     after = replace(notes, obstacle=why)
     return after if why is None else replace(after, rounds=tuple(sorted(location.rounds)))
 
 
-def place_name(labeler: Labeler) -> str:
+def endpoint_name(labeler: Labeler) -> str:
     """Name the place of a labeler, for what the store keeps of it."""
     if not isinstance(labeler, Watchable):
         return labeler.name
@@ -148,21 +155,21 @@ def place_name(labeler: Labeler) -> str:
     return f"{labeler.name} {hashlib.sha256(location).hexdigest()[:16]}"
 
 
-def _places(context: MonitorContext, rounds: Sequence[Round]) -> list[Place]:
-    locations: dict[str, Place] = {}
+def _endpoints(context: MonitorContext, rounds: Sequence[Round]) -> list[LabelerEndpoint]:
+    locations: dict[str, LabelerEndpoint] = {}
     for round_ in rounds:
         for labeler in context.labelers_of(round_.settings):
-            name = place_name(labeler)
-            locations.setdefault(name, Place(labeler, name)).rounds.append(round_.id)
+            name = endpoint_name(labeler)
+            locations.setdefault(name, LabelerEndpoint(labeler, name)).rounds.append(round_.id)
     return list(locations.values())
 
 
 def _read(
-    context: MonitorContext, location: Place, requested: Asked, monitor_id: int
+    context: MonitorContext, location: LabelerEndpoint, requested: CollectResult, monitor_id: int
 ) -> Collected | None:
     with context.database.read() as connection:
         tasks = label_store.all_tasks(connection, location.rounds)
-        existing = read_place(connection, monitor_id, location.name)
+        existing = read_endpoint(connection, monitor_id, location.name)
     location.notes = existing.notes
     if not tasks:
         return None

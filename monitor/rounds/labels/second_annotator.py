@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def without_same_person(context: MonitorContext, collected: Collected) -> Collected:
     """Refuse answers to one copy of an item by someone who answered its other copy."""
     with context.database.read() as connection:
-        repeated = overlap_store.same_person_again(connection, collected.events)
+        repeated = overlap_store.same_person_twice(connection, collected.events)
     refused = [
         Refusal(f"task {event.task_key}", same_person_reason(event.annotator)) for event in repeated
     ]

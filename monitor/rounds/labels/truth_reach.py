@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from monitor.domain.settings import Schedule
     from monitor.rounds.context import MonitorContext
 
-LOOKED_AT = 20_000
+MOST_ITEMS = 20_000
 """Items of each class and window that are looked up, in random order."""
 
 WINDOWS = 8
@@ -92,7 +92,7 @@ def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Re
     were looked up: beside :math:`T` flagged positives :math:`T (1 - R) / R` passed ones.
     """
     with outside("scan"):
-        frame = context.source.scan(window, BandEdges().strata(), LOOKED_AT, "truth")
+        frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "truth")
     result = {True: ClassReach(), False: ClassReach()}
     for part in frame.strata:
         ids = [candidate.id for candidate in part.candidates]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import ENDED, RoundState
-from monitor.presentation.moves import ASKED_FOR, BACKFILLED, DUE, NOTHING_LEFT
+from monitor.presentation.moves import BACKFILLED, DUE, NOTHING_REMAINS, REQUESTED
 from monitor.rounds.opening.redo import redo_abandoned
 from monitor.rounds.opening.skipped_slots import (
-    newest_known,
+    newest_recorded,
     number_of,
     record_missed,
     refuse_if_forgotten,
-    was_skipped_ahead,
+    was_already_skipped,
 )
 from monitor.rounds.opening.windows import free_window
 from monitor.storage.rounds import round_store, round_transitions
@@ -35,7 +35,7 @@ def open_due(context: MonitorContext) -> None:
     """
     with context.database.read() as connection:
         due = due_slots(connection, context, context.clock())
-        newest = newest_known(connection, context)
+        newest = newest_recorded(connection, context)
     lost = context.newest_seen.lost(newest)
     if due[:-1] or lost:
         refuse_if_forgotten(context, newest, lost)
@@ -59,7 +59,7 @@ def due_slots(connection: Connection, context: MonitorContext, now: datetime) ->
         return _first_due(connection, context, newest_slot(schedule, now))
     due = slots_between(schedule, last.slot, now)
     if not due:
-        return [last.slot] if was_skipped_ahead(last, now) else []
+        return [last.slot] if was_already_skipped(last, now) else []
     there = round_store.slots_with_rounds(connection, last.monitor_id, last.slot)
     return list(dropwhile(there.__contains__, due))
 
@@ -78,7 +78,7 @@ def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int
 
     One that was abandoned before anybody labeled it is opened again by hand, not by a backfill.
     """
-    why = BACKFILLED if backfill else ASKED_FOR
+    why = BACKFILLED if backfill else REQUESTED
     settings = _settings(context, backfill=backfill)
     if not backfill:
         redo_abandoned(context, slot, settings, why)
@@ -121,7 +121,7 @@ def _add(
         state=RoundState.SKIPPED if window.is_empty else RoundState.OPEN,
         settings=settings,
         now=now,
-        reason=NOTHING_LEFT if window.is_empty else why,
+        reason=NOTHING_REMAINS if window.is_empty else why,
     )
     return None if window.is_empty else round_id
 

@@ -31,7 +31,7 @@ def redo_abandoned(
     """
     with context.database.read() as connection:
         round_ = _round_at(connection, context, slot)
-        if round_ is None or not _may_be_done_again(connection, round_):
+        if round_ is None or not _may_be_repeated(connection, round_):
             return
     for labeler in context.labelers_of(round_.settings):
         with outside("close"):
@@ -52,7 +52,7 @@ def why_it_stays(context: MonitorContext, slot: datetime) -> str:
         return stays_text(round_.state, answers=_answers_in_the_way(connection, round_))
 
 
-def _may_be_done_again(connection: Connection, round_: Round) -> bool:
+def _may_be_repeated(connection: Connection, round_: Round) -> bool:
     abandoned = round_.state is RoundState.ABANDONED
     return abandoned and not _answers_in_the_way(connection, round_)
 

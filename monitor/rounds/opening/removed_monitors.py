@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
 
 log = structlog.get_logger("monitor.rounds")
 
@@ -45,7 +45,7 @@ class RemovedMonitor:
     """
 
     monitor: str
-    alerts: tuple[Alert, ...]
+    alerts: tuple[StoredAlert, ...]
     open_rounds: tuple[int, ...]
     ends_at: datetime
 
@@ -57,7 +57,7 @@ class RemovedMonitor:
 
 def removed_monitors(connection: Connection, names: Collection[str]) -> list[RemovedMonitor]:
     """Find the monitors not among ``names`` that have an open alert or round, by name."""
-    alerts: dict[str, list[Alert]] = {}
+    alerts: dict[str, list[StoredAlert]] = {}
     rounds: dict[str, list[int]] = {}
     for alert in alert_store.find_alerts(connection, state=AlertState.FIRING):
         alerts.setdefault(alert.monitor, []).append(alert)
@@ -90,7 +90,7 @@ def end_removed_monitors(database: Database, names: Collection[str], clock: Cloc
             _end(connection, alert, now)
 
 
-def _end(connection: Connection, alert: Alert, now: datetime) -> None:
+def _end(connection: Connection, alert: StoredAlert, now: datetime) -> None:
     ended = alert_store.end(connection, alert.id, AlertState.RESOLVED, why=REMOVED, now=now)
     if ended:  # else another process was faster
         enqueue_ended(connection, alert, REMOVED, now, by_hand=False)

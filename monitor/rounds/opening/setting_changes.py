@@ -37,7 +37,7 @@ Values = dict[str, object]
 """Settings by their names in the config."""
 
 
-def changes_ahead(connection: Connection, context: MonitorContext) -> list[str]:
+def pending_changes(connection: Connection, context: MonitorContext) -> list[str]:
     """Say what the next round begins that the newest one in the store did not have, and why."""
     settings = context.settings.round
     monitor_id = round_store.find_monitor(connection, context.settings.name)

@@ -10,7 +10,7 @@ from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.slots import slots_between
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import missed_reason
-from monitor.presentation.status import looks_restored_line, lost_round_line
+from monitor.presentation.status import lost_round_line, restored_line
 from monitor.rounds.opening.windows import free_windows
 from monitor.rounds.reporting.concerns import note
 from monitor.storage.rounds import restored_store, round_store, skip_store
@@ -59,7 +59,7 @@ def refuse_if_forgotten(
     name, store = context.settings.name, context.database.shown
     shown = _shown_by_mlflow(context)
     if shown is not None and (newest is None or newest < shown):
-        message = looks_restored_line(name, shown, store=store)
+        message = restored_line(name, shown, store=store)
         _note(context, restored_store.DOUBT, message)
         raise ConfigRefused(message)
     if lost is not None:
@@ -93,7 +93,7 @@ def _note(context: MonitorContext, kind: str, sentence: str) -> None:
             note(connection, last, kind, sentence, now)
 
 
-def newest_known(connection: Connection, context: MonitorContext) -> datetime | None:
+def newest_recorded(connection: Connection, context: MonitorContext) -> datetime | None:
     """Read the slot of the store's newest round of a monitor."""
     return round_store.newest_slot(connection, context.settings.name)
 
@@ -122,7 +122,7 @@ def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: d
             )
 
 
-def was_skipped_ahead(round_: Round, now: datetime) -> bool:
+def was_already_skipped(round_: Round, now: datetime) -> bool:
     """Whether a slot was recorded as missed by a clock that was ahead of this one."""
     return round_.state is RoundState.SKIPPED and round_.opened_at > now
 

@@ -15,7 +15,7 @@ from monitor.domain.sinks import MLFLOW
 from monitor.presentation.estimates import too_few_text
 from monitor.presentation.rounds import corrected_sentence
 from monitor.rounds.estimation import disputes
-from monitor.rounds.reporting.enqueue import known_key, notify
+from monitor.rounds.reporting.enqueue import first_key, notify
 from monitor.rounds.reporting.notices import attention_notice
 from monitor.rounds.reporting.report import attention_report
 from monitor.storage.outbox import effect_store
@@ -62,7 +62,7 @@ def note(connection: Connection, round_: Round, kind: str, sentence: str, now: d
     stored = round_store.read_round(connection, round_.id)  # as it stands in this transaction
     store = store_id(connection)
     notice = attention_notice(stored, store_id=store, kind=kind, sentence=sentence, at=now)
-    existing = known_key(connection, stored, notice.round_key)
+    existing = first_key(connection, stored, notice.round_key)
     notify(connection, stored, notice.model_copy(update={"round_key": existing}), now)
     _tag_model(connection, stored, store, sentence, now)
     return True

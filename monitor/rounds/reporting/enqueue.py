@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import Reading
+    from monitor.domain.alerting import LimitReading
     from monitor.domain.notice import Notice
     from monitor.domain.report import RecoveryRow, RestatedRow, TimelinePoint
     from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 
@@ -133,7 +133,7 @@ def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: d
     store = store_id(connection)
     issues = frame_store.read_issues(connection, round_.id)
     report = abandoned_report(round_, store_id=store, reason=reason, issues=issues)
-    report = _known_as(connection, round_, report)
+    report = _with_first_key(connection, round_, report)
     report_store.write_reports(connection, {round_.id: report})
     stale = round_.slot <= now and _makes_stale(connection, round_, now)
     key = report.round_key
@@ -142,12 +142,12 @@ def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: d
     effect_store.add_effects(connection, effects, now)
 
 
-def _known_as(connection: Connection, round_: Round, report: RoundReport) -> RoundReport:
+def _with_first_key(connection: Connection, round_: Round, report: RoundReport) -> RoundReport:
     """Report a round that is done again under the name that MLflow knows: it has one run."""
-    return report.model_copy(update={"round_key": known_key(connection, round_, report.round_key)})
+    return report.model_copy(update={"round_key": first_key(connection, round_, report.round_key)})
 
 
-def known_key(connection: Connection, round_: Round, key: str) -> str:
+def first_key(connection: Connection, round_: Round, key: str) -> str:
     """Name a round as MLflow knows it, else by ``key``.
 
     The name holds the history, and a round that was never drawn had none when it was reported.
@@ -166,7 +166,7 @@ def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
 
 def enqueue_ended(
     connection: Connection,
-    alert: Alert,
+    alert: StoredAlert,
     why: str,
     now: datetime,
     *,
@@ -176,7 +176,7 @@ def enqueue_ended(
     round_ = round_store.read_round(connection, alert.fired_round_id)
     store = store_id(connection)
     notice = ended_notice(alert, round_, store_id=store, by_hand=by_hand, why=why, at=now)
-    existing = known_key(connection, round_, notice.round_key)
+    existing = first_key(connection, round_, notice.round_key)
     notice = notice.model_copy(update={"round_key": existing})
     notify(connection, round_, notice, now)
 
@@ -185,7 +185,7 @@ def enqueue_ended(
 class _Around:
     """What reports of a batch share, read once for all of its rounds."""
 
-    alerts: Sequence[Alert]
+    alerts: Sequence[StoredAlert]
     recoveries: Mapping[str, RecoveryRow]
     issues: Mapping[int, Mapping[str, tuple[int, bool]]]
     reasons: Mapping[int, str]
@@ -198,7 +198,7 @@ class _Around:
         """Choose the points of the figure that ends with a round."""
         return [point for slot, point in self.timeline if slot <= round_.slot][-TIMELINE:]
 
-    def shown_alerts(self, round_: Round) -> list[Alert]:
+    def shown_alerts(self, round_: Round) -> list[StoredAlert]:
         """Choose the alerts that are open, and those that a round fired."""
         return [
             alert
@@ -241,7 +241,7 @@ def _report(
     batch: HistoryBatch,
     member: Member,
     estimate: RoundEstimate,
-    readings: Mapping[Side, Reading],
+    readings: Mapping[Side, LimitReading],
     supplements: Supplements,
     around: _Around,
 ) -> RoundReport:
@@ -273,7 +273,7 @@ def _report(
         restated=around.restated.get(round_.id, ()),
         recurring=len(batch.recurring[round_.id]),
     )
-    return _known_as(connection, round_, report)
+    return _with_first_key(connection, round_, report)
 
 
 def _concerns(
@@ -335,7 +335,7 @@ def _to_all(round_: Round, notice: Notice) -> list[NewEffect]:
     return [_to(round_, notice, sink) for sink in (LOG, *hooks)]
 
 
-_ONE_GO = timedelta(hours=1)
+_ONE_STEP = timedelta(hours=1)
 
 
 def _is_of_backfill(round_: Round) -> bool:
@@ -346,7 +346,7 @@ def _is_of_backfill(round_: Round) -> bool:
     """
     if round_.settings.origin != "backfill":
         return False
-    return round_.closed_at is None or round_.closed_at - round_.opened_at < _ONE_GO
+    return round_.closed_at is None or round_.closed_at - round_.opened_at < _ONE_STEP
 
 
 def _to(round_: Round, notice: Notice, sink: str, *, key: str | None = None) -> NewEffect:

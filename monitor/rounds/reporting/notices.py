@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.report import AlertRow, EstimateRow, NoticeRow, RoundReport
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 
@@ -44,14 +44,14 @@ def notice_id(event: str, of: str) -> str:
     return f"msg_{uuid.uuid5(uuid.NAMESPACE_URL, f'{event}/{of}').hex}"
 
 
-def again(round_: Round) -> str:
+def repeated(round_: Round) -> str:
     """Distinguish a round that is done again from what it was before; nothing the first time."""
     return "" if round_.first_version == 1 else f"/v{round_.first_version}"
 
 
 def alert_notice(
     event: str,
-    alert: Alert,
+    alert: StoredAlert,
     report: RoundReport,
     round_: Round,
     *,
@@ -89,7 +89,7 @@ def alert_notice(
 
 
 def ended_notice(
-    alert: Alert, round_: Round, *, store_id: str, by_hand: bool, why: str, at: datetime
+    alert: StoredAlert, round_: Round, *, store_id: str, by_hand: bool, why: str, at: datetime
 ) -> Notice:
     """Notify people of an alert that no round ended; ``round_`` is the one that fired it."""
     sentence = ended_sentence(
@@ -118,7 +118,7 @@ def forgotten_notice(alert: AlertRow, round_: Round, *, store_id: str, at: datet
 
 
 def _resolved_notice(
-    alert: Alert | AlertRow,
+    alert: StoredAlert | AlertRow,
     round_: Round,
     *,
     store_id: str,
@@ -151,7 +151,7 @@ def unusual_notice(row: NoticeRow, report: RoundReport, round_: Round) -> Notice
     """Write something unusual to the log; see `monitor.rounds.estimation.anomalies`."""
     event = f"notice.{row.kind}"
     return Notice(
-        id=notice_id(event, f"{report.round_key}/{row.subject}{again(round_)}"),
+        id=notice_id(event, f"{report.round_key}/{row.subject}{repeated(round_)}"),
         event=event,
         store_id=report.store_id,
         round_key=report.round_key,
@@ -170,7 +170,7 @@ def abandoned_notice(
 ) -> Notice:
     """Notify people of a round, known outside by its key, that ended without an estimate."""
     return Notice(
-        id=notice_id("round.abandoned", key + again(round_)),
+        id=notice_id("round.abandoned", key + repeated(round_)),
         event="round.abandoned",
         store_id=store_id,
         round_key=key,
@@ -192,7 +192,7 @@ def attention_notice(
     """Notify people of something about a round that needs a look; the round goes on."""
     key = round_key(store_id, round_)
     return Notice(
-        id=notice_id("round.attention", f"{key}/{kind}{again(round_)}"),
+        id=notice_id("round.attention", f"{key}/{kind}{repeated(round_)}"),
         event="round.attention",
         store_id=store_id,
         round_key=key,
@@ -217,7 +217,7 @@ def _after_abandoned(round_: Round) -> str:
 
 
 def _alert_sentence(
-    event: str, alert: Alert, pooled: EstimateRow | None, report: RoundReport, why: str | None
+    event: str, alert: StoredAlert, pooled: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
     if event == "alert.firing":
         return firing_sentence(alert, pooled, report)

@@ -21,8 +21,8 @@ from monitor.domain.report import (
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.rounds import (
     alerts_text,
+    check_sentence,
     learning_text,
-    look_sentence,
     no_estimate_sentence,
     round_sentence,
 )
@@ -33,13 +33,13 @@ from monitor.rounds.reporting.strata import band_rows, cell_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from monitor.domain.alerting import Reading
+    from monitor.domain.alerting import LimitReading
     from monitor.domain.report import RecoveryRow, RestatedRow
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
-    from monitor.storage.results.alert_store import Alert
-    from monitor.storage.results.estimate_store import PastRound
+    from monitor.storage.results.alert_store import StoredAlert
+    from monitor.storage.results.estimate_store import EstimatedRound
     from monitor.storage.rounds.round_store import Round
 
 Row = TypeVar("Row", bound=EstimateRow)
@@ -66,7 +66,7 @@ def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
     return None
 
 
-def timeline_point(past: PastRound, *, alert: bool, restated: bool = False) -> TimelinePoint:
+def timeline_point(past: EstimatedRound, *, alert: bool, restated: bool = False) -> TimelinePoint:
     """Reduce a round to what the figure needs."""
     rows = past.rows
     return TimelinePoint(
@@ -92,9 +92,9 @@ def closed_report(
     tally: Tally,
     issues: Mapping[str, tuple[int, bool]],
     rows: Sequence[ReportedEstimate],
-    readings: Mapping[tuple[str, str], Reading],
+    readings: Mapping[tuple[str, str], LimitReading],
     is_compared: bool,
-    alerts: Sequence[Alert],
+    alerts: Sequence[StoredAlert],
     recoveries: Mapping[str, RecoveryRow],
     concerns: Sequence[str],
     proposed: Mapping[str, float],
@@ -152,7 +152,7 @@ def abandoned_report(
     """Report a round that ended without an estimate."""
     return RoundReport(
         **_frame_fields(round_, store_id, issues),
-        **_NOTHING_KNOWN,
+        **_NO_SUPPLEMENTS,
         version=round_.version + 1,
         state="abandoned",
         reason=reason,
@@ -167,17 +167,17 @@ def attention_report(
     """Report a round that needs a look before it has an estimate, or next to one."""
     return RoundReport(
         **_frame_fields(round_, store_id, issues),
-        **_NOTHING_KNOWN,
+        **_NO_SUPPLEMENTS,
         version=round_.version + 1,
         state=round_.state,
         reason=reason,
         status=Status.ATTENTION,
         concerns=[reason],
-        sentence=look_sentence(round_.number, reason),
+        sentence=check_sentence(round_.number, reason),
     )
 
 
-_NOTHING_KNOWN: dict[str, Any] = {
+_NO_SUPPLEMENTS: dict[str, Any] = {
     "partial": False,
     "model_version": None,
     "size": 0,
@@ -233,7 +233,7 @@ def _frame_fields(
 
 
 def _status(
-    alerts: Sequence[Alert], concerns: Sequence[str], evidence: Sequence[EvidenceRow]
+    alerts: Sequence[StoredAlert], concerns: Sequence[str], evidence: Sequence[EvidenceRow]
 ) -> Status:
     if any(alert.state == "firing" for alert in alerts):
         return Status.ALERT
@@ -248,7 +248,7 @@ def _undefined(rows: Sequence[EstimateRow]) -> list[str]:
     return [metric for metric, row in results if row is None or row.point is None]
 
 
-def _evidence(metric: str, side: str, reading: Reading, *, is_compared: bool) -> EvidenceRow:
+def _evidence(metric: str, side: str, reading: LimitReading, *, is_compared: bool) -> EvidenceRow:
     return EvidenceRow(
         metric=metric,
         side=side,
@@ -259,7 +259,7 @@ def _evidence(metric: str, side: str, reading: Reading, *, is_compared: bool) ->
     )
 
 
-def _alert(alert: Alert, recovery: RecoveryRow | None) -> AlertRow:
+def _alert(alert: StoredAlert, recovery: RecoveryRow | None) -> AlertRow:
     return AlertRow(
         id=alert.id,
         metric=alert.metric,
@@ -283,7 +283,7 @@ def _triple(row: EstimateRow | None) -> tuple[float, float, float] | None:
 def _sentence(
     round_: Round,
     rows: Sequence[ReportedEstimate],
-    alerts: Sequence[Alert],
+    alerts: Sequence[StoredAlert],
     proposed: Mapping[str, float],
 ) -> str:
     firing = [alert for alert in alerts if alert.state == "firing"]

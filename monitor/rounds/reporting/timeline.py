@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import TimelinePoint
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.restatement_store import RestatedVersion
 
 
@@ -23,7 +23,7 @@ def read_timeline(
     connection: Connection,
     monitor_id: int,
     slots: tuple[datetime, datetime],
-    alerts: Iterable[Alert],
+    alerts: Iterable[StoredAlert],
     restated: Iterable[RestatedVersion],
 ) -> list[tuple[datetime, TimelinePoint]]:
     """Read points of the figures that end with each round between two slots, in slot order."""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.registered import alias_of, named_in
 from monitor.presentation.windows import (
-    alias_gone_sentence,
     alias_moved_sentence,
+    alias_removed_sentence,
     alias_unknown_sentence,
 )
-from monitor.rounds.aliases import look_at_alias
+from monitor.rounds.aliases import check_alias
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.storage.overview import alias_store
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
-MOVED, UNKNOWN, GONE = "alias_moved", "alias_unknown", "alias_gone"
+MOVED, UNKNOWN, REMOVED = "alias_moved", "alias_unknown", "alias_gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class WatchedAlias:
         if named.last_look is None or named.last_look < window.end:
             results.append(Concern(UNKNOWN, alias_unknown_sentence(name, named, why_not)))
         elif named.is_gone:
-            results.append(Concern(GONE, alias_gone_sentence(name, named)))
+            results.append(Concern(REMOVED, alias_removed_sentence(name, named)))
         return results
 
 
@@ -82,11 +82,11 @@ def watched_alias(context: MonitorContext, round_: Round) -> WatchedAlias | None
     if model is None or alias is None or context.aliases is None:
         return None
     with context.database.read() as connection:
-        observations = alias_store.read_looks(connection, model)
+        observations = alias_store.read_observations(connection, model)
     return WatchedAlias(alias, round_, named_in(round_.window, observations))
 
 
-def look_for(context: MonitorContext, round_: Round) -> str | None:
+def find_versions(context: MonitorContext, round_: Round) -> str | None:
     """Look at the alias of a round if nobody did since its window ended.
 
     Returns why it is not known; None where it is.
@@ -97,5 +97,5 @@ def look_for(context: MonitorContext, round_: Round) -> str | None:
     last = watched.named.last_look
     if last is not None and last >= round_.window.end:
         return None
-    error = look_at_alias(context, round_.settings.model)
+    error = check_alias(context, round_.settings.model)
     return None if error is None else str(error)

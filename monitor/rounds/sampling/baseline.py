@@ -14,7 +14,7 @@ from monitor.presentation.notices import REFERENCE, inverted_sentence
 from monitor.presentation.windows import late_rows_sentence
 from monitor.rounds.reporting.concerns import INVERTED
 from monitor.rounds.sampling import plausibility
-from monitor.rounds.sampling.challenged import look_at_challenger
+from monitor.rounds.sampling.challenged import check_challenger
 from monitor.rounds.sampling.plausibility import Concern, Usual
 from monitor.rounds.sampling.traffic import lost_traffic
 from monitor.stats.core.sample import LabeledSample, ScoredSample
@@ -44,7 +44,7 @@ class Oddities:
     notes: tuple[str, ...] = ()
 
 
-def look_odd(
+def check_baseline(
     context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
 ) -> Oddities:
     """Compare a window with what came before it."""
@@ -54,7 +54,7 @@ def look_odd(
         concerns += order_concerns(context.reference())
     late, notes = _late(context, slot, settings)
     lost = lost_traffic(context, frame, slot, settings)
-    other = look_at_challenger(frame, settings)
+    other = check_challenger(frame, settings)
     return Oddities((*concerns, *late, *lost, *other.concerns), (*notes, *other.notes))
 
 

@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 CHALLENGER = "challenger"
 
 
-class ChallengerLook(NamedTuple):
+class ChallengerCheck(NamedTuple):
     """Why there is no comparison, and what is merely worth a note."""
 
     concerns: tuple[Concern, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def look_at_challenger(frame: Frame, settings: RoundSettings) -> ChallengerLook:
+def check_challenger(frame: Frame, settings: RoundSettings) -> ChallengerCheck:
     """Look at a window's challenger. Whatever is wrong with it, the round goes on."""
     if settings.challenger is None or not frame.size:
-        return ChallengerLook()
+        return ChallengerCheck()
     title, decided = settings.challenger.title, frame.challenged
     if decided is None:
         fault = frame.challenger_fault or no_decisions_reason()
         concern = Concern(CHALLENGER, fault_sentence(title, fault), is_setting=True)
-        return ChallengerLook((concern,))
+        return ChallengerCheck((concern,))
     if decided.undecided > settings.bad_rows_max * frame.size:
         why = undecided_reason(decided.undecided, frame.size, settings.bad_rows_max)
         is_setting = decided.undecided == frame.size
         concern = Concern(CHALLENGER, fault_sentence(title, why), is_setting=is_setting)
-        return ChallengerLook((concern,))
-    return ChallengerLook(notes=tuple(_notes(title, frame, decided)))
+        return ChallengerCheck((concern,))
+    return ChallengerCheck(notes=tuple(_notes(title, frame, decided)))
 
 
 def _notes(title: str, frame: Frame, decided: Decisions) -> Iterator[str]:

@@ -38,7 +38,7 @@ def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concer
     """Find what makes a window look as if not all of it were there yet."""
     with context.database.read() as connection:
         drawn = drawn_windows(connection, round_.monitor_id, before=round_.slot, at_most=_FAR)
-        earlier = _alike(round_, drawn)
+        earlier = _similar(round_, drawn)
     if not earlier or not frame.rows:
         return ()
     sentences = {
@@ -48,7 +48,7 @@ def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concer
     return tuple(Concern(kind, sentence) for kind, sentence in sentences.items() if sentence)
 
 
-def _alike(round_: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
+def _similar(round_: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
     """Choose the newest windows of like length, of the same hour of the week if there are any.
 
     Nights and weekends are quieter. Else those of the same hour, else all.

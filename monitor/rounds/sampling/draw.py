@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.ports import as_counted
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import drawn_reason
@@ -17,17 +17,17 @@ from monitor.presentation.windows import changed_sentence, held_back_sentence
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
-from monitor.rounds.sampling.aliases import look_for
-from monitor.rounds.sampling.baseline import look_odd
+from monitor.rounds.sampling.aliases import find_versions
+from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.completeness import FEW_ROWS, doubts
 from monitor.rounds.sampling.empty_window import why_empty
 from monitor.rounds.sampling.items import items_of
-from monitor.rounds.sampling.look import base_key, look, why_unusable
+from monitor.rounds.sampling.look import base_key, scan_window, why_unusable
 from monitor.rounds.sampling.overlap import doubled
 from monitor.rounds.sampling.pictures import broken_pictures
 from monitor.rounds.sampling.plan import plan_labels
 from monitor.rounds.sampling.plausibility import refuse_unknown
-from monitor.rounds.sampling.prior import known_before, reference_of
+from monitor.rounds.sampling.prior import rates_before, reference_of
 from monitor.rounds.sampling.second_wave import (
     first_items,
     goes_out_at,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class WindowLook:
+class WindowCheck:
     """What a look at a window found.
 
     ``fault`` is why it cannot be sampled, ``public_fault`` the same for hooks and MLflow where
@@ -102,10 +102,10 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     # A scan may take minutes: a window that was refused just now is not read again at once.
     if can_wait and (last_fault := context.tries.still(round_, now)) is not None:
         raise SourceRefused(last_fault)
-    seen = _look_at_window(context, round_)
+    seen = _check_window(context, round_)
     if seen.why is not None and (can_wait or _stops_a_backfill(round_, seen)):
         with context.database.write() as connection:
-            waiting_store.note_first_look(connection, claim, first_scan)
+            waiting_store.note_first_scan(connection, claim, first_scan)
         context.tries.note(round_, now, seen.why)
         raise SourceRefused(seen.why)
     if seen.usable is None:
@@ -116,10 +116,10 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     context.tries.forget(round_)
 
 
-def _look_at_window(context: MonitorContext, round_: Round) -> WindowLook:
-    why_not = look_for(context, round_)
+def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
+    why_not = find_versions(context, round_)
     try:
-        scan = _looked(context, round_)
+        scan = _checked(context, round_)
         refuse_unknown(scan.frame, round_.settings)
         fault = why_unusable(scan.frame, round_.settings)
         if fault is not None and not scan.frame.rows:
@@ -127,8 +127,10 @@ def _look_at_window(context: MonitorContext, round_: Round) -> WindowLook:
         concerns = doubts(context, round_, scan.frame) if fault is None else ()
     except SourceRefused as error:
         public = None if error.is_public else held_back_sentence(round_.monitor, round_.number)
-        return WindowLook(None, str(error), public)
-    return WindowLook(scan, fault, concerns=concerns, alias_concerns=_alias_concerns(scan, why_not))
+        return WindowCheck(None, str(error), public)
+    return WindowCheck(
+        scan, fault, concerns=concerns, alias_concerns=_alias_concerns(scan, why_not)
+    )
 
 
 def _alias_concerns(scan: WindowScan, why_not: str | None) -> tuple[Concern, ...]:
@@ -138,16 +140,16 @@ def _alias_concerns(scan: WindowScan, why_not: str | None) -> tuple[Concern, ...
     return tuple(scan.alias.concerns(why_not))
 
 
-def _looked(context: MonitorContext, round_: Round) -> WindowScan:
+def _checked(context: MonitorContext, round_: Round) -> WindowScan:
     """Look at what the round was drawn from before, if it was and that is still kept."""
     before = as_counted(context.source, round_.settings.snapshot)
     try:
-        return look(replace(context, source=before), round_)
-    except SnapshotGone:
-        return look(context, round_)
+        return scan_window(replace(context, source=before), round_)
+    except SnapshotMissing:
+        return scan_window(context, round_)
 
 
-def _stops_a_backfill(round_: Round, seen: WindowLook) -> bool:
+def _stops_a_backfill(round_: Round, seen: WindowCheck) -> bool:
     """Whether a backfill is refused at its first look: its config may be wrong for all windows.
 
     So that one look does not give up a year of rounds. They are tried again until their grace ends.
@@ -157,7 +159,7 @@ def _stops_a_backfill(round_: Round, seen: WindowLook) -> bool:
 
 
 def _abandon(
-    context: MonitorContext, round_: Round, claim: Claim, seen: WindowLook, first_scan: datetime
+    context: MonitorContext, round_: Round, claim: Claim, seen: WindowCheck, first_scan: datetime
 ) -> None:
     now = context.clock()
     frame = None if seen.scan is None else seen.scan.frame
@@ -189,10 +191,10 @@ def _write_sample(
     frame = scan.frame
     settings = round_.settings
     reference = reference_of(context, round_, scan)
-    existing = known_before(context, round_, scan, reference)
+    existing = rates_before(context, round_, scan, reference)
     plan = plan_labels(frame, existing, settings, round_.seed)
     untestable = _untestable(frame, existing, settings)
-    invalid = look_odd(context, frame, round_.slot, settings)
+    invalid = check_baseline(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
     planned: list[int] = plan.labels.tolist()  # databases know no numpy integers
     before = _as_before(frame, settings)

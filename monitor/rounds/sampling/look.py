@@ -67,7 +67,7 @@ def base_key(settings: RoundSettings) -> tuple[object, ...]:
     return (settings.model, "cells", cells.flagged, cells.passed)
 
 
-def look(context: MonitorContext, round_: Round) -> WindowScan:
+def scan_window(context: MonitorContext, round_: Round) -> WindowScan:
     """Scan with the newest history's bands; scan again only if the window belongs to another.
 
     It does where another model version scored it, or where items without a score turn up for
@@ -98,7 +98,7 @@ def look(context: MonitorContext, round_: Round) -> WindowScan:
         edges = existing.edges
     if edges == BandEdges():
         return WindowScan(profile, edges, existing, alias)
-    return WindowScan(_scan_again(context, round_, whole, edges, at_most), edges, existing, alias)
+    return WindowScan(_rescan(context, round_, whole, edges, at_most), edges, existing, alias)
 
 
 def first_scan(
@@ -148,7 +148,7 @@ def _parts(sample: Sample) -> int:
     return max(cut.flagged, cut.passed)
 
 
-def _scan_again(
+def _rescan(
     context: MonitorContext, round_: Round, before: Frame, edges: BandEdges, at_most: int
 ) -> Frame:
     source = context.source

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 
-def known_before(
+def rates_before(
     context: MonitorContext,
     round_: Round,
     scan: WindowScan,

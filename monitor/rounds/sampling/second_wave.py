@@ -11,11 +11,11 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import SnapshotGone, SourceRefused
+from monitor.domain.errors import SnapshotMissing, SourceRefused
 from monitor.domain.model import Item
 from monitor.domain.ports import as_counted
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
-from monitor.presentation.windows import gone_items_sentence
+from monitor.presentation.windows import removed_items_sentence
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
@@ -123,7 +123,7 @@ def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Map
     shown = _read(context, round_, [item.id for item in drawn])
     removed = sum(item.id not in shown for item in drawn)
     if removed > round_.settings.bad_rows_max * len(drawn):
-        raise SourceRefused(gone_items_sentence(removed, len(drawn)), is_public=True)
+        raise SourceRefused(removed_items_sentence(removed, len(drawn)), is_public=True)
     broken_pictures(shown.values(), round_.settings)
     return shown
 
@@ -133,7 +133,7 @@ def _read(context: MonitorContext, round_: Round, ids: Sequence[str]) -> Mapping
     try:
         with outside("show"):
             return as_counted(context.source, round_.snapshot).show(ids, round_.window)
-    except SnapshotGone:
+    except SnapshotMissing:
         with outside("show"):
             return context.source.show(ids, round_.window)
 
@@ -197,7 +197,7 @@ def _first(labels: RoundLabels) -> dict[str, int]:
     return {part.stratum.name: part.first_wave or 0 for part in labels.strata}
 
 
-def was_given_up(strata: Sequence[StratumTally]) -> bool:
+def was_abandoned(strata: Sequence[StratumTally]) -> bool:
     """Whether a round was to have two waves and had one."""
     return bool(strata) and all(part.first_wave == part.planned for part in strata)
 

@@ -83,7 +83,7 @@ def _counts_before(
         if monitor_id is None:
             return []
         drawn = window_store.drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
-        similar = _alike(window, slot, schedule, drawn)
+        similar = _similar(window, slot, schedule, drawn)
         ids = [each.round_id for each in similar]
         segments = window_store.segment_totals(connection, ids)
     columns = {name[0] for name in now if name is not None}
@@ -101,7 +101,7 @@ def _counts_before(
     ]
 
 
-def _alike(
+def _similar(
     window: Window, slot: datetime, schedule: Schedule, drawn: Sequence[DrawnWindow]
 ) -> list[DrawnWindow]:
     """Choose the newest windows of like length; shorter than a week, of the same hour of it."""

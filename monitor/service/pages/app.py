@@ -14,17 +14,17 @@ from fastapi.telemetry import TelemetryConfig
 from monitor.config.pages import PagesSettings
 from monitor.domain.errors import MonitorError
 from monitor.service.pages import entrance, leaving, sign_in
-from monitor.service.pages.entrance import Entrance
+from monitor.service.pages.entrance import LinkLogin
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
 from monitor.service.pages.labeling import conflicts, mine, overview, payloads
-from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.labeling.desk import TaskQueue
 from monitor.service.pages.rendering import message_answer, wants_json
 from monitor.service.pages.requests import PageRefused, cookie_name
 from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status import addresses as status
 from monitor.service.pages.status.board import Board
-from monitor.service.pages.visits import Visits
+from monitor.service.pages.visits import Sessions
 
 log = structlog.get_logger("monitor.pages")
 
@@ -41,7 +41,7 @@ _NO_TELEMETRY: TelemetryConfig = {
 
 
 def pages_app(
-    queue: Desk, way_in: Entrance | SignIn, board: Board, settings: PagesSettings
+    queue: TaskQueue, way_in: LinkLogin | SignIn, board: Board, settings: PagesSettings
 ) -> Guard:
     """Make the application that serves the pages."""
     app = FastAPI(
@@ -53,7 +53,7 @@ def pages_app(
     )
     app.state.desk = queue
     app.state.board = board
-    app.state.visits = Visits(queue.database, queue.clock, way_in)
+    app.state.visits = Sessions(queue.database, queue.clock, way_in)
     app.state.way_in = way_in
     app.state.settings = settings
     app.state.cookie = cookie_name(settings)
@@ -62,7 +62,7 @@ def pages_app(
         app.add_exception_handler(no_page, _no_page)
     app.add_exception_handler(RequestValidationError, _no_such_page)
     app.add_exception_handler(MonitorError, _unavailable)
-    app.include_router(entrance.router if isinstance(way_in, Entrance) else sign_in.router)
+    app.include_router(entrance.router if isinstance(way_in, LinkLogin) else sign_in.router)
     app.include_router(leaving.router)
     for pages in (labeling, payloads, mine, conflicts, overview, status):
         app.include_router(pages.router)

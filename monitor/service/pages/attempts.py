@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
-    from monitor.storage.pages.people_store import Attempts as Failed
+    from monitor.storage.pages.people_store import StoredAttempts as Failed
 
 FREE_FOR_A_NAME = 5
 """Sign-ins under a name that may fail before the next has to wait."""
@@ -39,7 +39,7 @@ class Attempt(NamedTuple):
     address: str
 
 
-class Attempts:
+class SignInAttempts:
     """Counts what failed, and says how long the next sign-in has to wait."""
 
     def __init__(self, database: Database, clock: Clock) -> None:

@@ -47,7 +47,7 @@ def _load(certificate: Path, key: Path) -> None:
     try:
         # Without a password here OpenSSL would ask for one, and a service would wait for ever.
         context.load_cert_chain(certificate, key, password=_no_password)
-    except _PasswordAsked:
+    except _PasswordRequired:
         message = f"pages.tls.key: {key} has a password, which nobody can give a service; take one"
         message += " without, in a file that is closed to other users"
         raise ConfigRefused(message) from None
@@ -63,15 +63,15 @@ def _load(certificate: Path, key: Path) -> None:
         raise ConfigRefused(message) from None
 
 
-class _PasswordAsked(Exception):
+class _PasswordRequired(Exception):
     """The key is encrypted."""
 
 
 def _no_password() -> str:
-    raise _PasswordAsked
+    raise _PasswordRequired
 
 
-def certificate_looks(
+def certificate_warnings(
     tls: TlsSettings, folder: Path, names: Sequence[str], now: datetime
 ) -> tuple[str, list[str]]:
     """Say until when a certificate is good, and what about it needs a look.

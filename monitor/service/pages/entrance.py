@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from monitor.service.pages.names import annotator_name
 from monitor.service.pages.rendering import html_page
-from monitor.service.pages.requests import Form, PageRefused, begin_visit
+from monitor.service.pages.requests import Form, PageRefused, create_session
 from monitor.service.pages.roles import Role
 from monitor.service.pages.visits import Links
 
@@ -24,7 +24,7 @@ _NO_LINK = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class LinkLogin:
     """How people come in: the link, the name that is proposed, and who is told of a new link."""
 
     links: Links
@@ -42,9 +42,9 @@ class Entrance:
 
 
 @router.get("/enter")
-def entrance_page(request: Request, key: str = "") -> Response:
+def link_login_page(request: Request, key: str = "") -> Response:
     """Ask for the name of who comes by a link."""
-    login: Entrance = request.app.state.way_in
+    login: LinkLogin = request.app.state.way_in
     if not login.links.works(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     return html_page("enter.html", key=key, name=login.name, problem="")
@@ -53,7 +53,7 @@ def entrance_page(request: Request, key: str = "") -> Response:
 @router.post("/enter")
 def enter(request: Request, form: Form) -> Response:
     """Begin a visit; the link does not work any more."""
-    login: Entrance = request.app.state.way_in
+    login: LinkLogin = request.app.state.way_in
     key, name = form.get("key", ""), form.get("name", "")
     if not login.links.works(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
@@ -66,4 +66,4 @@ def enter(request: Request, form: Form) -> Response:
     if not login.links.use(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
     login.entered(annotator)
-    return begin_visit(request, annotator)
+    return create_session(request, annotator)

@@ -86,7 +86,7 @@ class Guard:
         if len(body) > MOST_BYTES:
             await _refuse(guarded, *_TOO_LONG)
             return
-        await self._app(scope, _given(body, receive), guarded)
+        await self._app(scope, _provided(body, receive), guarded)
 
     def _refusal(self, method: str, requested: Mapping[str, str]) -> Refusal | None:
         host = requested.get("host", "")
@@ -126,7 +126,7 @@ async def _body(receive: Any) -> bytes | None:
     return body
 
 
-def _given(body: bytes, receive: Any) -> Callable[[], Awaitable[Any]]:
+def _provided(body: bytes, receive: Any) -> Callable[[], Awaitable[Any]]:
     """Give the body that was read, and then what comes after it."""
     coming = [{"type": "http.request", "body": body}]
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from monitor.service.pages.requests import OwnForm, Visitor, end_visit
+from monitor.service.pages.requests import OwnForm, Visitor, end_session
 
 router = APIRouter()
 
@@ -11,4 +11,4 @@ router = APIRouter()
 @router.post("/leave")
 def leave(request: Request, session: Visitor, form: OwnForm) -> Response:  # noqa: ARG001  is checked
     """End a visit, in every browser."""
-    return end_visit(request, session)
+    return end_session(request, session)

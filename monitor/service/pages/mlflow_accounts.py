@@ -63,7 +63,7 @@ class MlflowAccounts:
         """Ask MLflow whose name and password these are; its answer has the name."""
         if ":" in name:
             return None  # which ends a name where the two are sent
-        answer = self._asked(name, password)
+        answer = self._requested(name, password)
         if answer.status == HTTPStatus.UNAUTHORIZED:
             return None
         if answer.status != HTTPStatus.OK:
@@ -88,14 +88,14 @@ class MlflowAccounts:
         """
         name = base64.urlsafe_b64encode(os.urandom(12)).decode()
         try:
-            answer = self._asked(name, name)
+            answer = self._requested(name, name)
         except AccountsAway as away:
             raise TryLater(str(away)) from None
         if answer.status == HTTPStatus.UNAUTHORIZED:
             return f"MLflow at {self.shown} knows accounts"
         raise ConfigRefused(self._said(answer))
 
-    def _said(self, answer: _Answer) -> str:
+    def _said(self, answer: _AccountAnswer) -> str:
         where = f"MLflow at {self.shown}"
         if answer.status == HTTPStatus.OK:
             return (
@@ -111,7 +111,7 @@ class MlflowAccounts:
             )
         return f"{where} answers {answer.status} when asked whose a password is"
 
-    def _name_in(self, answer: _Answer) -> str:
+    def _name_in(self, answer: _AccountAnswer) -> str:
         try:
             name = json.loads(answer.body)["user"]["username"]
         except (ValueError, LookupError, TypeError, RecursionError):
@@ -121,7 +121,7 @@ class MlflowAccounts:
             raise AccountsAway(message)
         return name
 
-    def _asked(self, name: str, password: str) -> _Answer:
+    def _requested(self, name: str, password: str) -> _AccountAnswer:
         credentials = base64.b64encode(f"{name}:{password}".encode()).decode()
         try:
             return _get(
@@ -135,12 +135,12 @@ class MlflowAccounts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _AccountAnswer:
     status: int
     body: bytes
 
 
-def _get(url: str, headers: Mapping[str, str], seconds: float) -> _Answer:
+def _get(url: str, headers: Mapping[str, str], seconds: float) -> _AccountAnswer:
     """Ask one address: no redirect is followed, and no proxy of the environment used."""
     backend = GuardedBackend(allow_private=True, seconds=seconds)
     provided = [("host", urlsplit(url).netloc), ("accept", "application/json"), *headers.items()]
@@ -158,7 +158,7 @@ def _get(url: str, headers: Mapping[str, str], seconds: float) -> _Answer:
             body += part
             if len(body) > _MOST_BYTES:
                 break
-        return _Answer(int(response.status), body[:_MOST_BYTES])
+        return _AccountAnswer(int(response.status), body[:_MOST_BYTES])
 
 
 @cache

@@ -37,7 +37,7 @@ def annotator_name(text: str) -> str:
     return name
 
 
-def look_alike(name: str, other: str) -> bool:
+def similar_name(name: str, other: str) -> bool:
     """Whether two names differ in capitals, or in the form of a letter, at most.
 
     Examples

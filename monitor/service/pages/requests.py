@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from monitor.config.pages import PagesSettings
 from monitor.service.pages.rendering import message_page
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import VISIT, Visit
+from monitor.service.pages.visits import SESSION, WebSession
 
 _MOST_FIELDS = 8
 
@@ -48,17 +48,17 @@ async def form_of(request: Request) -> dict[str, str]:
     return dict(fields)
 
 
-def visit_of(request: Request) -> Visit:
+def session_of(request: Request) -> WebSession:
     """Find who asks."""
     state = request.app.state
-    session: Visit | None = state.visits.find(_token(request))
+    session: WebSession | None = state.visits.find(_token(request))
     if session is None:
         raise PageRefused(HTTPStatus.UNAUTHORIZED, state.way_in.nobody)
     request.state.role = session.role  # whatever page it ends with leads on to what is for them
     return session
 
 
-def begin_visit(request: Request, annotator: str) -> Response:
+def create_session(request: Request, annotator: str) -> Response:
     """Begin a visit; what the browser came with is worth nothing now.
 
     Who may label is led to where that is, as long as a round takes answers: what waits in the tab
@@ -66,16 +66,16 @@ def begin_visit(request: Request, annotator: str) -> Response:
     """
     state = request.app.state
     token = state.visits.begin(annotator, before=_token(request))
-    session: Visit | None = state.visits.find(token)
+    session: WebSession | None = state.visits.find(token)
     labels = session is not None and session.role.labels
     first = "/label" if labels and state.desk.takes_answers() else "/"
     response = RedirectResponse(first, HTTPStatus.SEE_OTHER)
-    lasts = round(VISIT.total_seconds())
+    lasts = round(SESSION.total_seconds())
     response.set_cookie(state.cookie, token, max_age=lasts, **_marks(request))
     return response
 
 
-def end_visit(request: Request, session: Visit) -> Response:
+def end_session(request: Request, session: WebSession) -> Response:
     """End a visit, and let the browser forget it."""
     state = request.app.state
     state.visits.end(session)
@@ -111,12 +111,12 @@ def _token(request: Request) -> str:
 
 
 Form = Annotated[dict[str, str], Depends(form_of)]
-Visitor = Annotated[Visit, Depends(visit_of)]
+Visitor = Annotated[WebSession, Depends(session_of)]
 """Whoever is signed in. A page is for one of the following; only leaving is for all."""
 
 
-def _may(do: Callable[[Role], bool]) -> Callable[[Visit], Visit]:
-    def visit_that_may(session: Visitor) -> Visit:
+def _may(do: Callable[[Role], bool]) -> Callable[[WebSession], WebSession]:
+    def visit_that_may(session: Visitor) -> WebSession:
         if not do(session.role):
             raise PageRefused(HTTPStatus.FORBIDDEN, _NOT_FOR.format(role=session.role))
         return session
@@ -124,11 +124,11 @@ def _may(do: Callable[[Role], bool]) -> Callable[[Visit], Visit]:
     return visit_that_may
 
 
-Labeling = Annotated[Visit, Depends(_may(lambda role: role.labels))]
+Labeling = Annotated[WebSession, Depends(_may(lambda role: role.labels))]
 """Who may answer tasks: labelers and admins."""
-Viewing = Annotated[Visit, Depends(_may(lambda role: role.views))]
+Viewing = Annotated[WebSession, Depends(_may(lambda role: role.views))]
 """Who may see how the monitors fare: viewers and admins."""
-Administering = Annotated[Visit, Depends(_may(lambda role: role is Role.ADMIN))]
+Administering = Annotated[WebSession, Depends(_may(lambda role: role is Role.ADMIN))]
 """Who may see how others label: admins."""
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from monitor.service.imports import import_for_workers
 from monitor.service.pages.accounts import StoreUsers
 from monitor.service.pages.app import pages_app
-from monitor.service.pages.attempts import Attempts
+from monitor.service.pages.attempts import SignInAttempts
 from monitor.service.pages.certificates import key_files
-from monitor.service.pages.entrance import Entrance
-from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.entrance import LinkLogin
+from monitor.service.pages.labeling.desk import TaskQueue
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
 from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status.board import Board
@@ -46,7 +46,7 @@ class PagesServer:
     Parameters
     ----------
     database, clock, monitors
-        What the labeling page works on, see `Desk`.
+        What the labeling page works on, see `TaskQueue`.
     board
         What the status pages read.
     settings
@@ -85,11 +85,11 @@ class PagesServer:
         self._settings = settings
         self._links = Links()
         self._told = notified
-        way_in: Entrance | SignIn = Entrance(self._links, name, self._entered)
+        way_in: LinkLogin | SignIn = LinkLogin(self._links, name, self._entered)
         if settings.login is not None:
             accounts = accounts_of(settings.login, database, tracking_uri)
-            way_in = SignIn(accounts, Attempts(database, clock))
-        page = pages_app(Desk(database, clock, monitors), way_in, board, settings)
+            way_in = SignIn(accounts, SignInAttempts(database, clock))
+        page = pages_app(TaskQueue(database, clock, monitors), way_in, board, settings)
         files = None if settings.tls is None else key_files(settings.tls, folder or Path())
         self._server = WebServer(page, settings.address, setting, files)
 
@@ -97,7 +97,7 @@ class PagesServer:
         """Begin to answer, and tell where."""
         import_for_workers()  # pages are made in threads, too
         self._server.start()
-        self._told(self._link if self._settings.login is None else self._place, None)
+        self._told(self._link if self._settings.login is None else self._address, None)
 
     def stop(self) -> None:
         """Answer what is being asked, and close the address."""
@@ -105,10 +105,10 @@ class PagesServer:
 
     @property
     def _link(self) -> str:
-        return f"{self._place}/enter?key={self._links.key}"
+        return f"{self._address}/enter?key={self._links.key}"
 
     @property
-    def _place(self) -> str:
+    def _address(self) -> str:
         """The address that a browser takes."""
         settings = self._settings
         if settings.behind_proxy:

@@ -11,9 +11,9 @@ from fastapi.responses import Response
 from sqlalchemy import Connection
 
 from monitor.service.pages.accounts import Accounts, AccountsAway, NameRefused
-from monitor.service.pages.attempts import Attempts, attempt_of
+from monitor.service.pages.attempts import SignInAttempts, attempt_of
 from monitor.service.pages.rendering import html_page
-from monitor.service.pages.requests import Form, address_of, begin_visit
+from monitor.service.pages.requests import Form, address_of, create_session
 from monitor.service.pages.roles import Role
 
 router = APIRouter()
@@ -58,7 +58,7 @@ class SignIn:
         "are kept, and sent then."
     )
 
-    def __init__(self, accounts: Accounts, attempts: Attempts) -> None:
+    def __init__(self, accounts: Accounts, attempts: SignInAttempts) -> None:
         self.login: str | None = accounts.kind
         self.hint = _HINTS[accounts.kind]
         self.password = accounts.password
@@ -129,7 +129,7 @@ def sign_in(request: Request, form: Form) -> Response:
         log.warning("sign-in refused", status=int(refused.status), address=address)
         return _refusal(way_in, name, refused)
     log.info("signed in", user=annotator, address=address)
-    return begin_visit(request, annotator)
+    return create_session(request, annotator)
 
 
 def _refusal(way_in: SignIn, name: str, refused: SignInRefused) -> Response:

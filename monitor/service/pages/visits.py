@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monitor.service.pages.roles import Role
     from monitor.storage.database import Database
 
-VISIT = timedelta(hours=12)
+SESSION = timedelta(hours=12)
 """How long a session lasts: a day of work."""
 
 _BYTES = 32
@@ -57,7 +57,7 @@ class Links:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class WebSession:
     """Somebody who uses the page; ``form_token`` proves that a form is of a page of theirs."""
 
     annotator: str
@@ -80,7 +80,7 @@ class WayIn(Protocol):
         """Look up what somebody may do now; None where they may be here no more."""
 
 
-class Visits:
+class Sessions:
     """Begins sessions and knows them again.
 
     A session is good only where people come in the way that began it: who came by a link of this
@@ -99,11 +99,11 @@ class Visits:
         with self._database.write() as connection:
             people_store.end_session(connection, _digest("session", before))
             people_store.add_session(
-                connection, _digest("session", token), session, now=now, until=now + VISIT
+                connection, _digest("session", token), session, now=now, until=now + SESSION
             )
         return token
 
-    def find(self, token: str) -> Visit | None:
+    def find(self, token: str) -> WebSession | None:
         """Find whose session it is; None where it is none, or none any more."""
         digest, now = _digest("session", token), self._clock()
         with self._database.read() as connection:
@@ -113,9 +113,9 @@ class Visits:
             role = self._way_in.role(connection, session.annotator)
         if role is None:
             return None
-        return Visit(session.annotator, _digest("form", token), role)
+        return WebSession(session.annotator, _digest("form", token), role)
 
-    def end(self, session: Visit) -> None:
+    def end(self, session: WebSession) -> None:
         """End a visit, in every browser that it goes on in."""
         with self._database.write() as connection:
             people_store.end_sessions(connection, Session(session.annotator, self._way_in.login))

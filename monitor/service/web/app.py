@@ -42,7 +42,7 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _WebAnswer:
     text: str
     status: HTTPStatus = HTTPStatus.OK
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -75,43 +75,43 @@ class Pages:
         await send({"type": "http.response.start", "status": answer.status, "headers": pairs})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, method: str, path: str, host: str) -> _Answer:
+    async def _answer(self, method: str, path: str, host: str) -> _WebAnswer:
         if self._listen is not None and not is_ours(host, self._listen):
-            return _Answer(_NOT_OURS, HTTPStatus.MISDIRECTED_REQUEST)
+            return _WebAnswer(_NOT_OURS, HTTPStatus.MISDIRECTED_REQUEST)
         if path not in {"/health", *self._in_threads}:
-            return _Answer(_NOT_HERE, HTTPStatus.NOT_FOUND)
+            return _WebAnswer(_NOT_HERE, HTTPStatus.NOT_FOUND)
         if method != "GET":
-            return _Answer("GET only\n", HTTPStatus.METHOD_NOT_ALLOWED, {"allow": "GET"})
+            return _WebAnswer("GET only\n", HTTPStatus.METHOD_NOT_ALLOWED, {"allow": "GET"})
         if path == "/health":
             # Asks no store, so it needs no thread and is always answered: all threads may be
             # waiting for a store, and who gets no answer here restarts the service.
             return _said(self._answers.health())
         return await self._in_thread(self._in_threads[path])
 
-    async def _in_thread(self, page: Callable[[], _Answer]) -> _Answer:
+    async def _in_thread(self, page: Callable[[], _WebAnswer]) -> _WebAnswer:
         """Make a page in a thread, so that a slow store delays no other answer."""
         if self._inside >= AT_ONCE:
-            return _Answer(_BUSY, HTTPStatus.SERVICE_UNAVAILABLE, {"retry-after": "1"})
+            return _WebAnswer(_BUSY, HTTPStatus.SERVICE_UNAVAILABLE, {"retry-after": "1"})
         self._inside += 1
         try:
             return await asyncio.wrap_future(_begun(page))
         finally:
             self._inside -= 1
 
-    def _ready(self) -> _Answer:
+    def _ready(self) -> _WebAnswer:
         return _said(self._answers.ready())
 
-    def _metrics(self) -> _Answer:
-        return _Answer(self._answers.metrics(), headers={"content-type": CONTENT_TYPE})
+    def _metrics(self) -> _WebAnswer:
+        return _WebAnswer(self._answers.metrics(), headers={"content-type": CONTENT_TYPE})
 
 
-def _begun(page: Callable[[], _Answer]) -> Future[_Answer]:
+def _begun(page: Callable[[], _WebAnswer]) -> Future[_WebAnswer]:
     """Begin to make a page in a thread of its own.
 
     A daemon and none of a pool, for which Python waits at its end: a page may wait for a store
     that never answers, and the service has to end nevertheless.
     """
-    answer: Future[_Answer] = Future()
+    answer: Future[_WebAnswer] = Future()
     answer.set_running_or_notify_cancel()
 
     def make() -> None:
@@ -128,7 +128,7 @@ def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return next((value.decode("latin-1") for name, value in headers if name == b"host"), "")
 
 
-def _said(complaint: str | None) -> _Answer:
+def _said(complaint: str | None) -> _WebAnswer:
     if complaint is None:
-        return _Answer("ok\n")
-    return _Answer(f"{complaint}\n", HTTPStatus.SERVICE_UNAVAILABLE)
+        return _WebAnswer("ok\n")
+    return _WebAnswer(f"{complaint}\n", HTTPStatus.SERVICE_UNAVAILABLE)

@@ -23,7 +23,7 @@ STUCK = timedelta(hours=1)
 """Longer than the slowest scan that anybody measured; until then a step may just be slow."""
 
 
-class Pulse:
+class Heartbeat:
     """Signs of life of the service's loops, and what they are at.
 
     Parameters

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.attention import Attention
     from monitor.storage.database import Database
-    from monitor.storage.overview.fleet_store import Fleet
+    from monitor.storage.overview.fleet_store import FleetState
 
 PREFIX = "pr_monitor_"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -72,7 +72,7 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     # A registry of its own: the process-wide one may hold what other libraries count.
     registry = CollectorRegistry()
     registry.register(
-        _Collected(
+        _CollectedMetrics(
             [
                 *_process(own, is_up=fleet is not None),
                 *_all(fleet, monitors, now),
@@ -83,7 +83,7 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     return generate_latest(registry).decode()
 
 
-class _Collected:
+class _CollectedMetrics:
     """Metrics that are there already, as a registry wants them."""
 
     def __init__(self, families: list[Metric]) -> None:
@@ -125,7 +125,7 @@ def _one(name: str, text: str, value: float) -> GaugeMetricFamily:
     return gauge
 
 
-def _all(fleet: Fleet | None, monitors: Collection[str], now: datetime) -> Iterator[Metric]:
+def _all(fleet: FleetState | None, monitors: Collection[str], now: datetime) -> Iterator[Metric]:
     if fleet is None:
         return
     names = sorted(monitors)
@@ -136,7 +136,7 @@ def _all(fleet: Fleet | None, monitors: Collection[str], now: datetime) -> Itera
     yield from _effects(fleet, now)
 
 
-def _rounds(fleet: Fleet, monitors: list[str]) -> Metric:
+def _rounds(fleet: FleetState, monitors: list[str]) -> Metric:
     gauge = _gauge("rounds", "Rounds by the state they are in.", "monitor", "state")
     for monitor in monitors:
         for state in RoundState:
@@ -144,7 +144,7 @@ def _rounds(fleet: Fleet, monitors: list[str]) -> Metric:
     return gauge
 
 
-def _labels(fleet: Fleet, monitors: list[str]) -> Iterator[Metric]:
+def _labels(fleet: FleetState, monitors: list[str]) -> Iterator[Metric]:
     expected = _gauge("labels_wanted", "Items that open rounds want a label for.", "monitor")
     received = _gauge("labels_received", "Of these, items that have an answer.", "monitor")
     deadline = _gauge(
@@ -161,7 +161,7 @@ def _labels(fleet: Fleet, monitors: list[str]) -> Iterator[Metric]:
     yield from (expected, received, deadline)
 
 
-def _estimates(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
+def _estimates(fleet: FleetState, monitors: frozenset[str]) -> Iterator[Metric]:
     slot = _gauge(
         "estimate_slot_timestamp_seconds",
         "Due time of the newest round that has an estimate.",
@@ -195,7 +195,7 @@ def _estimates(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
     yield missing
 
 
-def _evidence(fleet: Fleet, monitors: frozenset[str]) -> Iterator[Metric]:
+def _evidence(fleet: FleetState, monitors: frozenset[str]) -> Iterator[Metric]:
     labels = ("monitor", "metric", "side")
     limit = _gauge("limit_ratio", "The limit that a metric must keep.", *labels)
     evidence = _gauge(
@@ -228,7 +228,7 @@ def _attention(concerns: Iterable[Attention], monitors: Collection[str]) -> Iter
         yield attention
 
 
-def _effects(fleet: Fleet, now: datetime) -> Iterator[Metric]:
+def _effects(fleet: FleetState, now: datetime) -> Iterator[Metric]:
     waiting = _gauge("effects_waiting", "Deliveries that wait, dead letters among them.", "sink")
     dead = _gauge("effects_dead", "Deliveries that somebody should look at.", "sink")
     oldest = _gauge("effects_oldest_age_seconds", "Age of the oldest that waits.", "sink")

@@ -149,7 +149,7 @@ def curve_bands(
     observed = roc_curve(sample)  # refuses what has no curve
     drawn = _draw(sample, rng, draws)
     eta = drawn.prevalence if prevalence is None else np.full(draws, prevalence)
-    weighted = _Drawn(
+    weighted = _DrawnCurves(
         observed.tpr[np.newaxis], observed.fpr[np.newaxis], np.array([observed.prevalence])
     )
     here = weighted.prevalence if prevalence is None else np.array([prevalence])
@@ -172,7 +172,7 @@ def curve_bands(
     )
 
 
-class _Read(NamedTuple):
+class _ReadPoint(NamedTuple):
     """What is read off drawn curves: three over their grids, ``(draws, G)``, and their areas."""
 
     tpr: Values
@@ -184,20 +184,20 @@ class _Read(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
+class _DrawnCurves:
     """ROC curves, from "nothing flagged" to "all flagged", shape ``(draws, m)``."""
 
     tpr: Values
     fpr: Values
     prevalence: Values
 
-    def read(self, eta: Values, fprs: Values, recalls: Values, recall_gains: Values) -> _Read:
+    def read(self, eta: Values, fprs: Values, recalls: Values, recall_gains: Values) -> _ReadPoint:
         """Read the curves at a prevalence each draw, shape ``(draws,)``."""
         each = eta[:, np.newaxis]
         of_gains = share_of_gain(recall_gains, each)
         at_recalls, at_gains, at_start = self._fpr_at(recalls, of_gains, each)
         start = 1 - at_start / each  # precision gain where recall gain is 0, recall the prevalence
-        return _Read(
+        return _ReadPoint(
             tpr=_interpolated(np.broadcast_to(fprs, (len(eta), len(fprs))), self.fpr, self.tpr),
             precision=precision_at(recalls, at_recalls, each),
             precision_gain=1 - at_gains / of_gains,
@@ -233,7 +233,7 @@ def _interpolated(values: Values, x: Values, y: Values) -> Values:
     return np.array([np.interp(*each) for each in zip(values, x, y, strict=True)])
 
 
-def _draw(sample: ScoredSample, rng: np.random.Generator, draws: int) -> _Drawn:
+def _draw(sample: ScoredSample, rng: np.random.Generator, draws: int) -> _DrawnCurves:
     """Draw ROC curves over cells between every so many labeled scores."""
     scores = np.unique(sample.score)
     ranks = np.unique(np.linspace(0, len(scores) - 1, CURVE_CELLS).astype(np.int64))
@@ -252,7 +252,7 @@ def _draw(sample: ScoredSample, rng: np.random.Generator, draws: int) -> _Drawn:
     np.cumsum(items, axis=2, out=items)
     items /= total[:, :, np.newaxis]
     np.minimum(items, 1.0, out=items)
-    return _Drawn(rates[:, 1], rates[:, 0], total[:, 1] / total.sum(axis=1))
+    return _DrawnCurves(rates[:, 1], rates[:, 0], total[:, 1] / total.sum(axis=1))
 
 
 def _possible(sample: ScoredSample, cell: NDArray[np.int64], cells: int) -> NDArray[np.bool_]:

@@ -91,14 +91,14 @@ def precision_bounds(
 
 
 @dataclass(frozen=True, slots=True)
-class WidestPlace:
+class WidestPoint:
     """Where a precision band is widest: its width there, and the prevalence."""
 
     width: float
     prevalence: float
 
 
-def widest(tpr: Interval, fpr: Interval) -> WidestPlace:
+def widest(tpr: Interval, fpr: Interval) -> WidestPoint:
     r"""Largest width of a precision band over all prevalences (Eq. 14 and 18).
 
     .. math:: \Delta = \frac{1-\sqrt{r_1/r_2}}{1+\sqrt{r_1/r_2}}, \quad
@@ -128,7 +128,7 @@ def widest(tpr: Interval, fpr: Interval) -> WidestPlace:
             raise ValueError(message)
     r1, r2 = fpr.low / tpr.high, fpr.high / tpr.low
     root = math.sqrt(r1 / r2)
-    return WidestPlace((1 - root) / (1 + root), 1 / (1 + 1 / math.sqrt(r1 * r2)))
+    return WidestPoint((1 - root) / (1 + root), 1 / (1 + 1 / math.sqrt(r1 * r2)))
 
 
 def width_of_variations(first: float, second: float) -> float:
@@ -152,7 +152,7 @@ def width_of_variations(first: float, second: float) -> float:
     return math.tanh((_artanh(first) + _artanh(second)) / 2)
 
 
-def variation_left(first: float, width: float) -> float:
+def remaining_variation(first: float, width: float) -> float:
     r"""CV that the one rate may have, given the other's and the width that is wanted.
 
     .. math:: CV_2 = \tanh\big(2\,\mathrm{artanh}\,\Delta - \mathrm{artanh}\,CV_1\big)

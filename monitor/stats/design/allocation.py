@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize, special
 
 from monitor.stats.design.assurance import FutureWidths
-from monitor.stats.design.blending import Design, spread_by_class, without_bands
+from monitor.stats.design.blending import BlendedDesign, spread_by_class, without_bands
 from monitor.stats.design.cell_sizes import CELL_FLOOR
 from monitor.stats.design.margin_search import (
     LOOSEST,
@@ -177,7 +177,7 @@ def allocate(
     up = np.asarray(is_flagged, dtype=np.bool_)
     _check_shapes(size, up, prior_rates)
     requested = dict(margins or {})
-    _check_asked(requested, max_labels)
+    _check_requested(requested, max_labels)
     _check_settings(level, blend, floor, share_by_size, assurance)
     _check_uniform(uniform)
     price = _prices(cost, size)
@@ -211,7 +211,7 @@ def allocate(
         cautious = _under_doubt(design, prior_rates)
         labels, more = _within_budget(cautious, least.aims or _equal_margins(problem), max_labels)
     widths = problem.half_widths(labels)
-    assured = {} if future is None else future.kept(labels, expected)
+    assured = {} if future is None else future.is_kept_within(labels, expected)
     if assurance is not None and needed is not None and needed > labels.sum():
         more += tuple(
             BudgetShort(
@@ -273,7 +273,7 @@ def assured_by(
     )
     expected = {name: margins[name] for name in margins if name in problem.coefficients}
     drawn = FutureWidths.of(problem, prior_rates)
-    return drawn.kept(np.asarray(labels, dtype=np.int64), expected)
+    return drawn.is_kept_within(np.asarray(labels, dtype=np.int64), expected)
 
 
 def _doubt(
@@ -288,14 +288,16 @@ def _doubt(
     return np.asarray(PRIOR_PART * prior_counts(size, is_flagged) / prior_rates.label_variance)
 
 
-def _design(problem: AllocationProblem, prior_rates: PriorRates, blend: float | None) -> Design:
+def _design(
+    problem: AllocationProblem, prior_rates: PriorRates, blend: float | None
+) -> BlendedDesign:
     """Blend in the plan without bands: as much as asked, or as the source of the rates wants."""
     if blend is None:
         blend = SCORE_BLEND if prior_rates.source == "scores" else 0.0
-    return Design(problem, without_bands(problem, prior_rates) if blend > 0 else None, blend)
+    return BlendedDesign(problem, without_bands(problem, prior_rates) if blend > 0 else None, blend)
 
 
-def _under_doubt(design: Design, prior_rates: PriorRates) -> Design:
+def _under_doubt(design: BlendedDesign, prior_rates: PriorRates) -> BlendedDesign:
     """Take expected coefficients where rates vary together; margins have their assurance."""
     if prior_rates.joint is None:
         return design
@@ -307,7 +309,7 @@ def _under_doubt(design: Design, prior_rates: PriorRates) -> Design:
 
 
 def _within_budget(
-    design: Design, margins: Mapping[str, float], budget: int
+    design: BlendedDesign, margins: Mapping[str, float], budget: int
 ) -> tuple[Labels, tuple[PlanNote, ...]]:
     """Whole numbers of labels that spend the budget on margins grown by one factor."""
     problem = design.problem
@@ -356,7 +358,7 @@ def _even_split(
         raise ValueError(message)
     notes = (Remark.NOTHING_KNOWN,)
     if not problem.low.sum() < budget < problem.size.sum():
-        labels, more = _within_budget(Design(problem), {}, budget)
+        labels, more = _within_budget(BlendedDesign(problem), {}, budget)
         return labels, notes + more
     spread = spread_by_class(problem, budget / 2, float(budget))
     return problem.whole_of(spread, budget), notes
@@ -385,7 +387,7 @@ def _check_shapes(
         raise ValueError(message)
 
 
-def _check_asked(margins: Mapping[str, float], max_labels: int | None) -> None:
+def _check_requested(margins: Mapping[str, float], max_labels: int | None) -> None:
     if not margins and max_labels is None:
         message = "give margins, max_labels or both"
         raise ValueError(message)

@@ -35,7 +35,7 @@ costs precision at most 1.15 times its width (benchmarks/cell_waves.py, ``tied``
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Design:
+class BlendedDesign:
     """The problem, the same without bands, and the weight of the latter's plan."""
 
     problem: AllocationProblem

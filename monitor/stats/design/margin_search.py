@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.stats.design.assurance import FutureWidths
-    from monitor.stats.design.blending import Design
+    from monitor.stats.design.blending import BlendedDesign
     from monitor.stats.design.neyman import AllocationProblem
     from monitor.stats.design.notes import PlanNote
 
@@ -39,7 +39,7 @@ class WithinMargins:
     aims: Mapping[str, float]
 
 
-def within_margins(design: Design, margins: Mapping[str, float]) -> WithinMargins:
+def within_margins(design: BlendedDesign, margins: Mapping[str, float]) -> WithinMargins:
     """Whole numbers of labels whose expected half-widths keep all margins, if a census can."""
     problem = design.problem
 
@@ -58,7 +58,7 @@ def within_margins(design: Design, margins: Mapping[str, float]) -> WithinMargin
 
 
 def assured_margins(
-    design: Design, margins: Mapping[str, float], future: FutureWidths, assurance: float
+    design: BlendedDesign, margins: Mapping[str, float], future: FutureWidths, assurance: float
 ) -> WithinMargins:
     """Whole numbers of labels that keep each margin with a probability, if a census can.
 

@@ -48,7 +48,7 @@ were found, so a band in which few were found by chance stays underestimated: wi
 misses its margin twice as often as asked (benchmarks/assurance.py)."""
 
 _HALF_CELL = 2.0**-31  # the sequence has 30 bits; the middle of a cell is never 0 or 1
-_WELL_KNOWN = 1e6  # labels from which on a Beta is a normal law, to far more than is needed
+_PRECISE = 1e6  # labels from which on a Beta is a normal law, to far more than is needed
 _TINY = 1e-12
 
 
@@ -85,7 +85,7 @@ def drawn_rates(prior_rates: PriorRates) -> Values:
         )
     uniforms = uniforms[:, : len(prior_rates.alpha)]
     both = prior_rates.alpha + prior_rates.beta
-    well = both > _WELL_KNOWN  # a normal law is quick
+    well = both > _PRECISE  # a normal law is quick
     spread = np.sqrt(prior_rates.rate * (1 - prior_rates.rate) / (both + 1))
     rates = prior_rates.rate + spread * special.ndtri(uniforms)
     rates[:, ~well] = special.betaincinv(

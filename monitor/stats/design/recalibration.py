@@ -130,7 +130,7 @@ def recalibrated_prior(
 
 def _loadings(size: Values, up: Flags, ranked: Flags, labeled: Values, line: Values) -> Values:
     """Give the columns by which log odds vary: two for each line, one for each unscored cell."""
-    location, columns = _places(size[ranked], up[ranked]), []
+    location, columns = _positions(size[ranked], up[ranked]), []
     for members in (up, ~up):
         here = members & ranked
         if here.any():
@@ -179,7 +179,7 @@ def _smoothed(
     n, y = np.broadcast_arrays(n, y)
     ranked = _ranked(sizes, unscored)
     location = np.full(len(sizes), np.nan)
-    location[ranked] = _places(sizes[ranked], up[ranked])
+    location[ranked] = _positions(sizes[ranked], up[ranked])
     line = np.empty(n.shape)
     for members in (up, ~up):
         here, others = members & ranked, members & ~ranked
@@ -203,7 +203,7 @@ def _share(positive: Values, labeled: Values) -> Values:
     return np.asarray((positive + 0.5) / (labeled + 1))
 
 
-def _places(size: Values, is_flagged: Flags) -> Values:
+def _positions(size: Values, is_flagged: Flags) -> Values:
     """Give the normal score of each cell's middle rank, the passed cells under the flagged ones."""
     order = np.concatenate([np.flatnonzero(~is_flagged), np.flatnonzero(is_flagged)])
     ranked, location = size[order], np.empty(len(size))

@@ -147,7 +147,7 @@ def played(
     rng = np.random.default_rng(seed)
     watchers, fired = _quiet(before, limits, every, rng, paths=paths, rounds=quiet)
     return Detection(
-        found_within=_found(watchers, after, limits, rng, rounds),
+        found_within=_detected(watchers, after, limits, rng, rounds),
         false_alarms=fired / max(quiet, 1),
         labels=before.labels,
         paths=paths,
@@ -237,7 +237,7 @@ def smallest_drop(
     def is_found(drop: float) -> bool:
         rng = np.random.default_rng([seed, 1])
         after = scenario.dropped(metric, drop, misses)
-        return float(_found(before, after, limits, rng, within)[-1]) >= probability
+        return float(_detected(before, after, limits, rng, within)[-1]) >= probability
 
     low, high = 0.0, _largest_drop(scenario, metric, level, misses)
     if high <= 0 or not is_found(high):
@@ -334,7 +334,7 @@ def _quiet(
     return watchers, fired / paths
 
 
-def _found(
+def _detected(
     before: Paths,
     after: Scenario,
     limits: Sequence[Limit],

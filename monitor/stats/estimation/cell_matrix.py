@@ -221,7 +221,7 @@ class _Rest(NamedTuple):
     law: BetaMixture
 
 
-class _Cells(NamedTuple):
+class _CellArrays(NamedTuple):
     """One class's cells: sizes, labels and positives, ``(C,)`` each."""
 
     size: Values
@@ -229,14 +229,14 @@ class _Cells(NamedTuple):
     positive: Values
 
 
-def _classes(counts: Counts) -> list[_Cells]:
+def _classes(counts: Counts) -> list[_CellArrays]:
     up = counts.is_flagged
     columns = [each.astype(np.float64) for each in (counts.size, counts.labeled, counts.positive)]
-    return [_Cells(*(column[members] for column in columns)) for members in (up, ~up)]
+    return [_CellArrays(*(column[members] for column in columns)) for members in (up, ~up)]
 
 
 def _rest(
-    cells: _Cells, in_window: bool, law: Callable[[Values, EffectiveCounts], BetaMixture]
+    cells: _CellArrays, in_window: bool, law: Callable[[Values, EffectiveCounts], BetaMixture]
 ) -> _Rest:
     size, labeled, positive = cells
     if not in_window:

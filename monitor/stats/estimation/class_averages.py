@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.stats.core.draws import Estimand
-    from monitor.stats.estimation.class_samples import ClassSample, Layout, LeftOut, Totals
+    from monitor.stats.estimation.class_samples import ClassSample, Excluded, Layout, Totals
 
     Values = NDArray[np.float64]
 
@@ -200,7 +200,7 @@ def class_averages(
     """
     _check(classes, level, estimand)
     strata = layout(classes)
-    window = _Window(
+    window = _ClassWindow(
         strata=strata,
         point=totals(strata, strata.point[:, np.newaxis]),
         drawn=drawn_totals(strata, np.random.default_rng(seed), draws, estimand),
@@ -221,13 +221,13 @@ def class_averages(
     )
 
 
-class _Window(NamedTuple):
+class _ClassWindow(NamedTuple):
     """Totals of each class in the window, as labeled and drawn, and what a label changes."""
 
     strata: Layout
     point: Totals
     drawn: Totals
-    without: LeftOut
+    without: Excluded
     open_share: Values  # of each stratum, (H,)
 
 
@@ -253,7 +253,7 @@ def _average(
     average: Average,
     metric: str,
     classes: Sequence[ClassSample],
-    window: _Window,
+    window: _ClassWindow,
     few: NDArray[np.bool_],
     level: float,
 ) -> ClassAverage:
@@ -305,7 +305,9 @@ def _value(average: Average, metric: str, of: Totals, retained: NDArray[np.bool_
     return np.asarray(result.sum(axis=0) / whole.sum(axis=0))
 
 
-def _changes(average: Average, metric: str, window: _Window, retained: NDArray[np.bool_]) -> Values:
+def _changes(
+    average: Average, metric: str, window: _ClassWindow, retained: NDArray[np.bool_]
+) -> Values:
     """Change of the average where a label is left out of its class's sample, shape ``(n,)``."""
     of = window.without.of_class
     result, whole = window.point.found[:, 0], _whole(metric, window.point)[:, 0]
@@ -326,7 +328,7 @@ def _change(
     return np.asarray(new - now)
 
 
-def _jackknife(window: _Window, change: Values) -> _Jackknife:
+def _jackknife(window: _ClassWindow, change: Values) -> _Jackknife:
     """Bias and variance of an average from its changes, those of one item taken together."""
     strata, of = window.strata, window.strata.stratum
     labeled = np.maximum(strata.labeled, 1)

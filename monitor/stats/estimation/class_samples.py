@@ -102,7 +102,7 @@ class Totals(NamedTuple):
     flagged: Values
 
 
-class LeftOut(NamedTuple):
+class Excluded(NamedTuple):
     """Class of each label, and how its totals change without that label, shape ``(n,)`` each."""
 
     of_class: Whole
@@ -256,7 +256,7 @@ def _drawn_priors(strata: Layout, rng: np.random.Generator, draws: int) -> Value
     )
 
 
-def leave_one_out(strata: Layout) -> LeftOut:
+def leave_one_out(strata: Layout) -> Excluded:
     """Leave each label out by itself, and scale the others of its stratum up.
 
     A stratum's only label stays, since nothing is known without it: it adds no variance.
@@ -273,7 +273,7 @@ def leave_one_out(strata: Layout) -> LeftOut:
     share = np.divide(positive, rest, out=strata.point[of], where=rest > 0)
     change = strata.size[of] * (share - strata.point[of])
     flagged = strata.flagged[of]
-    return LeftOut(
+    return Excluded(
         strata.of_class[of],
         found=np.where(flagged, change, 0),
         missed=np.where(flagged, 0, change),

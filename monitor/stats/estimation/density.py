@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-PLACES = 41
+GRID_POINTS = 41
 """Enough for a smooth line in a figure."""
 
 _OUTSIDE = 0.001  # share of the draws left out at either end
@@ -40,7 +40,7 @@ class Density:
     density: Values
 
 
-def share_density(draws: ArrayLike, *, indices: int = PLACES) -> Density | None:
+def share_density(draws: ArrayLike, *, indices: int = GRID_POINTS) -> Density | None:
     """Estimate the density of a share from equally likely draws.
 
     Parameters

@@ -182,7 +182,7 @@ class SmallCounts:
         return None if heavy is None else FewLabels((heavy,))
 
     @cached_property
-    def _classes(self) -> list[_Class]:
+    def _classes(self) -> list[_ClassCounts]:
         counts = self.counts
         posterior = cell_posterior(counts) if self.cells else round_posterior(counts)
         results = []
@@ -280,7 +280,7 @@ def unlabeled_share(counts: Counts) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Class:
+class _ClassCounts:
     """One predicted class: items, mean rate, its standard deviation, worth of its labels."""
 
     name: str
@@ -313,10 +313,10 @@ def _class_of(
     size: Whole,
     labeled: Whole,
     estimand: Estimand,
-) -> _Class:
+) -> _ClassCounts:
     total = int(size.sum())
     if total == 0:
-        return _Class(name, 0, 0.0, 0.0, math.inf)
+        return _ClassCounts(name, 0, 0.0, 0.0, math.inf)
     share, alpha, beta = size / total, mixture.alpha, mixture.beta
     mean = float(share @ mixture.mean())
     means = (alpha / (alpha + beta)) @ share
@@ -326,7 +326,7 @@ def _class_of(
     both = mean * (1 - mean) / (float(within.sum()) + between) - 1
     worth = max(0.0, both * min(mean, 1 - mean) - _PRIOR)
     remaining = float(np.sum(within * _open_share(size, labeled, estimand)))
-    return _Class(
+    return _ClassCounts(
         name, total, mean, math.sqrt(remaining + (between if remaining > 0 else 0.0)), worth
     )
 

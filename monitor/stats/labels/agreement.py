@@ -118,7 +118,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
     rows, columns = cells.sum(axis=1), cells.sum(axis=0)
     observed, expected = float(np.trace(cells)), float(rows @ columns)
     if math.isclose(expected, 1):
-        return _all_alike(len(both))
+        return _all_equal(len(both))
     kappa = (observed - expected) / (1 - expected)
     error = math.sqrt(max(0.0, _kappa_variance(cells, kappa) / len(both)))
     half = float(special.ndtri(0.5 + level / 2)) * error
@@ -288,7 +288,7 @@ def _with_bootstrap(
     patterns, times = np.unique(usable, axis=0, return_counts=True)
     value = float(coefficient(patterns, times[np.newaxis].astype(np.float64))[0])
     if math.isnan(value):
-        return _all_alike(items)
+        return _all_equal(items)
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(items, times / items, size=resamples).astype(np.float64)
     values = coefficient(patterns, drawn)
@@ -327,7 +327,7 @@ def _nothing(items: int) -> Agreement:
     return Agreement(None, None, None, items, NoAgreement.NO_PAIR)
 
 
-def _all_alike(items: int) -> Agreement:
+def _all_equal(items: int) -> Agreement:
     return Agreement(None, None, None, items, NoAgreement.ALL_ALIKE)
 
 

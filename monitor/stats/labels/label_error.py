@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-FIRST_LOOK = 2**11  # proposals of the audit alone; powers of 2 keep Sobol points balanced
+FIRST_ANALYSIS = 2**11  # proposals of the audit alone; powers of 2 keep Sobol points balanced
 PROPOSALS = 2**12  # proposals from where the first found weight
 POINTS = 2**12  # draws picked from them by weight
 METHOD = "corrected for label errors: posterior of labels and audit"
@@ -166,7 +166,7 @@ def corrected_draws(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Class:
+class _LatentClass:
     """Labels of one predicted class, ``(H,)``, and what they would say if they did not err."""
 
     posterior: BetaMixture
@@ -174,13 +174,13 @@ class _Class:
     labeled: Values
 
 
-def _classes(counts: Counts) -> list[_Class]:
+def _classes(counts: Counts) -> list[_LatentClass]:
     posterior = round_posterior(counts)
     up = counts.is_flagged
     positive, labeled = counts.positive.astype(np.float64), counts.labeled.astype(np.float64)
     return [
-        _Class(_heavy_half(posterior.flagged), positive[up], labeled[up]),
-        _Class(posterior.passed, positive[~up], labeled[~up]),
+        _LatentClass(_heavy_half(posterior.flagged), positive[up], labeled[up]),
+        _LatentClass(posterior.passed, positive[~up], labeled[~up]),
     ]
 
 
@@ -206,11 +206,13 @@ class _PartDraws:
     supported: float
 
 
-def _part_draws(classes: Sequence[_Class], audit: LabelAudit, seed: int, points: int) -> _PartDraws:
+def _part_draws(
+    classes: Sequence[_LatentClass], audit: LabelAudit, seed: int, points: int
+) -> _PartDraws:
     """Draw the rates of the classes that share an audit."""
     s, t = audit.sensitivity, audit.specificity
-    rough = _weighed(classes, audit, s, t, seed, FIRST_LOOK)
-    if _effective(rough.weight) < FIRST_LOOK / 2:  # else the audit's own proposals serve
+    rough = _weighed(classes, audit, s, t, seed, FIRST_ANALYSIS)
+    if _effective(rough.weight) < FIRST_ANALYSIS / 2:  # else the audit's own proposals serve
         s, t = (_around(of, rough.weight) for of in (rough.sensitivity, rough.specificity))
     weighed = _weighed(classes, audit, s, t, seed, PROPOSALS)
     chosen, effective = _resampled(weighed.weight, points, np.random.default_rng(seed))
@@ -239,7 +241,7 @@ class _Weighed:
 
 
 def _weighed(
-    classes: Sequence[_Class],
+    classes: Sequence[_LatentClass],
     audit: LabelAudit,
     propose_s: tuple[float, float],
     propose_t: tuple[float, float],

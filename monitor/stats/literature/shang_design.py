@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from monitor.stats.literature.shang_predictive import BetaRate
 
 
-class Rates(NamedTuple):
+class ShangRates(NamedTuple):
     """Positive rates of the two predicted classes."""
 
     precision: float
     false_omission_rate: float
 
 
-class Labels(NamedTuple):
+class ShangLabels(NamedTuple):
     """Labels of the two predicted classes; fractions until they are rounded up."""
 
     flagged: float
@@ -44,7 +44,7 @@ class Labels(NamedTuple):
         return math.ceil(self.flagged), math.ceil(self.passed)
 
 
-def split_labels(total: float, k: float, oversampling_ratio: float) -> Labels:
+def split_labels(total: float, k: float, oversampling_ratio: float) -> ShangLabels:
     r"""Labels of each class when v labels are over-sampled by s (Eq. 1).
 
     .. math:: n_1 = v \frac{k s}{k s + 1}, \quad n_0 = \frac{v}{k s + 1}
@@ -74,10 +74,10 @@ def split_labels(total: float, k: float, oversampling_ratio: float) -> Labels:
         message = f"total must be a finite number of labels, 0 or more, got {total!r}"
         raise ValueError(message)
     odds = k * oversampling_ratio
-    return Labels(total * odds / (odds + 1), total / (odds + 1))
+    return ShangLabels(total * odds / (odds + 1), total / (odds + 1))
 
 
-def rates_from_metrics(precision: float, recall: float, k: float) -> Rates:
+def rates_from_metrics(precision: float, recall: float, k: float) -> ShangRates:
     r"""Rates of the two classes from precision, recall and k (Eq. 9).
 
     .. math:: \pi_1 = P, \quad \pi_0 = k P (1/R - 1)
@@ -117,10 +117,10 @@ def rates_from_metrics(precision: float, recall: float, k: float) -> Rates:
             f"omission rate of {missed:.3g}, more than 1"
         )
         raise ValueError(message)
-    return Rates(precision, missed)
+    return ShangRates(precision, missed)
 
 
-def best_ratio(rates: Rates, k: float) -> float:
+def best_ratio(rates: ShangRates, k: float) -> float:
     r"""Over-sampling ratio that makes recall's variance least, rates known (Theorem 1).
 
     .. math:: s^* = \frac{1}{k} \sqrt{\Omega_0 / \Omega_1}, \quad
@@ -209,7 +209,7 @@ def floored(oversampling_ratio: float) -> float:
 
 
 def margins(
-    rates: Rates, k: float, labels: tuple[float, float], *, level: float = 0.95
+    rates: ShangRates, k: float, labels: tuple[float, float], *, level: float = 0.95
 ) -> tuple[float, float]:
     r"""Half-widths to expect for precision and recall, :math:`(e_P, e_R)` (Eq. 10).
 
@@ -279,8 +279,8 @@ def labels_for_precision(precision: float, margin: float, *, level: float = 0.95
 
 
 def labels_for_recall(
-    rates: Rates, k: float, margin: float, *, oversampling_ratio: float, level: float = 0.95
-) -> Labels:
+    rates: ShangRates, k: float, margin: float, *, oversampling_ratio: float, level: float = 0.95
+) -> ShangLabels:
     r"""Labels so that recall's half-width is within a margin, at a given ratio (Eq. 11, right).
 
     .. math:: \frac{1-\pi_1}{n_1\pi_1} + \frac{1-\pi_0}{n_0\pi_0} \le
@@ -320,11 +320,11 @@ def labels_for_recall(
     odds_1, odds_0 = _odds(rates)
     allowed = (margin / (z * _slope(rates, k))) ** 2
     flagged = (1 / odds_1 + k * oversampling_ratio / odds_0) / allowed
-    return Labels(flagged, flagged / (k * oversampling_ratio))
+    return ShangLabels(flagged, flagged / (k * oversampling_ratio))
 
 
 def labels_for_margin(
-    rates: Rates,
+    rates: ShangRates,
     k: float,
     margin: float,
     *,
@@ -367,10 +367,10 @@ def labels_for_margin(
     return max(flagged, precision), passed
 
 
-def _odds(rates: Rates) -> tuple[float, float]:
+def _odds(rates: ShangRates) -> tuple[float, float]:
     """Odds of both rates; neither they nor their inverses are 0."""
     results = []
-    for name, rate in zip(Rates._fields, rates, strict=True):
+    for name, rate in zip(ShangRates._fields, rates, strict=True):
         check_share(rate, name)
         if rate in (0, 1):
             what = f"{name} is {rate:g}, so the odds or their inverse are 0"
@@ -379,7 +379,7 @@ def _odds(rates: Rates) -> tuple[float, float]:
     return results[0], results[1]
 
 
-def _slope(rates: Rates, k: float) -> float:
+def _slope(rates: ShangRates, k: float) -> float:
     """Change of recall per change of the log ratio, g/(1+g)^2."""
     g = rates.false_omission_rate / (k * rates.precision)
     return g / (1 + g) ** 2

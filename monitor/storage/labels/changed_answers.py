@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.labels import current_answers
-from monitor.storage.labels.label_store import statements_of, task_places
+from monitor.storage.labels.label_store import statements_of, task_locations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from monitor.domain.model import LabelEvent
 
 
-class Changes(NamedTuple):
+class ChangedAnswers(NamedTuple):
     """How many answers replace one of their annotator, and how many differ from a later one."""
 
     changed: int = 0
     older: int = 0
 
 
-def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> Changes:
+def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> ChangedAnswers:
     """Count what becomes of answers once they are stored, of those whose annotator answered before.
 
     One with a time before the annotator's last word changes nothing. What is stored already is
     neither.
     """
-    position_of = task_places(connection, sorted({event.task_key for event in events}))
+    position_of = task_locations(connection, sorted({event.task_key for event in events}))
     answer: dict[tuple[int, str], list[Statement]] = defaultdict(list)
     for round_id in {round_id for round_id, _ in position_of.values()}:
         for item_id, statements in statements_of(connection, round_id).items():
             answer[round_id, item_id] = statements
     results = [_is_later(event, answer[position_of[event.task_key]]) for event in events]
-    return Changes(results.count(True), results.count(False))
+    return ChangedAnswers(results.count(True), results.count(False))
 
 
 def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None:

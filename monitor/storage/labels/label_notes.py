@@ -46,21 +46,21 @@ class LabelNotes:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownPlace:
+class NotedEndpoint:
     """How far the events of a place were taken, and what the last reading of it met."""
 
     cursor: str | None
     notes: LabelNotes
 
 
-def read_place(connection: Connection, monitor_id: int, location: str) -> KnownPlace:
+def read_endpoint(connection: Connection, monitor_id: int, location: str) -> NotedEndpoint:
     """Read what is known of a place that labels come from."""
     notes = f"{location}{_SUFFIX}"
     query = select(labeler_cursors.c.labeler, labeler_cursors.c.cursor).where(
         labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler.in_((location, notes))
     )
     result = {row.labeler: row.cursor for row in connection.execute(query)}
-    return KnownPlace(result.get(location), _notes(result.get(notes)))
+    return NotedEndpoint(result.get(location), _notes(result.get(notes)))
 
 
 def read_notes(connection: Connection, monitor_id: int) -> dict[str, LabelNotes]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy import delete, exists, func, insert, select, update
 
 from monitor.domain.errors import RoundMoved
-from monitor.domain.labels import AHEAD, Statement, current_answers, current_label
+from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import listed
 from monitor.storage.tables import (
@@ -78,26 +78,26 @@ def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Tas
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentTask:
     """The rounds of which the labeler has no task yet, and those of which it lacks some."""
 
     none: frozenset[int]
     not_all: frozenset[int]
 
 
-def read_sent(connection: Connection, round_ids: Sequence[int]) -> Sent:
+def read_sent(connection: Connection, round_ids: Sequence[int]) -> SentTask:
     """Read of some rounds how many of their tasks the labeler has."""
     sent = func.count(tasks.c.sent_at).label("sent")
     query = select(tasks.c.round_id, sent, func.count().label("tasks"))
     own = query.where(tasks.c.round_id.in_(round_ids)).group_by(tasks.c.round_id)
     rows = connection.execute(own).all()
-    return Sent(
+    return SentTask(
         none=frozenset(row.round_id for row in rows if row.sent == 0),
         not_all=frozenset(row.round_id for row in rows if row.sent < row.tasks),
     )
 
 
-def mark_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None:
+def set_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None:
     """Record that the labeler has these tasks."""
     connection.execute(
         update(tasks)
@@ -143,12 +143,12 @@ def new_rows(
     connection: Connection, labeler: str, events: Sequence[LabelEvent], now: datetime
 ) -> list[dict[str, Any]]:
     """Make the rows of those events that are not stored yet."""
-    latest = now + AHEAD
+    latest = now + CLOCK_TOLERANCE
     events = [
         replace(event, at=None) if event.at is not None and event.at > latest else event
         for event in events
     ]
-    changes = _news(connection, events)
+    changes = _changed(connection, events)
     locations, answer = _known(connection, sorted({event.task_key for event in changes}))
     rows: list[dict[str, Any]] = []
     for event in changes:
@@ -233,7 +233,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
     ]
 
 
-def task_places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
+def task_locations(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
     """Find round and item of some tasks, by key.
 
     Raises
@@ -246,11 +246,11 @@ def task_places(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[
     )
     rows = connection.execute(query) if keys else ()
     result = {row.key: (row.round_id, row.item_id) for row in rows}
-    _refuse_gone(keys, result)
+    _refuse_removed(keys, result)
     return result
 
 
-def _refuse_gone(keys: Sequence[str], existing: Collection[str]) -> None:
+def _refuse_removed(keys: Sequence[str], existing: Collection[str]) -> None:
     removed = sorted(set(keys) - set(existing))
     if removed:
         message = (
@@ -261,7 +261,7 @@ def _refuse_gone(keys: Sequence[str], existing: Collection[str]) -> None:
 
 
 @dataclass(slots=True)
-class _Said:
+class _Statement:
     """What is stored about one item: statements, and the identities of their rows."""
 
     statements: list[Statement] = field(default_factory=list)
@@ -276,7 +276,7 @@ class _Said:
         self.known.add(identity)
 
 
-def _news(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:
+def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:
     """Leave out events without a time of their own that surely repeat what stands.
 
     A labeler may say each time all that is true now, and nearly all of that was said before.
@@ -317,16 +317,16 @@ def _only_statements(
         if annotator is not None:
             is_only = annotator not in of_item and kind == LabelKind.GIVEN
             of_item[annotator] = answer if is_only else _UNCLEAR
-    _refuse_gone(keys, indices)
+    _refuse_removed(keys, indices)
     return indices, current
 
 
 def _known(
     connection: Connection, keys: Sequence[str]
-) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _Said]]:
+) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _Statement]]:
     """Find round and item of some tasks, by key, and the statements about each such item."""
     indices: dict[str, tuple[int, str]] = {}
-    answer: defaultdict[tuple[int, str], _Said] = defaultdict(_Said)
+    answer: defaultdict[tuple[int, str], _Statement] = defaultdict(_Statement)
     query = (
         select(
             tasks.c.key,
@@ -351,7 +351,7 @@ def _known(
             result = answer[round_id, item]
             result.statements.append(_stored(*stated))
             result.known.add((labeler, external_id, revision))
-    _refuse_gone(keys, indices)
+    _refuse_removed(keys, indices)
     return indices, answer
 
 

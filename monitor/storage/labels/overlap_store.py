@@ -69,13 +69,13 @@ def read_agreement(connection: Connection, round_id: int, version: int) -> Agree
     return None if row is None else AgreementRow.model_validate(dict(row))
 
 
-def same_person_again(connection: Connection, events: Iterable[LabelEvent]) -> list[LabelEvent]:
+def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> list[LabelEvent]:
     """Find the answers to one copy of an item by someone who answered its other copy.
 
     Of two such answers that come together the one to the second copy is found. The adjudicator
     may answer any copy.
     """
-    doubled = _asked_twice(connection, events)
+    doubled = _requested_twice(connection, events)
     rounds = {location.round_id for location, _ in doubled}
     answered = _answered_copies(connection, rounds)
     judges = {round_id: adjudicator_of(connection, round_id) for round_id in rounds}
@@ -89,12 +89,12 @@ def same_person_again(connection: Connection, events: Iterable[LabelEvent]) -> l
     return repeated
 
 
-def _asked_twice(
+def _requested_twice(
     connection: Connection, events: Iterable[LabelEvent]
-) -> list[tuple[_Place, LabelEvent]]:
+) -> list[tuple[_CopyLocation, LabelEvent]]:
     """Choose the answers about items that have a second copy, those to first copies first."""
     provided = [event for event in events if event.kind is LabelKind.GIVEN]
-    position_of = _places_with_copies(connection, sorted({event.task_key for event in provided}))
+    position_of = _locations_with_copies(connection, sorted({event.task_key for event in provided}))
     matches = [
         (position_of[event.task_key], event) for event in provided if event.task_key in position_of
     ]
@@ -114,7 +114,7 @@ def _answered_copies(
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _CopyLocation:
     """Which item a task asks about, and which copy of the question it is."""
 
     round_id: int
@@ -122,7 +122,7 @@ class _Place:
     slot: int
 
 
-def _places_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str, _Place]:
+def _locations_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str, _CopyLocation]:
     """Find the places of those tasks whose item has a second copy."""
     second = tasks.alias()
     pairs = (second.c.round_id == tasks.c.round_id) & (second.c.item_id == tasks.c.item_id)
@@ -130,7 +130,10 @@ def _places_with_copies(connection: Connection, keys: Sequence[str]) -> dict[str
         second, pairs & (second.c.slot > 1)
     )
     own = query.where(tasks.c.key.in_(listed(connection, keys)))
-    return {row.key: _Place(row.round_id, row.item_id, row.slot) for row in connection.execute(own)}
+    return {
+        row.key: _CopyLocation(row.round_id, row.item_id, row.slot)
+        for row in connection.execute(own)
+    }
 
 
 def _task_key(external_id: str) -> str:

@@ -116,7 +116,7 @@ def orphans(connection: Connection, sinks: Collection[str], before: datetime) ->
     return {str(row.sink): int(row.id) for row in connection.execute(query)}
 
 
-def mark_dead(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
+def set_dead(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
     """Make dead letters of all that waits for a sink; one that is served again gets it at once."""
     requested = and_(
         effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before
@@ -124,7 +124,7 @@ def mark_dead(connection: Connection, sink: str, why: str, before: datetime, now
     return _change(connection, requested, status=DEAD, last_error=why, next_try=now)
 
 
-def do_again(connection: Connection, effect: Effect, now: datetime) -> int:
+def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:
     """Repeat a delivery that a process without its claim may have disturbed.
 
     A process that wakes after another took over may still send what it was about to send: a
@@ -172,7 +172,7 @@ def with_keys(connection: Connection, keys: Collection[str]) -> dict[str, dict[s
     return {str(row.key): dict(row.payload) for row in connection.execute(query)}
 
 
-def told_since(connection: Connection, begins: str, ends: str) -> list[tuple[int, str]]:
+def notified_since(connection: Connection, begins: str, ends: str) -> list[tuple[int, str]]:
     """Find who was notified of something and not yet of its end: round and sink of each.
 
     ``begins`` and ``ends`` are how the keys of the two notices begin.

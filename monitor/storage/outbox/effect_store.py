@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, case, exists, func, or_, select, union_all, update
 
 from monitor.domain.model import Effect, EffectKind
-from monitor.storage.claims import claim_of_ours, is_free, tries_alone
+from monitor.storage.claims import attempts_alone, claim_of_ours, is_free
 from monitor.storage.database import add_missing
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors
@@ -30,7 +30,7 @@ WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
 OPEN = (WAITING, DEAD)
 """What effects that are not settled are called."""
 
-DEADLY_TRIES = 5
+DEADLY_ATTEMPTS = 5
 """Deliveries in a row, each made by itself, that ended their process before the effect is left
 alone for a while.
 
@@ -57,7 +57,7 @@ class NewEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingSink:
     """What waits for one sink of one monitor; ``dead`` if its first effect is a dead letter."""
 
     monitor: str
@@ -199,7 +199,7 @@ def _is_due(now: datetime) -> ColumnElement[bool]:
 
 
 def _suspicion(claimed_by: str | None) -> int:
-    return 0 if claimed_by is None else tries_alone(claimed_by) + 1
+    return 0 if claimed_by is None else attempts_alone(claimed_by) + 1
 
 
 def claim_effect(
@@ -221,7 +221,7 @@ def claim_effect(
         .where(effects.c.id == effect_id)
     )
     row = connection.execute(with_report(query)).one()
-    before, suspicion = tries_alone(row.claimed_by), _suspicion(row.claimed_by)
+    before, suspicion = attempts_alone(row.claimed_by), _suspicion(row.claimed_by)
     silent = {"last_error": interrupted} if suspicion else {}
     counts = 0 if suspicion and not before else 1
     taken = connection.execute(
@@ -249,7 +249,7 @@ def claim_effect(
         payload=payload_of(row),
         attempt=row.attempt + 1,
         has_failed=row.last_error is not None,
-        is_deadly=before >= DEADLY_TRIES and row.claimed_until is not None,
+        is_deadly=before >= DEADLY_ATTEMPTS and row.claimed_until is not None,
     )
 
 
@@ -332,7 +332,7 @@ def put_link(
     return payload
 
 
-def find_waiting(connection: Connection, monitor: str | None = None) -> list[Waiting]:
+def find_waiting(connection: Connection, monitor: str | None = None) -> list[WaitingSink]:
     """Read what waits, per monitor and sink; tries, error and next try are the first one's.
 
     What has stepped aside is a row of its own, since the rest does not wait for it.
@@ -366,7 +366,7 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
     )
     if monitor is not None:
         query = query.where(monitors.c.name == monitor)
-    return [Waiting(*row) for row in connection.execute(query)]
+    return [WaitingSink(*row) for row in connection.execute(query)]
 
 
 def read_turn(connection: Connection, effect_id: int) -> Turn:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MonitorVersion:
     """How the rounds of a monitor stand.
 
     ``recent`` are marks of its recent rounds, ``open`` of those that have not ended; equal marks
@@ -36,11 +36,11 @@ class Standing:
     left: int | None = field(default=None, compare=False)
 
 
-NOTHING = Standing()
+NOTHING = MonitorVersion()
 """A monitor that has no round yet."""
 
 
-def standings(connection: Connection, since: datetime) -> dict[str, Standing]:
+def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersion]:
     """Read how every monitor stands, in two queries.
 
     Parameters
@@ -85,7 +85,7 @@ def _is_claimed() -> ColumnElement[bool]:
     return and_(rounds.c.claimed_by.is_not(None), rounds.c.claimed_until >= clock_ms())
 
 
-def _recent(connection: Connection, since: datetime) -> dict[str, Standing]:
+def _recent(connection: Connection, since: datetime) -> dict[str, MonitorVersion]:
     corrected = and_(
         rounds.c.state == RoundState.CLOSED, rounds.c.label_revision != rounds.c.estimated_revision
     )
@@ -105,6 +105,6 @@ def _recent(connection: Connection, since: datetime) -> dict[str, Standing]:
         .group_by(monitors.c.name)
     )
     return {
-        name: Standing(recent=tuple(marks), presses=bool(pressing), left=remaining)
+        name: MonitorVersion(recent=tuple(marks), presses=bool(pressing), left=remaining)
         for name, *marks, pressing, remaining in connection.execute(query)
     }

@@ -40,7 +40,7 @@ _RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)
 
 
 @dataclass(frozen=True, slots=True)
-class Labeling:
+class LabelingProgress:
     """The rounds of a monitor that wait for labels, together; ``deadline`` is the first one's."""
 
     wanted: int
@@ -61,7 +61,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class EffectQueue:
     """What waits for one sink, all monitors together; ``dead`` effects are among ``waiting``."""
 
     sink: str
@@ -71,30 +71,30 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class FleetState:
     """How all monitors of a store stand; ``estimates`` come with the monitor's name.
 
     ``missing`` is the share of missing answers of the rounds that these are of.
     """
 
     rounds: Mapping[tuple[str, str], int]
-    labeling: Mapping[str, Labeling]
+    labeling: Mapping[str, LabelingProgress]
     newest: Mapping[str, datetime]
     estimates: tuple[tuple[str, EstimateRow], ...]
     missing: Mapping[str, float]
     watched: tuple[Watched, ...]
     firing: Mapping[tuple[str, str, str], int]
-    queues: tuple[Queue, ...]
+    queues: tuple[EffectQueue, ...]
 
 
-def read_fleet(connection: Connection, now: datetime) -> Fleet:
+def read_fleet(connection: Connection, now: datetime) -> FleetState:
     """Read how all monitors stand, in nine queries.
 
     A round whose slot is still to come, which a clock that was ahead opened, is not the newest.
     """
     newest = _newest_closed(now)
     slots = select(newest.c.monitor, rounds.c.slot).join(rounds, rounds.c.id == newest.c.round_id)
-    return Fleet(
+    return FleetState(
         rounds=rounds_by_state(connection),
         labeling=_labeling(connection),
         newest={row.monitor: row.slot for row in connection.execute(slots)},
@@ -108,7 +108,7 @@ def read_fleet(connection: Connection, now: datetime) -> Fleet:
         },
         watched=tuple(Watched(*row) for row in connection.execute(_evidence(newest))),
         firing=_firing(connection),
-        queues=tuple(Queue(*row) for row in connection.execute(_queues())),
+        queues=tuple(EffectQueue(*row) for row in connection.execute(_queues())),
     )
 
 
@@ -141,7 +141,7 @@ def rounds_by_state(
     return result | closed
 
 
-def _labeling(connection: Connection) -> dict[str, Labeling]:
+def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
     waiting = rounds.c.state == RoundState.LABELING
     planned = (
         select(strata.c.round_id, func.sum(strata.c.planned).label("wanted"))
@@ -174,7 +174,7 @@ def _labeling(connection: Connection) -> dict[str, Labeling]:
         .group_by(monitors.c.name)
     )
     return {
-        name: Labeling(int(expected), int(received), deadline)
+        name: LabelingProgress(int(expected), int(received), deadline)
         for name, expected, received, deadline in connection.execute(query)
     }
 

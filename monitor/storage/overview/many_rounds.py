@@ -43,7 +43,7 @@ WAITING = (RoundState.OPEN, RoundState.LABELING)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RoundProgress:
     """How many answers a round wants, second copies among them, and how many it has.
 
     ``items_to_come`` are those of a second wave that has not gone out.
@@ -115,7 +115,7 @@ def _slot(round_: Round) -> datetime:
     return round_.slot
 
 
-def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int, Progress]:
+def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int, RoundProgress]:
     """Count the answers that rounds want and have."""
     out = _items_out(connection, round_ids)
     labeled = _labeled(connection, round_ids)
@@ -124,7 +124,7 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
         for round_id in _with_copies(connection, round_ids)
     }
     return {
-        round_id: Progress(
+        round_id: RoundProgress(
             out.get(round_id, (0, 0))[0] + (copies[round_id].wanted if round_id in copies else 0),
             labeled.get(round_id, 0) + (copies[round_id].answered if round_id in copies else 0),
             out.get(round_id, (0, 0))[1],

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-LOOK = "/look"
+SCAN = "/look"
 """Labelers are named as sections of the config are, which no slash begins."""
 
 
-def read_looks(connection: Connection) -> dict[str, str]:
+def read_scans(connection: Connection) -> dict[str, str]:
     """Read what was noted of the last good look at each monitor."""
     query = (
         select(monitors.c.name, labeler_cursors.c.cursor)
         .join(monitors, monitors.c.id == labeler_cursors.c.monitor_id)
-        .where(labeler_cursors.c.labeler == LOOK)
+        .where(labeler_cursors.c.labeler == SCAN)
     )
     return {row.name: row.cursor for row in connection.execute(query)}
 
 
-def write_looks(connection: Connection, checks: Mapping[str, str]) -> None:
+def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:
     """Note good looks, in place of earlier ones; of a monitor without any round none is noted."""
     query = select(monitors.c.id, monitors.c.name).order_by(monitors.c.id)
     rows = [
-        {"monitor_id": row.id, "labeler": LOOK, "cursor": checks[row.name]}
+        {"monitor_id": row.id, "labeler": SCAN, "cursor": checks[row.name]}
         for row in connection.execute(query)
         if row.name in checks
     ]

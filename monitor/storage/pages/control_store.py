@@ -36,7 +36,7 @@ _INSTANT = timedelta(microseconds=1)
 _KEY_BYTES = 8
 
 
-class Rates(NamedTuple):
+class ControlRates(NamedTuple):
     """Shares of a round's tasks: how many are asked again, and how many gold items come on top.
 
     With ``feedback`` people are told the truth of a gold item that they got wrong.
@@ -90,11 +90,11 @@ class ControlStatement(NamedTuple):
 
 
 _CONTROL = [page_controls.c[name] for name in Control._fields]
-_SAID = [page_control_answers.c[name] for name in ControlStatement._fields]
+_ANSWERED = [page_control_answers.c[name] for name in ControlStatement._fields]
 
 
 def open_controls(
-    connection: Connection, round_name: str, rates: Rates, gold: Collection[GoldItem]
+    connection: Connection, round_name: str, rates: ControlRates, gold: Collection[GoldItem]
 ) -> None:
     """Note what is mixed into a round that goes out now; nothing where that is nothing."""
     if not rates.repeats and not gold:
@@ -113,11 +113,11 @@ def open_controls(
     add_missing(connection, page_gold, list(rows.values()))
 
 
-def read_rates(connection: Connection, names: Collection[str]) -> dict[str, Rates]:
+def read_rates(connection: Connection, names: Collection[str]) -> dict[str, ControlRates]:
     """Read the rates of those of some rounds that have controls."""
     query = select(page_control_rates).where(page_control_rates.c.round_name.in_(names))
     return {
-        row.round_name: Rates(row.repeats, row.gold, row.feedback)
+        row.round_name: ControlRates(row.repeats, row.gold, row.feedback)
         for row in connection.execute(query)
     }
 
@@ -183,10 +183,10 @@ def read_shown(connection: Connection, control: Control) -> Mapping[str, Any] | 
     return shown
 
 
-def latest_said(connection: Connection, names: Collection[str]) -> dict[str, ControlStatement]:
+def latest_answers(connection: Connection, names: Collection[str]) -> dict[str, ControlStatement]:
     """Read the latest statement about each control of some rounds, by its key."""
     query = (
-        select(*_SAID)
+        select(*_ANSWERED)
         .join(page_controls, page_controls.c.key == page_control_answers.c.control_key)
         .where(page_controls.c.round_name.in_(names))
         .order_by(page_control_answers.c.revision)
@@ -202,7 +202,7 @@ def last_answer(
     own = {one.key for one in controls(connection, names, annotator)}
     answers = [
         one
-        for key, one in latest_said(connection, names).items()
+        for key, one in latest_answers(connection, names).items()
         if key in own and one.answer is not None
     ]
     return max(answers, key=lambda one: one.id, default=None)

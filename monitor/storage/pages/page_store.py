@@ -17,7 +17,7 @@ from sqlalchemy import exists, func, insert, select, update
 from monitor.storage.database import add_missing, listed
 from monitor.storage.pages import control_store
 from monitor.storage.pages.page_tables import page_answers, page_rounds, page_shares, page_tasks
-from monitor.storage.pages.shared_task_store import digest, let_go, page_rounds_of
+from monitor.storage.pages.shared_task_store import digest, page_rounds_of, release
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -63,7 +63,7 @@ class PageStatement(NamedTuple):
 
 
 _TASK = [page_tasks.c[name] for name in PageTask._fields]
-_SAID = [page_answers.c[name] for name in PageStatement._fields]
+_ANSWERED = [page_answers.c[name] for name in PageStatement._fields]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def empty_round(connection: Connection, round_name: str) -> None:
     connection.execute(
         update(page_tasks).where(page_tasks.c.round_name == round_name).values(shown=None)
     )
-    let_go(connection, round_name)
+    release(connection, round_name)
 
 
 def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) -> bool:
@@ -135,7 +135,7 @@ def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) 
         page_tasks.c.shown.is_not(None),
     )
     is_emptied = connection.execute(held.values(shown=None)).rowcount > 0
-    return let_go(connection, round_name, keys) or is_emptied
+    return release(connection, round_name, keys) or is_emptied
 
 
 # What the page asks
@@ -253,7 +253,7 @@ def standing(connection: Connection, names: Collection[str]) -> dict[str, dict[s
     return _latest(_statements(connection, _keys_of(names)))
 
 
-def standing_of(
+def latest_of(
     connection: Connection, tasks: Collection[PageTask]
 ) -> dict[str, dict[str, PageStatement]]:
     """Read the latest statement of each annotator about each of some tasks, by key."""
@@ -282,7 +282,7 @@ def last_answer(
         later.c.annotator == annotator,
         later.c.revision > page_answers.c.revision,
     )
-    query = select(*_SAID).where(
+    query = select(*_ANSWERED).where(
         page_answers.c.annotator == annotator,
         page_answers.c.answer.is_not(None),
         page_answers.c.task_key.in_(_keys_of(names)),
@@ -298,7 +298,7 @@ def _keys_of(names: Collection[str]) -> CompoundSelect[tuple[str]]:
 
 
 def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
-    query = select(*_SAID).where(page_answers.c.task_key.in_(keys))
+    query = select(*_ANSWERED).where(page_answers.c.task_key.in_(keys))
     ordered = query.order_by(
         page_answers.c.task_key, page_answers.c.annotator, page_answers.c.revision
     )

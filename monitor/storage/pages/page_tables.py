@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
 
-class Said(TypeDecorator[PageAnswer]):
+class StoredAnswer(TypeDecorator[PageAnswer]):
     """An answer; null where one was taken back."""
 
     impl = String(12)
@@ -94,7 +94,7 @@ page_answers = Table(
     Column("task_key", String(40), nullable=False),
     Column("annotator", Text, nullable=False),
     Column("revision", Integer, nullable=False),
-    Column("answer", Said),  # null: taken back
+    Column("answer", StoredAnswer),  # null: taken back
     Column("at", UtcDateTime, nullable=False),
     UniqueConstraint("task_key", "annotator", "revision"),
     Index(None, "annotator", "at"),
@@ -150,7 +150,7 @@ page_control_answers = Table(
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("control_key", ForeignKey("page_controls.key"), nullable=False),
     Column("revision", Integer, nullable=False),
-    Column("answer", Said),  # null: taken back
+    Column("answer", StoredAnswer),  # null: taken back
     Column("at", UtcDateTime, nullable=False),
     Column("after", BigInteger, nullable=False),  # the person's last row of page_answers, or 0
     UniqueConstraint("control_key", "revision"),

@@ -73,7 +73,7 @@ def end_all_sessions(connection: Connection, annotator: str) -> int:
 # Users
 
 
-class User(NamedTuple):
+class StoredUser(NamedTuple):
     """Who may use the pages by a token of their own."""
 
     name: str
@@ -81,7 +81,7 @@ class User(NamedTuple):
     added_at: datetime
 
 
-def add_user(connection: Connection, user: User, token_hash: str) -> bool:
+def add_user(connection: Connection, user: StoredUser, token_hash: str) -> bool:
     """Add a user; false where there is one of this name."""
     existing = select(page_users.c.name).where(page_users.c.name == user.name)
     if connection.execute(existing).one_or_none() is not None:
@@ -90,10 +90,10 @@ def add_user(connection: Connection, user: User, token_hash: str) -> bool:
     return True
 
 
-def users(connection: Connection) -> Sequence[User]:
+def users(connection: Connection) -> Sequence[StoredUser]:
     """All users, by their names."""
-    query = select(*(page_users.c[name] for name in User._fields)).order_by(page_users.c.name)
-    return [User._make(row) for row in connection.execute(query)]
+    query = select(*(page_users.c[name] for name in StoredUser._fields)).order_by(page_users.c.name)
+    return [StoredUser._make(row) for row in connection.execute(query)]
 
 
 def remove_user(connection: Connection, name: str) -> bool:
@@ -122,7 +122,7 @@ def token_hash_of(connection: Connection, name: str) -> str | None:
 # Sign-ins that failed
 
 
-class Attempts(NamedTuple):
+class StoredAttempts(NamedTuple):
     """Failed sign-ins of a name or of an address, and when the last one was."""
 
     failures: int
@@ -131,7 +131,7 @@ class Attempts(NamedTuple):
 
 def locked_attempts(
     connection: Connection, digests: Sequence[str], now: datetime
-) -> Mapping[str, Attempts]:
+) -> Mapping[str, StoredAttempts]:
     """Read what failed before, and keep others from reading it until this transaction ends."""
     old = page_attempts.c.last_at <= now - FORGOTTEN_AFTER
     connection.execute(delete(page_attempts).where(old))
@@ -140,7 +140,9 @@ def locked_attempts(
     add_missing(connection, page_attempts, rows)
     query = select(page_attempts).where(page_attempts.c.digest.in_(ordered))
     locked = query.order_by(page_attempts.c.digest).with_for_update()
-    return {row.digest: Attempts(row.failures, row.last_at) for row in connection.execute(locked)}
+    return {
+        row.digest: StoredAttempts(row.failures, row.last_at) for row in connection.execute(locked)
+    }
 
 
 def note_failure(connection: Connection, digest: str, now: datetime) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.domain.shown import Shown
 
 
-class Share(NamedTuple):
+class SharedTask(NamedTuple):
     """A task of a monitor, the task on the page that answers it, and the place of its class."""
 
     task_key: str
@@ -65,12 +65,12 @@ def share_tasks(
         for task in tasks
     ]
     add_missing(connection, page_shares, shares)
-    _show_again(
+    _show_once_more(
         connection, page_round, round_name, {key_of[task.key]: task.shown for task in tasks}
     )
 
 
-def _show_again(
+def _show_once_more(
     connection: Connection, page_round: str, round_name: str, shown: Mapping[str, Shown]
 ) -> None:
     """Show what was deleted when the last round that had it let go, before this one came."""
@@ -99,11 +99,11 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def read_shares(connection: Connection, task_keys: Sequence[str]) -> list[Share]:
+def read_shares(connection: Connection, task_keys: Sequence[str]) -> list[SharedTask]:
     """Read which tasks on the page answer some tasks of monitors, of those that share one."""
-    columns = (page_shares.c[name] for name in Share._fields)
+    columns = (page_shares.c[name] for name in SharedTask._fields)
     query = select(*columns).where(page_shares.c.task_key.in_(listed(connection, task_keys)))
-    return [Share(*row) for row in connection.execute(query.distinct())]
+    return [SharedTask(*row) for row in connection.execute(query.distinct())]
 
 
 def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:
@@ -119,7 +119,7 @@ def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, st
     return {name: page_round for name, page_round in rows if page_round is not None}
 
 
-def let_go(connection: Connection, round_name: str, keys: Collection[str] | None = None) -> bool:
+def release(connection: Connection, round_name: str, keys: Collection[str] | None = None) -> bool:
     """Note that a round needs no more what its tasks show, or some of them.
 
     What no other round needs is deleted; false if nothing was. The round on the page is locked

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Alert:
+class StoredAlert:
     """A row of ``alerts`` with its monitor's name and the round that fired it."""
 
     id: str
@@ -42,7 +42,7 @@ class Alert:
 
 def find_alerts(
     connection: Connection, *, monitor: str | None = None, state: AlertState | None = None
-) -> list[Alert]:
+) -> list[StoredAlert]:
     """Read alerts, oldest first."""
     query = _alerts()
     if monitor is not None:
@@ -52,7 +52,7 @@ def find_alerts(
     return [_alert(row) for row in connection.execute(query)]
 
 
-def current_alerts(connection: Connection, since: datetime) -> list[Alert]:
+def current_alerts(connection: Connection, since: datetime) -> list[StoredAlert]:
     """Read the alerts that are open or ended after ``since``, oldest first."""
     is_current = or_(alerts.c.state == AlertState.FIRING, alerts.c.ended_at > since)
     return [_alert(row) for row in connection.execute(_alerts().where(is_current))]
@@ -80,7 +80,7 @@ def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str,
 
 def fire(
     connection: Connection, *, round_: Round, metric: str, side: str, limit: float, now: datetime
-) -> Alert:
+) -> StoredAlert:
     """Open an alert; its id is the same whoever opens it, another if the round is done again."""
     repeated = "" if round_.first_version == 1 else f"/v{round_.first_version}"
     name = f"{round_.monitor_id}/{round_.seed}/{metric}/{side}{repeated}"
@@ -97,7 +97,7 @@ def fire(
             fired_at=now,
         )
     )
-    return Alert(
+    return StoredAlert(
         id=alert_id,
         monitor=round_.monitor,
         metric=metric,
@@ -149,8 +149,8 @@ def _alerts() -> Select[Any]:
     )
 
 
-def _alert(row: Row[Any]) -> Alert:
-    return Alert(
+def _alert(row: Row[Any]) -> StoredAlert:
+    return StoredAlert(
         id=row.id,
         monitor=row.name,
         metric=row.metric,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row, Select
 
 
-class Mark(NamedTuple):
+class ClassVersion(NamedTuple):
     """What differs once anything has that averages over a window depend on."""
 
     rounds: int
@@ -116,7 +116,7 @@ def _class_round(row: Row[Any]) -> ClassRound:
 
 def ended_windows(
     connection: Connection, names: Collection[str], *, since: datetime | None = None
-) -> dict[datetime, Mark]:
+) -> dict[datetime, ClassVersion]:
     """Find the windows, newest first, of which no round of these monitors goes on, and one closed.
 
     ``since`` leaves out those that were due before.
@@ -124,7 +124,9 @@ def ended_windows(
     query = _windows(names)
     if since is not None:
         query = query.where(rounds.c.slot > since)
-    results = ((slot, over, Mark(*marker)) for slot, over, *marker in connection.execute(query))
+    results = (
+        (slot, over, ClassVersion(*marker)) for slot, over, *marker in connection.execute(query)
+    )
     return {
         slot: marker for slot, over, marker in results if marker.closed and over == marker.rounds
     }

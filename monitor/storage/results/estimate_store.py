@@ -154,7 +154,7 @@ def read_points(
 
 
 @dataclass(frozen=True, slots=True)
-class PastRound:
+class EstimatedRound:
     """A closed round as a timeline shows it."""
 
     id: int
@@ -169,7 +169,7 @@ def read_timeline(
     slots: tuple[datetime, datetime],
     at_most: int,
     metrics: Sequence[str],
-) -> list[PastRound]:
+) -> list[EstimatedRound]:
     """Read the closed rounds of a monitor between two slots, and so many up to the first of them.
 
     Returns them in slot order, with their latest estimates of some metrics.
@@ -195,9 +195,11 @@ def read_timeline(
         .where(*closed, rounds.c.slot.between(oldest, last))
         .order_by(rounds.c.slot)
     )
-    past_rounds: dict[int, PastRound] = {}
+    past_rounds: dict[int, EstimatedRound] = {}
     for row in connection.execute(query):
-        past = past_rounds.setdefault(row.round, PastRound(row.round, row.number, row.slot, []))
+        past = past_rounds.setdefault(
+            row.round, EstimatedRound(row.round, row.number, row.slot, [])
+        )
         if row.metric is not None:
             past.rows.append(estimate_row(row))
     return list(past_rounds.values())

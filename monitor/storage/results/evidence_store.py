@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, insert, select
 
-from monitor.domain.alerting import Reading, evidence_state
+from monitor.domain.alerting import LimitReading, evidence_state
 from monitor.storage.tables import evidence, rounds
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _EVIDENCE = (
 
 
 def write_readings(
-    connection: Connection, rows: Iterable[tuple[int, int, tuple[str, str], Reading]]
+    connection: Connection, rows: Iterable[tuple[int, int, tuple[str, str], LimitReading]]
 ) -> None:
     """Store readings of limits, each with its round, version, metric and side."""
     written = [
@@ -67,7 +67,7 @@ def read_evidence(
     ]
 
 
-def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], Reading]:
+def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], LimitReading]:
     """Read the newest frozen reading of every limit a monitor has had."""
     # The order counts the readings of a limit as rounds closed, whatever their slots.
     newest = (
@@ -91,21 +91,21 @@ def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, st
     return {(row.metric, row.side): _reading(row) for row in connection.execute(query)}
 
 
-def frozen_readings(connection: Connection, round_id: int) -> dict[tuple[str, str], Reading]:
+def frozen_readings(connection: Connection, round_id: int) -> dict[tuple[str, str], LimitReading]:
     """Read the readings of a round's first version, by metric and side."""
     return frozen_readings_of(connection, [round_id]).get(round_id, {})
 
 
 def frozen_readings_of(
     connection: Connection, round_ids: Sequence[int]
-) -> dict[int, dict[tuple[str, str], Reading]]:
+) -> dict[int, dict[tuple[str, str], LimitReading]]:
     """Read the readings of the first versions of some rounds, by round."""
     query = (
         select(evidence)
         .join(rounds, rounds.c.id == evidence.c.round_id)
         .where(rounds.c.id.in_(round_ids), evidence.c.version == rounds.c.first_version)
     )
-    readings: dict[int, dict[tuple[str, str], Reading]] = {}
+    readings: dict[int, dict[tuple[str, str], LimitReading]] = {}
     for row in connection.execute(query):
         readings.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
     return readings
@@ -113,10 +113,10 @@ def frozen_readings_of(
 
 def readings_at(
     connection: Connection, versions: Mapping[int, int]
-) -> dict[int, dict[tuple[str, str], Reading]]:
+) -> dict[int, dict[tuple[str, str], LimitReading]]:
     """Read the readings of one version each of some rounds, by round."""
     query = select(evidence).where(evidence.c.round_id.in_(versions))
-    readings: dict[int, dict[tuple[str, str], Reading]] = {}
+    readings: dict[int, dict[tuple[str, str], LimitReading]] = {}
     for row in connection.execute(query):
         if row.version == versions[row.round_id]:
             readings.setdefault(row.round_id, {})[row.metric, row.side] = _reading(row)
@@ -153,8 +153,8 @@ def _from_finite(value: float | None) -> float:
     return -math.inf if value is None else value
 
 
-def _reading(row: Row[Any]) -> Reading:
-    return Reading(
+def _reading(row: Row[Any]) -> LimitReading:
+    return LimitReading(
         limit=row.limit,
         log_threshold=row.log_threshold,
         chain=row.chain,

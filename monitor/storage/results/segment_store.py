@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SegmentCell:
     """The items of one stratum that have one value of a segment column, and their labels."""
 
     stratum: str
@@ -50,7 +50,7 @@ def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
     _insert(connection, segment_sizes, rows)
 
 
-def current_cells(connection: Connection, round_id: int, labels: RoundLabels) -> list[Cell]:
+def current_cells(connection: Connection, round_id: int, labels: RoundLabels) -> list[SegmentCell]:
     """Count the labels of a round as they stand, cell by cell; none without segment columns."""
     sizes = _sizes(connection, round_id)
     if not sizes:
@@ -87,12 +87,12 @@ def _sizes(connection: Connection, round_id: int) -> list[tuple[str, bool, str, 
     return sorted(results)  # not in SQL, where texts are in the order of each database's locale
 
 
-def _cell(of: tuple[str, bool, str, str, int], answers: Sequence[Answer]) -> Cell:
-    return Cell(*of, labeled=len(answers), positive=answers.count(Answer.POSITIVE))
+def _cell(of: tuple[str, bool, str, str, int], answers: Sequence[Answer]) -> SegmentCell:
+    return SegmentCell(*of, labeled=len(answers), positive=answers.count(Answer.POSITIVE))
 
 
 def write_counts(
-    connection: Connection, round_id: int, version: int, cells: Iterable[Cell]
+    connection: Connection, round_id: int, version: int, cells: Iterable[SegmentCell]
 ) -> None:
     """Store the labels of a version, of the cells that have any."""
     retained = ("stratum", "segment", "value", "labeled", "positive")
@@ -108,7 +108,7 @@ def write_counts(
     _insert(connection, segment_counts, rows)
 
 
-def read_counts(connection: Connection, round_id: int, version: int) -> list[Cell]:
+def read_counts(connection: Connection, round_id: int, version: int) -> list[SegmentCell]:
     """Read the cells of a version as `current_cells` gave them."""
     query = select(segment_counts).where(
         segment_counts.c.round_id == round_id, segment_counts.c.version == version
@@ -118,7 +118,7 @@ def read_counts(connection: Connection, round_id: int, version: int) -> list[Cel
         for row in connection.execute(query)
     }
     return [
-        Cell(*size, *labels.get((size[0], size[2], size[3]), (0, 0)))
+        SegmentCell(*size, *labels.get((size[0], size[2], size[3]), (0, 0)))
         for size in _sizes(connection, round_id)
     ]
 

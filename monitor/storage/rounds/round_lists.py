@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListQuery:
     """Which rounds to list.
 
     Of one monitor or of all, slots ``before`` a time; the ``last`` of each monitor, or the
@@ -33,11 +33,11 @@ class Asked:
     skipped: bool = False
 
 
-def find_listed(connection: Connection, requested: Asked) -> tuple[list[int], bool]:
+def find_listed(connection: Connection, requested: ListQuery) -> tuple[list[int], bool]:
     """Find the ids of the rounds to list, and whether there are older ones."""
     if requested.last is not None and requested.monitor is None:
         return _last_of_each(connection, requested, requested.last)
-    query = _wanted(requested, rounds.c.id).order_by(rounds.c.slot.desc(), rounds.c.monitor_id)
+    query = _requested(requested, rounds.c.id).order_by(rounds.c.slot.desc(), rounds.c.monitor_id)
     at_most = requested.newest if requested.last is None else requested.last
     if at_most is None:
         return list(connection.execute(query).scalars()), False
@@ -45,17 +45,19 @@ def find_listed(connection: Connection, requested: Asked) -> tuple[list[int], bo
     return items[:at_most], len(items) > at_most
 
 
-def _last_of_each(connection: Connection, requested: Asked, last: int) -> tuple[list[int], bool]:
+def _last_of_each(
+    connection: Connection, requested: ListQuery, last: int
+) -> tuple[list[int], bool]:
     location = func.row_number().over(
         partition_by=rounds.c.monitor_id, order_by=rounds.c.slot.desc()
     )
-    placed = _wanted(requested, rounds.c.id, location.label("place")).subquery()
+    placed = _requested(requested, rounds.c.id, location.label("place")).subquery()
     query = select(placed.c.id, placed.c.place).where(placed.c.place <= last + 1)
     rows = connection.execute(query).all()
     return [row.id for row in rows if row.place <= last], any(row.place > last for row in rows)
 
 
-def _wanted(requested: Asked, *columns: ColumnElement[Any]) -> Select[Any]:
+def _requested(requested: ListQuery, *columns: ColumnElement[Any]) -> Select[Any]:
     query = select(*columns).select_from(rounds)
     if requested.monitor is not None:
         query = query.where(rounds.c.monitor_id == id_of(requested.monitor))

@@ -11,7 +11,7 @@ from sqlalchemy import Text, and_, cast, exists, false, func, not_, or_, select
 from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
-from monitor.storage.claims import wait_for_turn, wait_if_known
+from monitor.storage.claims import wait_for_turn, wait_if_recorded
 from monitor.storage.database import insert_new, listed
 from monitor.storage.tables import monitors, payloads, rounds, tasks
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row, Select
 
 
-class Mark(NamedTuple):
+class RoundVersion(NamedTuple):
     """How a round stands: what a move changes."""
 
     state: str
@@ -100,7 +100,7 @@ def find_monitor(connection: Connection, name: str) -> int | None:
 
 def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
     """Find or add the monitor's row, and wait for its turn to be written to."""
-    existing = wait_if_known(connection, monitors.c.name == name)
+    existing = wait_if_recorded(connection, monitors.c.name == name)
     if existing is not None:
         return existing
     insert_new(connection, monitors, name=name, created_at=now)
@@ -140,7 +140,7 @@ def numbers_of(connection: Connection, states: Collection[RoundState]) -> list[t
     return [(name, number) for name, number in rows]
 
 
-def read_marks(connection: Connection, name: str) -> dict[int, Mark]:
+def read_marks(connection: Connection, name: str) -> dict[int, RoundVersion]:
     """Read how every round of a monitor stands, by id."""
     query = (
         select(rounds.c.id, rounds.c.state, rounds.c.version, rounds.c.second_wave_at)
@@ -148,7 +148,7 @@ def read_marks(connection: Connection, name: str) -> dict[int, Mark]:
         .where(monitors.c.name == name)
     )
     return {
-        row.id: Mark(row.state, row.version, row.second_wave_at is not None)
+        row.id: RoundVersion(row.state, row.version, row.second_wave_at is not None)
         for row in connection.execute(query)
     }
 

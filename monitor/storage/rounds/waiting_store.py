@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_claims import Claim
 
 
-def note_first_look(connection: Connection, claim: Claim, at: datetime) -> None:
+def note_first_scan(connection: Connection, claim: Claim, at: datetime) -> None:
     """Record when the predictions of a claimed round were looked at, unless they were before."""
     connection.execute(
         update(rounds)

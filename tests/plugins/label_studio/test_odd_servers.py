@@ -16,8 +16,8 @@ from monitor.plugins.label_studio import projects as projects_of_server
 from monitor.plugins.label_studio import server as over_http
 from monitor.plugins.label_studio.answers import answer_of, read_answers
 from monitor.plugins.label_studio.projects import (
-    Mark,
     Project,
+    ProjectMarker,
     StudioAnnotation,
     StudioTask,
     owner_of,
@@ -27,7 +27,7 @@ from tests.label_studio import TOKEN, labeler_on, result, settings
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 STORE = "one store"
 TASKS = {"aa": Task("aa", "item-a", {"text": "canary text"})}
-PROJECT = Project(3, Mark.of(STORE, "r", second=False), "")
+PROJECT = Project(3, ProjectMarker.of(STORE, "r", second=False), "")
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def test_an_error_about_an_answer_repeats_no_text_of_a_task():
 @pytest.mark.parametrize("token", [TOKEN, "canary.of.token"], ids=["legacy", "personal"])
 def test_nothing_that_a_library_logs_holds_a_token_or_a_text(caplog, token):
     caplog.set_level(1)
-    mark = Mark.of(STORE, "r", second=False).text()
+    mark = ProjectMarker.of(STORE, "r", second=False).text()
     listed = {"results": [{"id": 3, "description": mark}]}
     empty = {"total": 0, "total_annotations": 0, "tasks": []}
     exchanged = [] if token == TOKEN else [{"access": "canary-access"}]
@@ -200,13 +200,13 @@ def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
         one = {"id": number, "description": description}
         return 200, {"next": following, "results": [one]}
 
-    mine = Mark.of(STORE, "r", second=True)
+    mine = ProjectMarker.of(STORE, "r", second=True)
     about = f"Please keep this: {mine.text()}-closed."
     pages = [
         listed(9, "pr-monitor-of-mine", "more"),
         listed(8, None, "more"),
         listed(7, about, "more"),
-        listed(6, Mark.of("another", "r", second=True).text(), None),
+        listed(6, ProjectMarker.of("another", "r", second=True).text(), None),
     ]
     with answering(*pages) as (url, _):
         found = labeler_on(url, store=STORE).projects.all()

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from monitor.domain.errors import SnapshotGone, SourceRefused, SourceUnavailable
+from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.model import Window
 from monitor.domain.ports import as_counted
 from monitor.plugins.lake.tables import near
@@ -214,9 +214,9 @@ def test_a_snapshot_that_was_cleaned_up_is_told_from_a_lake_that_is_down(tmp_pat
     lake.write(mails(3), mode="overwrite")
     DeltaTable(lake.address).vacuum(0, dry_run=False, enforce_retention_duration=False)
 
-    with pytest.raises(SnapshotGone, match="not there any more"):
+    with pytest.raises(SnapshotMissing, match="not there any more"):
         as_counted(source, frame.snapshot).show(["m0"], WEEK)
-    with pytest.raises(SnapshotGone, match="not there any more"):
+    with pytest.raises(SnapshotMissing, match="not there any more"):
         lake.source().at(frame.snapshot).scan(WEEK, TWO, 5, "s")
 
 
@@ -228,7 +228,9 @@ def test_a_snapshot_whose_part_of_the_log_was_cleaned_up_is_gone(tmp_path):
     for version in range(2):
         (tmp_path / "predictions" / "_delta_log" / f"{version:020}.json").unlink()
 
-    with pytest.raises(SnapshotGone, match=r"has no snapshot 0 any more; its newest is 2\.\w{8}"):
+    with pytest.raises(
+        SnapshotMissing, match=r"has no snapshot 0 any more; its newest is 2\.\w{8}"
+    ):
         lake.source().at("0").scan(WEEK, TWO, 5, "s")
     assert lake.source().scan(WEEK, TWO, 5, "s").size == 9
 
@@ -291,7 +293,7 @@ def test_a_table_whose_own_metadata_went_is_told_from_a_snapshot_that_did(tmp_pa
 
     with pytest.raises(SourceUnavailable, match="cannot be read now") as caught:
         lake.source().at("1").scan(WEEK, TWO, 5, "s")
-    assert not isinstance(caught.value, SnapshotGone)
+    assert not isinstance(caught.value, SnapshotMissing)
 
 
 def test_an_expired_snapshot_of_iceberg_is_gone(tmp_path):
@@ -301,7 +303,7 @@ def test_an_expired_snapshot_of_iceberg_is_gone(tmp_path):
     lake.write(mails(3), mode="overwrite")
     lake.table().maintenance.expire_snapshots().by_id(int(frame.snapshot)).commit()
 
-    with pytest.raises(SnapshotGone, match=f"no snapshot {frame.snapshot} any more"):
+    with pytest.raises(SnapshotMissing, match=f"no snapshot {frame.snapshot} any more"):
         lake.source().at(frame.snapshot).show(["m0"], WEEK)
 
 
@@ -380,7 +382,7 @@ def test_a_table_that_took_the_place_of_another_is_not_taken_for_it(tmp_path, wr
     for _ in range(writes):
         lake.write([{**row, "text": "of another"} for row in mails(3)])
 
-    with pytest.raises(SnapshotGone):
+    with pytest.raises(SnapshotMissing):
         lake.source().at(frame.snapshot).show(["m0"], WEEK)
     assert set(lake.source().at("0").show(["m0"], WEEK)) == {"m0"}  # as earlier releases named it
 

@@ -7,7 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from monitor.domain.model import Answer, LabelKind
-from monitor.plugins.mlflow_review.answers import MOST_KNOWN, Cursor, Reading, Standing, kept_text
+from monitor.plugins.mlflow_review.answers import (
+    CURSOR_LIMIT,
+    AnswerState,
+    ReviewCursor,
+    ReviewReading,
+    cursor_text,
+)
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 
 QUESTION = "Is it really about travel?"
@@ -34,7 +40,7 @@ def unclear(value, **more):
 
 
 def read(*assessments):
-    reading = Reading()
+    reading = ReviewReading()
     reading.take("key", QUESTION, list(assessments))
     return reading
 
@@ -117,11 +123,11 @@ def test_a_refused_answer_does_not_hide_an_earlier_good_one_of_somebody_else():
 
 def after(before, *assessments):
     reading = read(*assessments)
-    return Cursor.of(before.text()).after(reading.mark([]), reading.said)
+    return ReviewCursor.of(before.text()).after(reading.mark([]), reading.said)
 
 
 def test_an_answer_that_vanished_is_taken_back_and_stays_so():
-    first = after(Cursor(), said(True))
+    first = after(ReviewCursor(), said(True))
     second = after(first)
     third = after(second)
 
@@ -132,7 +138,7 @@ def test_an_answer_that_vanished_is_taken_back_and_stays_so():
 
 
 def test_an_answer_of_which_a_part_was_taken_back_counts_from_now_though_it_is_older():
-    first = after(Cursor(), said(True), unclear(True, minute=5))
+    first = after(ReviewCursor(), said(True), unclear(True, minute=5))
 
     second = after(first, said(True))
 
@@ -142,7 +148,7 @@ def test_an_answer_of_which_a_part_was_taken_back_counts_from_now_though_it_is_o
 
 
 def test_an_answer_after_a_clock_was_set_back_is_still_later():
-    first = after(Cursor(), said(True, minute=30))
+    first = after(ReviewCursor(), said(True, minute=30))
 
     second = after(first, said(False, minute=2))
 
@@ -151,31 +157,33 @@ def test_an_answer_after_a_clock_was_set_back_is_still_later():
 
 
 def test_reading_the_same_again_moves_no_time():
-    first = after(Cursor(), said(True), said(False, who="bob"))
+    first = after(ReviewCursor(), said(True), said(False, who="bob"))
 
     assert after(first, said(True), said(False, who="bob")).known == first.known
 
 
 def test_tasks_that_were_not_asked_about_stay_known_up_to_a_number():
-    known = {f"other{n}": {"ada": Standing(Answer.POSITIVE, NINE)} for n in range(MOST_KNOWN + 7)}
+    known = {
+        f"other{n}": {"ada": AnswerState(Answer.POSITIVE, NINE)} for n in range(CURSOR_LIMIT + 7)
+    }
 
-    cursor = after(Cursor("m", known), said(True))
+    cursor = after(ReviewCursor("m", known), said(True))
 
-    assert len(cursor.known) == MOST_KNOWN + 1
+    assert len(cursor.known) == CURSOR_LIMIT + 1
     assert "key" in cursor.known
-    assert f"other{MOST_KNOWN + 6}" in cursor.known
+    assert f"other{CURSOR_LIMIT + 6}" in cursor.known
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"mark": 1}', '{"mark": "", "known": 3}'])
 def test_a_cursor_that_cannot_be_read_knows_nothing(text):
-    assert Cursor.of(text).known == {}
+    assert ReviewCursor.of(text).known == {}
 
 
 def test_what_is_kept_reads_as_what_was_said():
     reading = read(said(True), unclear(True, who="bob"))
-    kept = Reading()
+    kept = ReviewReading()
 
-    kept.take_kept("key", kept_text(reading.said["key"]))
+    kept.take_kept("key", cursor_text(reading.said["key"]))
 
     assert kept.said == reading.said
 
@@ -184,7 +192,7 @@ def test_what_is_kept_reads_as_what_was_said():
     "kept", ["", "{}", '[["ada", "perhaps", "2026-03-02T09:00:00Z"]]', "[[1]]"]
 )
 def test_what_somebody_else_wrote_where_answers_are_kept_is_refused(kept):
-    reading = Reading()
+    reading = ReviewReading()
 
     reading.take_kept("key", kept)
 

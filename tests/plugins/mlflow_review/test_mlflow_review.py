@@ -85,13 +85,13 @@ def test_a_trace_holds_texts_and_keys_and_nothing_else(labeler, view, database):
 def test_many_tasks_go_in_parts_of_300_and_come_back_whole(labeler, view, monkeypatch):
     tasks = {f"t{n:03}": Task(f"t{n:03}", f"i{n}", {"text": f"text {n}"}) for n in range(650)}
     sizes: list[int] = []
-    posted = mlflow_experiment.Experiment.post
+    posted = mlflow_experiment.ReviewExperiment.post
 
     def counted(self, spans):
         sizes.append(len(spans))
         posted(self, spans)
 
-    monkeypatch.setattr(mlflow_experiment.Experiment, "post", counted)
+    monkeypatch.setattr(mlflow_experiment.ReviewExperiment, "post", counted)
 
     labeler.send("r", list(tasks.values()))
     for key in ("t000", "t649"):

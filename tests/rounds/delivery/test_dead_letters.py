@@ -14,7 +14,7 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.domain.notice import Notice
 from monitor.presentation.delivery import waiting_sentence
-from monitor.rounds.delivery.dead_letters import mark_orphans_dead, notify_recovered
+from monitor.rounds.delivery.dead_letters import notify_recovered, retire_orphans
 from monitor.rounds.delivery.deliver import deliver
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -462,11 +462,11 @@ def test_what_waits_for_a_hook_that_was_removed_dies_after_an_hour_and_is_told(s
     add_effect(world.database, world.round("spam"), "alert-2", sink="pager")
 
     world.now += HOUR
-    mark_orphans_dead(world.database, world.sinks, lambda: world.now)
+    retire_orphans(world.database, world.sinks, lambda: world.now)
     early = world.status("alert-1")
     world.now += timedelta(seconds=1)
-    mark_orphans_dead(world.database, world.sinks, lambda: world.now)
-    mark_orphans_dead(world.database, world.sinks, lambda: world.now)
+    retire_orphans(world.database, world.sinks, lambda: world.now)
+    retire_orphans(world.database, world.sinks, lambda: world.now)
     world.deliver()
 
     assert (early, world.status("alert-1"), world.status("alert-2")) == ("waiting", "dead", "dead")
@@ -482,7 +482,7 @@ def test_a_replica_that_knows_the_hook_takes_at_once_what_another_declared_dead(
     world = stored_world
     add_effect(world.database, world.round(), "alert-1", sink="pager")
     world.now += 2 * HOUR
-    mark_orphans_dead(world.database, world.sinks, lambda: world.now)
+    retire_orphans(world.database, world.sinks, lambda: world.now)
 
     pager = Sink()
     world.deliver(pager=pager)

@@ -12,7 +12,7 @@ from monitor.domain.notice import Notice
 from monitor.domain.report import NoticeRow, RoundReport
 from monitor.hooks.log import LogHandler
 from monitor.rounds.delivery.deliver import deliver
-from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_news
+from monitor.rounds.estimation.anomalies import CHANGED, LEVEL, round_anomalies
 from monitor.rounds.estimation.history import before_launch, history_states
 from monitor.storage.results import report_store
 from monitor.storage.tables import effects
@@ -41,7 +41,7 @@ def news(now, earlier=QUIET, reference=None, seed=7):
     known = history_states(
         [*earlier, now], before_launch(now.frame, reference), settings().pooling
     )[-1]
-    return round_news(now, earlier, known, settings(), seed=seed)
+    return round_anomalies(now, earlier, known, settings(), seed=seed)
 
 
 def told(found):

@@ -9,7 +9,7 @@ from scipy import stats
 from monitor.domain.model import BandEdges
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Pooling
-from monitor.rounds.estimation.anomalies import round_news
+from monitor.rounds.estimation.anomalies import round_anomalies
 from monitor.rounds.estimation.attribution import precision_cause
 from monitor.rounds.estimation.estimate import estimate_round, proposal_margin, propose_limits
 from monitor.rounds.estimation.history import before_launch, history_states
@@ -55,7 +55,7 @@ def estimated(rounds, sample, reference=None, **asked):
     found = estimate_round(
         now, earlier, known, evidence=[now], reference=reference, settings=chosen, seed=3
     )
-    return found, round_news(now, earlier, known, chosen, seed=3), known
+    return found, round_anomalies(now, earlier, known, chosen, seed=3), known
 
 
 def rows(found, basis="pooled", estimand="rate"):

@@ -11,7 +11,7 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Schedule
 from monitor.presentation.setting_changes import change_sentence
-from monitor.rounds.opening.setting_changes import changes_ahead, read_changes
+from monitor.rounds.opening.setting_changes import pending_changes, read_changes
 from monitor.storage.rounds import round_store
 from tests.rounds.scene import Scene, settings
 
@@ -32,7 +32,7 @@ def play_at(scene, threshold, number):
 def ahead(scene, **changes):
     scene.settings = settings(**changes)
     with scene.database.read() as connection:
-        return changes_ahead(connection, scene.context)
+        return pending_changes(connection, scene.context)
 
 
 def between(scene):

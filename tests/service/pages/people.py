@@ -20,8 +20,8 @@ from monitor.domain.settings import MonitorSettings
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.app import pages_app
-from monitor.service.pages.entrance import Entrance
-from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.entrance import LinkLogin
+from monitor.service.pages.labeling.desk import TaskQueue
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Links
 from monitor.storage.pages.page_tables import page_tasks
@@ -133,8 +133,8 @@ class Place:
 
     def application(self):
         """The page as it is after a start; what people said before is in the store."""
-        desk = Desk(self.scene.database, lambda: self.scene.now, lambda: [self.scene.name])
-        entrance = Entrance(self.links, "account", self.entered.append)
+        desk = TaskQueue(self.scene.database, lambda: self.scene.now, lambda: [self.scene.name])
+        entrance = LinkLogin(self.links, "account", self.entered.append)
         return pages_app(desk, entrance, self.board(), PagesSettings(listen=f"{HOST}:{PORT}"))
 
     def board(self):

@@ -13,8 +13,8 @@ from monitor.config.pages import PagesSettings
 from monitor.service.pages import tokens
 from monitor.service.pages.accounts import StoreUsers
 from monitor.service.pages.app import pages_app
-from monitor.service.pages.attempts import Attempts
-from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.attempts import SignInAttempts
+from monitor.service.pages.labeling.desk import TaskQueue
 from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import PagesServer
 from monitor.service.pages.sign_in import SignIn
@@ -55,8 +55,8 @@ class Site:
     def application(self):
         """The pages as they are after a start, or on another replica."""
         accounts = self.accounts or StoreUsers(self.database)
-        way_in = SignIn(accounts, Attempts(self.database, lambda: self.now))
-        desk = Desk(self.database, lambda: self.now, lambda: ["mail"])
+        way_in = SignIn(accounts, SignInAttempts(self.database, lambda: self.now))
+        desk = TaskQueue(self.database, lambda: self.now, lambda: ["mail"])
         return pages_app(desk, way_in, self.board(), self.settings)
 
     def board(self):
@@ -70,7 +70,7 @@ class Site:
         """Add a user; returns the token."""
         token = tokens.new_token()
         with self.database.write() as connection:
-            user = people_store.User(name, Role(role), self.now)
+            user = people_store.StoredUser(name, Role(role), self.now)
             assert people_store.add_user(connection, user, tokens.hash_of(token))
         return token
 

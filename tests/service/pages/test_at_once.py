@@ -7,15 +7,17 @@ from datetime import timedelta
 from threading import Barrier
 
 from monitor.domain.model import Answer
-from monitor.service.pages.labeling.desk import AT_ONCE, Desk
-from monitor.service.pages.labeling.outcome import Outcome
+from monitor.service.pages.labeling.desk import AT_ONCE, TaskQueue
+from monitor.service.pages.labeling.outcome import AnswerOutcome
 from tests.service.pages.people import place_of
 
 PEOPLE = ("ada", "bob", "eve", "joe")
 
 
 def desk_of(place, *, ahead=timedelta(0)):
-    return Desk(place.scene.database, lambda: place.scene.now + ahead, lambda: [place.scene.name])
+    return TaskQueue(
+        place.scene.database, lambda: place.scene.now + ahead, lambda: [place.scene.name]
+    )
 
 
 def at_once(*calls):
@@ -72,6 +74,6 @@ def test_an_answer_that_comes_twice_at_the_same_moment_is_taken_once(database, t
         lambda: desk.say("ada", key, None, 1),
     )
 
-    assert same == [Outcome.TAKEN] * 4
+    assert same == [AnswerOutcome.TAKEN] * 4
     assert sorted(outcome.name for outcome in two) == ["OUTDATED", "TAKEN"]
     assert [row["revision"] for row in place.said] == [1, 2]

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.config.pages import PagesSettings
 from monitor.service.pages.app import pages_app
-from monitor.service.pages.entrance import Entrance
+from monitor.service.pages.entrance import LinkLogin
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.visits import Links
 from tests.rounds.class_page import CLASSES, ClassPage
@@ -34,7 +34,7 @@ def person(block, name="ada"):
     """Let somebody in."""
     links = Links()
     board = Board(block.database, lambda: block.now, list, lambda *_: None)
-    entrance = Entrance(links, "account", lambda _: None)
+    entrance = LinkLogin(links, "account", lambda _: None)
     application = pages_app(block.desk(), entrance, board, PagesSettings(listen=f"{HOST}:{PORT}"))
     one = Person(Client(application)).get(f"/enter?key={links.key}")
     return one.post("/enter", name=name)

@@ -17,7 +17,7 @@ from sqlalchemy import event, text
 from monitor.config.pages import PagesSettings
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages.guard import HEADERS, MOST_BYTES
-from monitor.service.pages.visits import VISIT
+from monitor.service.pages.visits import SESSION
 from tests.service.pages.people import BASE, PORT, Person, place_of
 
 COOKIE = f"pr_monitor_{PORT}"
@@ -101,7 +101,7 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites_and_the_store_has
 
 
 def test_a_visit_ends_after_a_day_of_work(place, ada):
-    place.scene.now += VISIT
+    place.scene.now += SESSION
 
     assert ada.get().response.status_code == 401
 

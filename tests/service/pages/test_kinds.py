@@ -9,7 +9,7 @@ import pytest
 
 from monitor.domain.shown import picture
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import Visits
+from monitor.service.pages.visits import Sessions
 from tests.pictures import png
 from tests.service.pages.people import Place, Reader, on_page, scene_of
 
@@ -73,9 +73,9 @@ def test_nobody_sees_a_picture_that_is_not_on_their_screen(place, ada):
 
 def test_who_labels_no_more_sees_no_picture_that_was_on_the_screen(ada, monkeypatch):
     [address] = images(ada.page)
-    find: Any = Visits.find
+    find: Any = Sessions.find
     monkeypatch.setattr(
-        Visits,
+        Sessions,
         "find",
         lambda self, token: (visit := find(self, token)) and replace(visit, role=Role.VIEWER),
     )

@@ -9,7 +9,7 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds.opening.redo import redo_abandoned
-from monitor.service.pages.labeling.desk import Desk
+from monitor.service.pages.labeling.desk import TaskQueue
 from tests.rounds.scene import REFERENCE, Scene, settings
 from tests.service.pages.people import Place, on_page
 
@@ -25,7 +25,7 @@ def scene_with(database, folder, **more):
 
 
 def progress_of(scene, name="ada"):
-    return Desk(scene.database, lambda: scene.now, lambda: [scene.name]).progress(name).text
+    return TaskQueue(scene.database, lambda: scene.now, lambda: [scene.name]).progress(name).text
 
 
 def test_the_page_says_within_which_margins_the_round_will_be(database, tmp_path):
@@ -47,7 +47,7 @@ def test_the_page_says_within_which_margins_the_round_will_be(database, tmp_path
 def test_margins_are_the_same_whatever_is_answered(database, tmp_path):
     scene = scene_with(database, tmp_path)
     scene.run(1)
-    desk = Desk(scene.database, lambda: scene.now, lambda: [scene.name])
+    desk = TaskQueue(scene.database, lambda: scene.now, lambda: [scene.name])
     keys = [task.key for task in desk.screen("ada").tasks]
     said: dict[Answer, list[str]] = {}
 
@@ -69,7 +69,7 @@ def test_a_first_wave_promises_nothing_and_both_together_do(database, tmp_path):
     scene = scene_with(database, tmp_path, bands=Bands(flagged=2, passed=2), margin=Margin())
     scene.run(1)
     first = progress_of(scene)
-    desk = Desk(scene.database, lambda: scene.now, lambda: [scene.name])
+    desk = TaskQueue(scene.database, lambda: scene.now, lambda: [scene.name])
 
     while (screen := desk.screen("ada")).tasks:
         desk.say("ada", screen.tasks[0].key, Answer.NEGATIVE, 0)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from monitor.service.pages.labeling.pace import AT_FIRST, Progress, seconds_each
+from monitor.service.pages.labeling.pace import AT_FIRST, AnnotatorProgress, seconds_each
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -30,7 +30,7 @@ def times(*gaps):
     ],
 )
 def test_what_is_left_is_said_in_words(left, each, text):
-    assert Progress(left, 0, each).text == text
+    assert AnnotatorProgress(left, 0, each).text == text
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_is_left_is_said_in_words(left, each, text):
     ],
 )
 def test_what_the_plan_expects_is_said_where_it_says_something(margins, text):
-    progress = Progress(9, 0, 5.0, margins)
+    progress = AnnotatorProgress(9, 0, 5.0, margins)
 
     assert progress.text == text.format("9 to go, less than a minute")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import Visits
+from monitor.service.pages.visits import Sessions
 from tests.service.pages.people import Reader
 
 
@@ -16,9 +16,9 @@ def as_role(monkeypatch):
     """Give everybody who is signed in a role."""
 
     def give(role):
-        find = Visits.find
+        find = Sessions.find
         monkeypatch.setattr(
-            Visits,
+            Sessions,
             "find",
             lambda self, token: (visit := find(self, token)) and replace(visit, role=role),
         )

@@ -12,7 +12,7 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import Limits
 from monitor.service.pages.labeling.controls import REPEAT_AFTER
 from monitor.service.pages.labeling.order import BLOCK
-from monitor.service.pages.labeling.outcome import Outcome
+from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.storage.database import Database
 from monitor.storage.tables import store
 from tests.service.pages.people import Place, on_page, place_of, scene_of
@@ -184,7 +184,7 @@ def test_tabs_that_ask_or_answer_at_the_same_moment_have_the_same_controls(mixed
 
     shown = mixed.scene.rows("select gold_item from page_controls")
     answers = mixed.scene.rows("select control_key from page_control_answers")
-    assert outcomes == {Outcome.TAKEN}
+    assert outcomes == {AnswerOutcome.TAKEN}
     assert len({row["gold_item"] for row in shown}) == len(shown) > 1
     assert len({row["control_key"] for row in answers}) == len(answers) > 1
 

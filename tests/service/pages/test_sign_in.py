@@ -15,7 +15,7 @@ from monitor.service.pages.attempts import (
     FREE_FOR_A_NAME,
     FREE_FOR_AN_ADDRESS,
     LONGEST,
-    Attempts,
+    SignInAttempts,
     attempt_of,
 )
 from monitor.service.pages.guard import HEADERS, MOST_BYTES
@@ -208,7 +208,7 @@ def test_a_restart_and_another_replica_go_on_counting(site):
 
 
 def test_many_guesses_at_a_time_get_no_further_than_one_after_the_other(site):
-    attempts = Attempts(site.database, lambda: site.now)
+    attempts = SignInAttempts(site.database, lambda: site.now)
 
     with ThreadPoolExecutor(12) as pool:
         waits = list(pool.map(lambda _: attempts.begin(attempt_of("ada", "::1")), range(24)))

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 from sqlalchemy import text, update
 
-from monitor.cli.views.round_page import say_round
-from monitor.cli.views.status_page import say_overview
+from monitor.cli.views.round_page import echo_round
+from monitor.cli.views.status_page import echo_overview
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import StoreUnavailable
 from monitor.domain.model import Answer
@@ -22,7 +22,7 @@ from monitor.rounds.round_page import read_page
 from monitor.service.pages.roles import Role
 from monitor.service.pages.status.addresses import first_page
 from monitor.service.pages.status.board import Board
-from monitor.service.pages.visits import Visit, Visits
+from monitor.service.pages.visits import Sessions, WebSession
 from monitor.storage.results import alert_store
 from monitor.storage.tables import effects
 from tests.faults.few_points import few_points
@@ -146,7 +146,7 @@ def test_the_pages_say_what_status_and_show_say(scene, story, capsys):
     monitor = MonitorSettings(name=scene.name, round=scene.settings)
     standing = overview(scene.database, monitor, scene.now)
 
-    say_overview(standing)
+    echo_overview(standing)
     status = capsys.readouterr().out.splitlines()
     ada = visitor(scene)
     one = ada.get("/monitors/mail").page.text
@@ -161,7 +161,7 @@ def test_the_pages_say_what_status_and_show_say(scene, story, capsys):
     assert [part for line in status[1:] for part in cells(line) if part not in one] == []
     for number in rounds_of(scene):
         with scene.database.read() as connection:
-            say_round(read_page(connection, scene.name, number, None))
+            echo_round(read_page(connection, scene.name, number, None))
         printed = capsys.readouterr().out.splitlines()
         page = ada.get(f"/monitors/mail/rounds/{number}").page.text
         said = [part for line in printed if not line.startswith("--") for part in cells(line)]
@@ -199,10 +199,10 @@ def test_nothing_is_shown_to_who_did_not_come_in(alarmed, path):
 
 
 def test_a_labeler_is_led_to_the_labeling_page_and_sees_nothing_else(alarmed, monkeypatch):
-    find = Visits.find
+    find = Sessions.find
     ada = visitor(alarmed)
     monkeypatch.setattr(
-        Visits,
+        Sessions,
         "find",
         lambda self, token: (visit := find(self, token)) and replace(visit, role=Role.LABELER),
     )
@@ -440,9 +440,9 @@ def test_a_report_may_have_its_own_style_and_nothing_else(alarmed):
 def test_a_report_shows_strata_so_it_is_for_viewers_and_admins_only(
     alarmed, monkeypatch, role, status
 ):
-    person, find = visitor(alarmed), Visits.find
+    person, find = visitor(alarmed), Sessions.find
     monkeypatch.setattr(
-        Visits,
+        Sessions,
         "find",
         lambda self, token: (visit := find(self, token)) and replace(visit, role=Role(role)),
     )
@@ -455,7 +455,7 @@ def test_the_first_page_shows_so_many_monitors_and_leads_to_the_others(scene, mo
     monkeypatch.setattr("monitor.service.pages.status.addresses.MONITORS", 2)
     three = [MonitorSettings(name=f"mail-{n}", round=scene.settings) for n in (1, 2, 3)]
     board = Board(scene.database, lambda: scene.now, lambda: three, lambda *_: None)
-    ada = Visit("ada", "", Role.ADMIN)
+    ada = WebSession("ada", "", Role.ADMIN)
 
     first, second, beyond = (
         bytes(first_page(board, ada, page).body).decode() for page in (1, 2, 3)

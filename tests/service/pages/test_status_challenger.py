@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.cli.views.round_page import say_round
+from monitor.cli.views.round_page import echo_round
 from monitor.domain.challenger import Challenger
 from monitor.rounds.round_page import read_page
 from tests.faults.few_points import few_points
@@ -25,7 +25,7 @@ def test_the_page_says_what_show_says(database, capsys):
     play(scene, 1)
     play(scene, 2)
     with database.read() as connection:
-        say_round(read_page(connection, "mail", 2, None))
+        echo_round(read_page(connection, "mail", 2, None))
     printed = capsys.readouterr().out.splitlines()
 
     text = words(shown(scene, "/monitors/mail/rounds/2").page.text)

@@ -11,7 +11,7 @@ import pytest
 from monitor.service.pages.labeling.figures import FEWEST
 from monitor.service.pages.labeling.mine import AT_ONCE
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import Visits
+from monitor.service.pages.visits import Sessions
 from tests.service.pages.hostile import HOSTILE
 from tests.service.pages.people import Place, on_page, place_of, scene_of
 from tests.service.pages.test_labeling import answer_all, put_on_screen
@@ -23,9 +23,9 @@ ADMIN_PAGES = ("/label/overview", "/label/conflicts")
 @pytest.fixture
 def as_labeler(monkeypatch):
     """Let everybody who is signed in be a labeler."""
-    find = Visits.find
+    find = Sessions.find
     monkeypatch.setattr(
-        Visits,
+        Sessions,
         "find",
         lambda self, token: (visit := find(self, token)) and replace(visit, role=Role.LABELER),
     )

@@ -13,7 +13,7 @@ from monitor.config.web import Address
 from monitor.domain.errors import ConfigRefused, SourceUnavailable, StoppedByBug, TryLater
 from monitor.service.runtime import Running
 from monitor.service.web.app import Pages
-from monitor.service.web.health import Pulse
+from monitor.service.web.health import Heartbeat
 from monitor.service.web.server import WebServer
 from monitor.storage import schema
 from tests.servers import free_port
@@ -38,7 +38,7 @@ def clock():
 def running(tmp_path, clock):
     application = wiring.build(configure(tmp_path))
     schema.ready(application.database)
-    yield Running(application, None, Pulse("rounds", "mlflow", clock=clock))
+    yield Running(application, None, Heartbeat("rounds", "mlflow", clock=clock))
     application.database.close()
 
 
@@ -183,7 +183,7 @@ def test_a_stopped_server_gives_its_address_back(running):
 
 
 def test_the_pulse_needs_no_more_than_a_beat_in_time(clock):
-    pulse = Pulse("rounds", silent=timedelta(seconds=10), clock=clock)
+    pulse = Heartbeat("rounds", silent=timedelta(seconds=10), clock=clock)
     for clock.now in (9.0, 18.0, 27.0):
         pulse.beat("rounds")
 

@@ -9,7 +9,7 @@ from monitor import wiring
 from monitor.config.load import load_config
 from monitor.rounds.opening import due
 from monitor.service.runtime import Running
-from monitor.service.web.health import Pulse
+from monitor.service.web.health import Heartbeat
 from monitor.storage import schema
 from tests.service.web.serving import samples
 from tests.small_config import HOOKS, configure
@@ -30,7 +30,7 @@ def path(tmp_path, monkeypatch):
 @pytest.fixture
 def running(path):
     application = wiring.build(load_config(path))
-    yield Running(application, path, Pulse("rounds"))
+    yield Running(application, path, Heartbeat("rounds"))
     application.database.close()
 
 
@@ -112,7 +112,7 @@ def test_the_mlflow_whose_accounts_let_people_in_stays_and_is_told(tmp_path):
     configure(tmp_path, mlflow="https://one.org", more=more)
     path = tmp_path / "config.yaml"
     application = wiring.build(load_config(path))
-    running = Running(application, path, Pulse("rounds"))
+    running = Running(application, path, Heartbeat("rounds"))
     change(path, "https://one.org", "https://two.org")
 
     _, logs = reload(running)

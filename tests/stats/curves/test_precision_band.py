@@ -19,7 +19,7 @@ from monitor.stats.curves.precision_band import (
     hoeffding_size,
     joint_level,
     precision_bounds,
-    variation_left,
+    remaining_variation,
     widest,
     width_of_variations,
 )
@@ -81,7 +81,7 @@ def test_the_second_variation_is_that_of_appendix_b(first, second):
     k = ((1 - width) / (1 + width)) ** 2
     by_the_paper = ((first + 1) * (1 + k) - 2) / ((first + 1) * (1 - k) - 2)
     assert by_the_paper == pytest.approx(second, rel=1e-5, abs=1e-9)
-    assert variation_left(first, width) == pytest.approx(second, rel=1e-9)
+    assert remaining_variation(first, width) == pytest.approx(second, rel=1e-9)
     assert width == pytest.approx(width_of_variations(second, first))
 
 
@@ -125,7 +125,7 @@ def test_an_interval_that_reaches_zero_is_named(tpr, fpr, name):
 
 def test_a_variation_that_uses_the_width_up_is_refused_with_the_most_there_may_be():
     with pytest.raises(ValueError, match=r"a CV of 0.2 leaves nothing .* it must be under 0.198"):
-        variation_left(0.2, width=0.1)
+        remaining_variation(0.2, width=0.1)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1])

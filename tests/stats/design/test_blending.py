@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from scipy import special
 
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.blending import LEAST_PASSED, Design, spread_by_class, without_bands
+from monitor.stats.design.blending import (
+    LEAST_PASSED,
+    BlendedDesign,
+    spread_by_class,
+    without_bands,
+)
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.prior import JointLogits, PriorRates
 
@@ -82,14 +87,14 @@ def test_a_plan_is_the_mean_of_both_plans(blend):
     margins = {name: 2 * margin for name, margin in BOTH.items()}
     by_class = optimum(pooled, margins)
 
-    plan = Design(ours, pooled, blend).plan(BOTH, 2.0)
+    plan = BlendedDesign(ours, pooled, blend).plan(BOTH, 2.0)
 
     spread = spread_by_class(ours, by_class[0], by_class.sum())
     assert plan == pytest.approx((1 - blend) * optimum(ours, margins) + blend * spread)
 
 
 def test_without_a_pooled_problem_the_plan_is_the_optimum():
-    assert Design(problem()).plan(BOTH, 1.0).tolist() == optimum(problem(), BOTH).tolist()
+    assert BlendedDesign(problem()).plan(BOTH, 1.0).tolist() == optimum(problem(), BOTH).tolist()
 
 
 def test_scores_that_claim_a_low_recall_leave_the_passed_a_quarter_of_the_labels():

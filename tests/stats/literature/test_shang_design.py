@@ -22,8 +22,8 @@ from monitor.stats.literature.shang import (
     recall_interval_delta,
 )
 from monitor.stats.literature.shang_design import (
-    Labels,
-    Rates,
+    ShangLabels,
+    ShangRates,
     best_ratio,
     best_ratio_beta,
     floored,
@@ -77,7 +77,7 @@ def test_the_best_ratios_of_section_3_are_those_printed():
 
 def test_labels_are_rounded_up_one_by_one():
     assert labels_for_margin(PHI_1, 0.046, 0.05) == (307, 4409)
-    assert Labels(2.0, 2.0000001).rounded_up == (2, 3)
+    assert ShangLabels(2.0, 2.0000001).rounded_up == (2, 3)
 
 
 def test_precision_takes_more_flagged_labels_where_it_needs_them():
@@ -124,7 +124,7 @@ def test_the_margins_are_the_half_widths_of_equations_3_and_5():
     flagged, passed = StratumCounts(1600, 160, 138), StratumCounts(48_400, 4840, 108)
     precision, recall = precision_interval(flagged), recall_interval_delta(flagged, passed)
 
-    found = margins(Rates(138 / 160, 108 / 4840), 160 / 4840, (160, 4840))
+    found = margins(ShangRates(138 / 160, 108 / 4840), 160 / 4840, (160, 4840))
 
     assert found[0] == pytest.approx((precision.high - precision.low) / 2, rel=1e-12)
     assert found[1] == pytest.approx((recall.high - recall.low) / 2, rel=1e-12)
@@ -209,7 +209,7 @@ def test_a_ratio_is_never_under_one():
         (lambda: labels_for_recall(PHI_1, 0, 0.1, oversampling_ratio=1), "k, predicted .* got 0"),
         (lambda: margins(PHI_1, 0, (1, 1)), "k, predicted .* got 0"),
         (lambda: best_ratio(PHI_1, 0), "k, predicted .* got 0"),
-        (lambda: best_ratio(Rates(1.2, 0.5), 1), r"precision must lie in \[0, 1\], got 1.2"),
+        (lambda: best_ratio(ShangRates(1.2, 0.5), 1), r"precision must lie in \[0, 1\], got 1.2"),
         (lambda: best_ratio_beta(BetaRate(1, 1), BetaRate(1, 1), 0), "k, predicted .* got 0"),
         (lambda: margins(PHI_1, 0.046, (1, 1), level=1), "level must lie strictly .* got 1"),
         (lambda: labels_for_precision(0.5, 0.1, level=0), "level must lie strictly .* got 0"),
@@ -230,10 +230,10 @@ def test_what_is_out_of_range_is_refused(call, message):
     ("call", "what"),
     [
         (lambda: rates_from_metrics(0.9, 0, 1), "recall is 0,"),
-        (lambda: best_ratio(Rates(0, 0.5), 1), "precision is 0, so the odds"),
-        (lambda: best_ratio(Rates(1, 0.5), 1), "precision is 1, so the odds"),
-        (lambda: best_ratio(Rates(0.5, 0), 1), "false_omission_rate is 0, so the odds"),
-        (lambda: margins(Rates(0.5, 1), 1, (1, 1)), "false_omission_rate is 1, so the odds"),
+        (lambda: best_ratio(ShangRates(0, 0.5), 1), "precision is 0, so the odds"),
+        (lambda: best_ratio(ShangRates(1, 0.5), 1), "precision is 1, so the odds"),
+        (lambda: best_ratio(ShangRates(0.5, 0), 1), "false_omission_rate is 0, so the odds"),
+        (lambda: margins(ShangRates(0.5, 1), 1, (1, 1)), "false_omission_rate is 1, so the odds"),
         (lambda: margins(PHI_1, 1, (0, 1)), "flagged: the plan holds 0 labels"),
         (lambda: margins(PHI_1, 1, (1, 0)), "passed: the plan holds 0 labels"),
         (

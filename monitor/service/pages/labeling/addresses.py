@@ -10,15 +10,15 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from monitor.domain.page_answer import PageAnswer
-from monitor.service.pages.labeling.desk import Desk, Handed, Screen
+from monitor.service.pages.labeling.desk import AssignedTask, Screen, TaskQueue
 from monitor.service.pages.labeling.guideline import as_html
 from monitor.service.pages.labeling.offered import offered
-from monitor.service.pages.labeling.outcome import Outcome
-from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
+from monitor.service.pages.labeling.outcome import AnswerOutcome
+from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, refusal_text
 from monitor.service.pages.labeling.shown import parts_of
 from monitor.service.pages.rendering import html_page, message_page, wants_json
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
-from monitor.service.pages.visits import Visit
+from monitor.service.pages.visits import WebSession
 
 router = APIRouter(prefix="/label")
 
@@ -50,12 +50,12 @@ def undo_answer(request: Request, session: Labeling, form: OwnForm) -> Response:
 
 
 def _said(
-    request: Request, session: Visit, form: dict[str, str], answer: PageAnswer | None
+    request: Request, session: WebSession, form: dict[str, str], answer: PageAnswer | None
 ) -> Response:
-    queue: Desk = request.app.state.desk
-    task, revision = said_about(form)
+    queue: TaskQueue = request.app.state.desk
+    task, revision = refusal_text(form)
     outcome = queue.say(session.annotator, task, answer, revision)
-    if outcome is not Outcome.TAKEN:
+    if outcome is not AnswerOutcome.TAKEN:
         raise PageRefused(*REFUSALS[outcome])
     existing = None if answer is None else queue.feedback(session.annotator, task)
     if wants_json(request):
@@ -67,7 +67,7 @@ def _said(
     return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 
 
-def _item_page(screen: Screen, session: Visit) -> Response:
+def _item_page(screen: Screen, session: WebSession) -> Response:
     if screen.round_ is None:
         return html_page(
             "labeling/done.html", visit=session, progress=screen.progress, last=screen.last
@@ -95,6 +95,6 @@ def _as_json(screen: Screen) -> dict[str, Any]:
     }
 
 
-def _item_as_json(item: Handed) -> dict[str, Any]:
+def _item_as_json(item: AssignedTask) -> dict[str, Any]:
     parts = [part._asdict() for part in parts_of(item.shown, item.key)]
     return {"task": item.key, "revision": item.revision, "parts": parts}

@@ -20,8 +20,8 @@ from monitor.domain.model import LabelKind
 from monitor.domain.page_answer import ClassChosen, answer_for
 from monitor.service.pages.labeling.guideline import as_html
 from monitor.service.pages.labeling.offered import offered
-from monitor.service.pages.labeling.outcome import Outcome, revision_of
-from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
+from monitor.service.pages.labeling.outcome import AnswerOutcome, revision_of
+from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, refusal_text
 from monitor.service.pages.labeling.shown import parts_of
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Administering, OwnForm, PageRefused
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.service.pages.labeling.desk import Desk
+    from monitor.service.pages.labeling.desk import TaskQueue
     from monitor.storage.pages.page_store import PageStatement, PageTask
 
 router = APIRouter(prefix="/label/conflicts")
@@ -55,7 +55,7 @@ class Conflict:
 @router.get("")
 def conflicts_page(request: Request, session: Administering) -> Response:
     """Show the next conflict that is this person's to decide, and who decides the others."""
-    queue: Desk = request.app.state.desk
+    queue: TaskQueue = request.app.state.desk
     with queue.database.read() as connection:
         result = conflicts(queue, connection)
         own = [one for one in result if one.adjudicator == session.annotator]
@@ -83,9 +83,9 @@ def conflicts_page(request: Request, session: Administering) -> Response:
 @router.post("")
 def decide(request: Request, session: Administering, form: OwnForm) -> Response:
     """Take the decision of an adjudicator."""
-    queue: Desk = request.app.state.desk
+    queue: TaskQueue = request.app.state.desk
     answer = answer_of(form)
-    key, revision = said_about(form)
+    key, revision = refusal_text(form)
     with queue.database.read() as connection:
         own = {
             one.task.key
@@ -95,12 +95,12 @@ def decide(request: Request, session: Administering, form: OwnForm) -> Response:
     if key not in own:
         raise PageRefused(HTTPStatus.CONFLICT, _SETTLED)
     outcome = queue.say(session.annotator, key, answer, revision, decides=True)
-    if outcome is not Outcome.TAKEN:
+    if outcome is not AnswerOutcome.TAKEN:
         raise PageRefused(*REFUSALS[outcome])
     return RedirectResponse("/label/conflicts", HTTPStatus.SEE_OTHER)
 
 
-def conflicts(queue: Desk, connection: Connection) -> list[Conflict]:
+def conflicts(queue: TaskQueue, connection: Connection) -> list[Conflict]:
     """Find the items of rounds that take answers on which people differ and nobody decided.
 
     One of which the adjudicator said that nobody can tell is decided.

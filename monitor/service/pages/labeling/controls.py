@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.model import Answer
 from monitor.domain.page_answer import fits
-from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
+from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revision_of, stands
 from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer
-    from monitor.storage.pages.control_store import Control, ControlStatement, Rates
+    from monitor.storage.pages.control_store import Control, ControlRates, ControlStatement
 
 REPEAT_AFTER = 20
 """Tasks of theirs that a person has answered at least before one of them comes again."""
@@ -35,7 +35,7 @@ _WORDS = {Answer.POSITIVE: "yes", Answer.NEGATIVE: "no", Answer.CANNOT_TELL: "yo
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class AnswerHistory:
     """Keys of the tasks that a person answered in a round, in that order, and of those left."""
 
     answered: Sequence[str]
@@ -68,7 +68,7 @@ class Controls:
 
     @classmethod
     def read(
-        cls, connection: Connection, courses: Mapping[str, Course], annotator: str
+        cls, connection: Connection, courses: Mapping[str, AnswerHistory], annotator: str
     ) -> Controls:
         """Read those of the rounds that a person has a course in."""
         rates = control_store.read_rates(connection, list(courses))
@@ -76,7 +76,7 @@ class Controls:
             return cls(annotator, {}, {}, ())
         gold = control_store.gold_items(connection, list(rates))
         shown = control_store.controls(connection, list(rates), annotator)
-        answer = control_store.latest_said(connection, list(rates))
+        answer = control_store.latest_answers(connection, list(rates))
         done = {one.asks for one in shown if stands(answer.get(one.key))}
         to_come = [
             due
@@ -111,7 +111,7 @@ class Controls:
 
 
 def _to_come(
-    name: str, history: Course, rates: Rates, gold: Collection[str], annotator: str
+    name: str, history: AnswerHistory, rates: ControlRates, gold: Collection[str], annotator: str
 ) -> Iterator[Due]:
     """Find the controls of a round that fit in before the tasks of a person end."""
     by_now, by_the_end = len(history.answered), len(history.answered) + len(history.left)
@@ -133,7 +133,7 @@ def _chance(*of: str) -> float:
     return int.from_bytes(digest[:6]) / 2**48
 
 
-def say(
+def record_answer(
     connection: Connection,
     names: Collection[str],
     annotator: str,
@@ -142,19 +142,19 @@ def say(
     *,
     revision: int,
     now: datetime,
-) -> Outcome:
+) -> AnswerOutcome:
     """Take what somebody says to a control of theirs; it goes where nothing counts it."""
     control = control_store.find_control(connection, names, annotator, key)
     if control is None:
-        return Outcome.NOT_OPEN
+        return AnswerOutcome.NOT_OPEN
     [requested] = page_store.lock(connection, [control.round_name])
     if answer is not None and not fits(answer, len(requested.choices)):
-        return Outcome.NOT_ASKED
-    before = control_store.latest_said(connection, [control.round_name]).get(key)
+        return AnswerOutcome.NOT_ASKED
+    before = control_store.latest_answers(connection, [control.round_name]).get(key)
     outcome = judged(before, answer, revision)
     if outcome is None:
         control_store.say(connection, control, answer, before=before, now=now)
-    return outcome or Outcome.TAKEN
+    return outcome or AnswerOutcome.TAKEN
 
 
 def feedback(
@@ -164,7 +164,7 @@ def feedback(
     control = control_store.find_control(connection, names, annotator, key)
     if control is None or control.gold_item is None:
         return None
-    answer = control_store.latest_said(connection, [control.round_name]).get(key)
+    answer = control_store.latest_answers(connection, [control.round_name]).get(key)
     rates = control_store.read_rates(connection, [control.round_name])[control.round_name]
     truth = control_store.gold_items(connection, [control.round_name])
     existing = truth[control.round_name][control.gold_item]

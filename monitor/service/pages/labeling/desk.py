@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from monitor.domain.page_answer import fits
 from monitor.domain.state import RoundState
 from monitor.service.pages.labeling import controls
-from monitor.service.pages.labeling.controls import Controls, Course
+from monitor.service.pages.labeling.controls import AnswerHistory, Controls
 from monitor.service.pages.labeling.order import in_own_order
-from monitor.service.pages.labeling.outcome import Outcome, judged, revision_of, stands
-from monitor.service.pages.labeling.pace import Progress, seconds_each
+from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revision_of, stands
+from monitor.service.pages.labeling.pace import AnnotatorProgress, seconds_each
 from monitor.storage.pages import control_store, page_store, shared_task_store
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import margin_store
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from monitor.storage.database import Database
     from monitor.storage.pages.page_store import PageRound, PageStatement, PageTask
 
-    Standing = Mapping[str, Mapping[str, PageStatement]]
+    LatestAnswers = Mapping[str, Mapping[str, PageStatement]]
     """The latest statement about each task, by its key and the annotator."""
 
 HELD = timedelta(minutes=15)
@@ -50,12 +50,12 @@ to be read by a pass of ``run-once`` or ``serve`` first."""
 AT_ONCE = 10
 """Tasks that a screen has at a time: enough that nobody waits for the next one."""
 
-_LOOKED_BACK = 21
+_HISTORY_LENGTH = 21
 """Answers whose times make the pace of a person."""
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class AssignedTask:
     """A task for somebody's screen; ``revision`` counts what they said about it before."""
 
     key: str
@@ -64,7 +64,7 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class LastAnswer:
     """An answer that somebody gave, and may take back."""
 
     key: str
@@ -76,12 +76,12 @@ class Screen:
     """What somebody's screen shows: the tasks of one round, none where nothing is left for them."""
 
     round_: PageRound | None
-    tasks: tuple[Handed, ...]
-    progress: Progress
-    last: Given | None
+    tasks: tuple[AssignedTask, ...]
+    progress: AnnotatorProgress
+    last: LastAnswer | None
 
 
-class Desk:
+class TaskQueue:
     """Hands out tasks and takes answers.
 
     Parameters
@@ -113,11 +113,15 @@ class Desk:
         with self.database.write() as connection:
             accepting, asking = self._rounds(connection, now)
             rounds = {one.name: one for one in page_store.lock(connection, names_on_page(asking))}
-            work = _Work.read(connection, [*asking], annotator, now, self._margins(connection))
+            work = _AnnotatorTasks.read(
+                connection, [*asking], annotator, now, self._margins(connection)
+            )
             chosen = work.chosen(first)
             page_store.hold(connection, chosen, annotator, now + HELD)
             shown = page_store.read_shown(connection, chosen)
-            tasks = [Handed(task.key, work.revision(task.key), shown[task.key]) for task in chosen]
+            tasks = [
+                AssignedTask(task.key, work.revision(task.key), shown[task.key]) for task in chosen
+            ]
             name = chosen[0].round_name if chosen else None
             mixed_in = Controls.read(connection, work.courses(), annotator)
             control = mixed_in.next(connection, name, first)
@@ -126,7 +130,7 @@ class Desk:
                 revision = mixed_in.revision(control)
                 texts = control_store.read_shown(connection, control)
                 location = 1 if tasks and tasks[0].key == first else 0
-                tasks.insert(location, Handed(control.key, revision, texts))
+                tasks.insert(location, AssignedTask(control.key, revision, texts))
             progress = self._progress(connection, work, mixed_in)
             last = self._last(connection, annotator, accepting)
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
@@ -139,7 +143,7 @@ class Desk:
         revision: int,
         *,
         decides: bool = False,
-    ) -> Outcome:
+    ) -> AnswerOutcome:
         """Take an answer to a task, or with None take back the one before.
 
         Only from a person to whom the task was handed, and not to another since then: a key alone,
@@ -159,15 +163,15 @@ class Desk:
             task = page_store.find_task(connection, list(accepting), key)
             if task is None:
                 names = names_on_page(accepting)
-                return controls.say(
+                return controls.record_answer(
                     connection, names, annotator, key, answer, revision=revision, now=now
                 )
             locked = page_store.lock(connection, [task.round_name])
             if not locked:  # the round was taken from the page just now
-                return Outcome.NOT_OPEN
+                return AnswerOutcome.NOT_OPEN
             if answer is not None and not fits(answer, len(locked[0].choices)):
-                return Outcome.NOT_ASKED
-            work = _Work.of_item(connection, task, annotator, now)
+                return AnswerOutcome.NOT_ASKED
+            work = _AnnotatorTasks.of_item(connection, task, annotator, now)
             before = work.standing.get(key, {}).get(annotator)
             outcome = judged(before, answer, revision) or work.refusal(task, decides=decides)
             if outcome is not None:
@@ -175,7 +179,7 @@ class Desk:
             page_store.say(connection, key, annotator, answer, before=before, now=now)
             if answer is None:
                 page_store.hold(connection, [task], annotator, now + HELD)
-        return Outcome.TAKEN
+        return AnswerOutcome.TAKEN
 
     def shown_to(self, annotator: str, key: str) -> Shown | None:
         """Read what a task or control shows, for somebody who has or had it on the screen.
@@ -203,12 +207,14 @@ class Desk:
             or annotator == self.adjudicators(connection).get(task.round_name)
         )
 
-    def progress(self, annotator: str) -> Progress:
+    def progress(self, annotator: str) -> AnnotatorProgress:
         """Count what is left for somebody."""
         now = self.clock()
         with self.database.read() as connection:
             _, asking = self._rounds(connection, now)
-            work = _Work.read(connection, [*asking], annotator, now, self._margins(connection))
+            work = _AnnotatorTasks.read(
+                connection, [*asking], annotator, now, self._margins(connection)
+            )
             mixed_in = Controls.read(connection, work.courses(), annotator)
             return self._progress(connection, work, mixed_in)
 
@@ -252,37 +258,39 @@ class Desk:
     def _margins(self, connection: Connection) -> Mapping[str, Mapping[str, float]]:
         return margin_store.read_margins(connection, list(self._monitors()))
 
-    def _progress(self, connection: Connection, work: _Work, mixed_in: Controls) -> Progress:
+    def _progress(
+        self, connection: Connection, work: _AnnotatorTasks, mixed_in: Controls
+    ) -> AnnotatorProgress:
         times = [
-            *page_store.answer_times(connection, work.annotator, _LOOKED_BACK),
-            *control_store.answer_times(connection, work.annotator, _LOOKED_BACK),
+            *page_store.answer_times(connection, work.annotator, _HISTORY_LENGTH),
+            *control_store.answer_times(connection, work.annotator, _HISTORY_LENGTH),
         ]
         remaining = work.left()
         elsewhere = sum(not work.is_free(task) for task in remaining)
-        each = seconds_each(sorted(times)[-_LOOKED_BACK:])
+        each = seconds_each(sorted(times)[-_HISTORY_LENGTH:])
         # Those of controls too, or the words would tell that only controls are left.
         names = {task.round_name for task in remaining}
         names |= {due.round_name for due in mixed_in.to_come}
         then = work.margins.get(names.pop()) if len(names) == 1 else None
-        return Progress(len(remaining) + len(mixed_in.to_come), elsewhere, each, then)
+        return AnnotatorProgress(len(remaining) + len(mixed_in.to_come), elsewhere, each, then)
 
     def _last(
         self, connection: Connection, annotator: str, accepting: Mapping[str, str]
-    ) -> Given | None:
+    ) -> LastAnswer | None:
         """Find the last answer of somebody that stands and may be taken back."""
         newest = page_store.last_answer(connection, list(accepting), annotator)
         control = control_store.last_answer(connection, names_on_page(accepting), annotator)
         if control is not None and (newest is None or newest.id <= control.after):
-            return Given(control.control_key, control.revision)
-        return None if newest is None else Given(newest.task_key, newest.revision)
+            return LastAnswer(control.control_key, control.revision)
+        return None if newest is None else LastAnswer(newest.task_key, newest.revision)
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _AnnotatorTasks:
     """The tasks of some rounds as one person may work on them."""
 
     tasks: Sequence[PageTask]
-    standing: Standing
+    standing: LatestAnswers
     annotator: str
     now: datetime
     margins: Mapping[str, Mapping[str, float]]
@@ -290,10 +298,10 @@ class _Work:
     @classmethod
     def of_item(
         cls, connection: Connection, task: PageTask, annotator: str, now: datetime
-    ) -> _Work:
+    ) -> _AnnotatorTasks:
         """Read what tells whether an answer is taken: the tasks that ask about the same item."""
         tasks = page_store.read_page_tasks(connection, [task.round_name], item=task.item)
-        return cls(tasks, page_store.standing_of(connection, tasks), annotator, now, {})
+        return cls(tasks, page_store.latest_of(connection, tasks), annotator, now, {})
 
     @classmethod
     def read(
@@ -303,7 +311,7 @@ class _Work:
         annotator: str,
         now: datetime,
         margins: Mapping[str, Mapping[str, float]],
-    ) -> _Work:
+    ) -> _AnnotatorTasks:
         tasks = in_own_order(page_store.read_page_tasks(connection, names), annotator)
         return cls(tasks, page_store.standing(connection, names), annotator, now, margins)
 
@@ -311,14 +319,14 @@ class _Work:
         """Count what the person has said about a task."""
         return revision_of(self._said(key))
 
-    def courses(self) -> dict[str, Course]:
+    def courses(self) -> dict[str, AnswerHistory]:
         """Find how far the person is in each round."""
         remaining = self.left()
         own = [answer for task in self.tasks if stands(answer := self._said(task.key)) and answer]
         own.sort(key=lambda answer: answer.id)
         round_of = {task.key: task.round_name for task in self.tasks}
         return {
-            name: Course(
+            name: AnswerHistory(
                 [answer.task_key for answer in own if round_of[answer.task_key] == name],
                 [task.key for task in remaining if task.round_name == name],
             )
@@ -337,7 +345,7 @@ class _Work:
 
     def left(self) -> list[PageTask]:
         """Find the tasks without an answer that the person might be asked."""
-        own = self._items_of_mine()
+        own = self._own_items()
         return [
             task
             for task in self.tasks
@@ -348,15 +356,15 @@ class _Work:
         """Whether nobody else has the task on the screen."""
         return task.held_by in {None, self.annotator} or not self._is_held(task)
 
-    def refusal(self, task: PageTask, *, decides: bool) -> Outcome | None:
+    def refusal(self, task: PageTask, *, decides: bool) -> AnswerOutcome | None:
         """Say why the person may not answer a task, if they may not."""
         if self.has_other_copy(task):
-            return Outcome.NOT_YOURS
-        if decides or self._spoken_of_by_me(task) or self._was_handed(task.key):
+            return AnswerOutcome.NOT_YOURS
+        if decides or self._spoken_of_by_me(task) or self._was_assigned(task.key):
             return None
-        return Outcome.NOT_HANDED
+        return AnswerOutcome.NOT_HANDED
 
-    def _was_handed(self, key: str) -> bool:
+    def _was_assigned(self, key: str) -> bool:
         """Whether the person was the last to whom a task was handed, however long ago."""
         return any(task.key == key and task.held_by == self.annotator for task in self.tasks)
 
@@ -367,7 +375,7 @@ class _Work:
             for other in self.tasks
         )
 
-    def _items_of_mine(self) -> dict[str, str]:
+    def _own_items(self) -> dict[str, str]:
         """Find the items that the person has spoken of, or has on the screen, by the task's key."""
         held = [t for t in self.tasks if t.held_by == self.annotator and self._is_held(t)]
         spoken_of = [task for task in self.tasks if self._spoken_of_by_me(task)]

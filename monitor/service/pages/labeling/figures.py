@@ -34,10 +34,10 @@ FASTEST = 50.0
 FEWEST = 20
 """Answers by which a pace is judged at least."""
 
-_LOOKED_BACK = 200
+_HISTORY_LENGTH = 200
 
 
-class Share(NamedTuple):
+class FigureShare(NamedTuple):
     """So many of so many."""
 
     hits: int
@@ -47,7 +47,7 @@ class Share(NamedTuple):
         return f"{self.hits} of {self.of}" if self.of else "none yet"
 
 
-_NONE = Share(0, 0)
+_NONE = FigureShare(0, 0)
 
 
 @dataclass
@@ -61,9 +61,9 @@ class Figures:
     name: str
     answers: int = 0
     cannot_tell: int = 0
-    with_others: Share = _NONE
-    with_self: Share = _NONE
-    gold: Share = _NONE
+    with_others: FigureShare = _NONE
+    with_self: FigureShare = _NONE
+    gold: FigureShare = _NONE
     seconds: float | None = None
     characters: float | None = None
 
@@ -80,9 +80,9 @@ class _Hits:
     def add(self, name: str, hit: bool) -> None:
         self.found[name].append(hit)
 
-    def of(self, name: str) -> Share:
+    def of(self, name: str) -> FigureShare:
         hits = self.found.get(name, [])
-        return Share(sum(hits), len(hits))
+        return FigureShare(sum(hits), len(hits))
 
 
 def read_figures(
@@ -98,7 +98,7 @@ def read_figures(
     answer = page_store.standing(connection, asking)
     current = [one for of in answer.values() for one in of.values() if stands(one)]
     controls = {one.key: one for one in control_store.controls(connection, names)}
-    answered = control_store.latest_said(connection, names)
+    answered = control_store.latest_answers(connection, names)
     others = _with_others(tasks, answer, adjudicators)
     selves = _with_self(connection, controls, answered)
     gold = _gold(connection, names, controls, answered)
@@ -199,7 +199,7 @@ def _pace(
     timed = sorted([*((one.at, one.task_key) for one in own), *((at, "") for at in others)])
     gaps = [
         (key, (at - before).total_seconds())
-        for (before, _), (at, key) in pairwise(timed[-_LOOKED_BACK:])
+        for (before, _), (at, key) in pairwise(timed[-_HISTORY_LENGTH:])
         if (at - before).total_seconds() < PAUSE
     ]
     if len(gaps) < FEWEST:

@@ -11,8 +11,8 @@ from fastapi.responses import RedirectResponse, Response
 
 from monitor.service.pages.labeling.desk import names_on_page
 from monitor.service.pages.labeling.offered import Offered, offered
-from monitor.service.pages.labeling.outcome import Outcome, stands
-from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, said_about
+from monitor.service.pages.labeling.outcome import AnswerOutcome, stands
+from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, refusal_text
 from monitor.service.pages.labeling.shown import Part, parts_of
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer
-    from monitor.service.pages.labeling.desk import Desk
+    from monitor.service.pages.labeling.desk import TaskQueue
 
 router = APIRouter(prefix="/label/mine")
 
@@ -49,7 +49,7 @@ class Entry:
 
 
 @router.get("")
-def mine_page(request: Request, session: Labeling, page: int = 1) -> Response:
+def own_answers_page(request: Request, session: Labeling, page: int = 1) -> Response:
     """Show somebody's own answers, the newest first."""
     entries, page, pages = _entries(request.app.state.desk, session.annotator, page)
     return html_page("labeling/mine.html", visit=session, entries=entries, page=page, pages=pages)
@@ -58,22 +58,22 @@ def mine_page(request: Request, session: Labeling, page: int = 1) -> Response:
 @router.post("")
 def correct(request: Request, session: Labeling, form: OwnForm) -> Response:
     """Take another answer of somebody in place of one of theirs."""
-    queue: Desk = request.app.state.desk
+    queue: TaskQueue = request.app.state.desk
     answer = answer_of(form)
-    key, revision = said_about(form)
+    key, revision = refusal_text(form)
     page = form.get("page", "1")
-    current = _standing_answer(queue, session.annotator, key)
+    current = _current_answer(queue, session.annotator, key)
     if current is None:
-        raise PageRefused(*REFUSALS[Outcome.NOT_OPEN])
+        raise PageRefused(*REFUSALS[AnswerOutcome.NOT_OPEN])
     if current != answer:
         outcome = queue.say(session.annotator, key, answer, revision)
-        if outcome is not Outcome.TAKEN:
+        if outcome is not AnswerOutcome.TAKEN:
             raise PageRefused(*REFUSALS[outcome])
     shown = page if page.isdecimal() else "1"
     return RedirectResponse(f"/label/mine?page={shown}", HTTPStatus.SEE_OTHER)
 
 
-def _standing_answer(queue: Desk, annotator: str, key: str) -> PageAnswer | None:
+def _current_answer(queue: TaskQueue, annotator: str, key: str) -> PageAnswer | None:
     """Find what somebody's answer is; None where they gave none to a task that is open."""
     with queue.database.read() as connection:
         accepting = queue.accepting(connection)
@@ -83,11 +83,11 @@ def _standing_answer(queue: Desk, annotator: str, key: str) -> PageAnswer | None
             return answer.answer
         if control_store.find_control(connection, names_on_page(accepting), annotator, key) is None:
             return None
-        control = control_store.latest_said(connection, names_on_page(accepting)).get(key)
+        control = control_store.latest_answers(connection, names_on_page(accepting)).get(key)
     return None if control is None else control.answer
 
 
-def _entries(queue: Desk, annotator: str, page: int) -> tuple[list[Entry], int, int]:
+def _entries(queue: TaskQueue, annotator: str, page: int) -> tuple[list[Entry], int, int]:
     """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
     with queue.database.read() as connection:
         accepting = queue.accepting(connection)
@@ -135,7 +135,7 @@ def _of_tasks(connection: Connection, names: Sequence[str], annotator: str) -> l
 
 def _of_gold(connection: Connection, names: Sequence[str], annotator: str) -> list[dict[str, Any]]:
     """Find the gold items too, which look like any other; a repeat is its item's, once."""
-    answers_of = control_store.latest_said(connection, names)
+    answers_of = control_store.latest_answers(connection, names)
     return [
         {
             "key": control.key,

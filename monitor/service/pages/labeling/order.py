@@ -21,13 +21,13 @@ def in_own_order(tasks: Sequence[PageTask], annotator: str) -> list[PageTask]:
     ordered: list[PageTask] = []
     for _, of_round in groupby(tasks, attrgetter("round_name")):
         locations = [
-            (index // BLOCK, _own_place(task, annotator), task)
+            (index // BLOCK, _own_position(task, annotator), task)
             for index, task in enumerate(of_round)
         ]
         ordered += [task for *_, task in sorted(locations, key=itemgetter(0, 1))]
     return ordered
 
 
-def _own_place(task: PageTask, annotator: str) -> bytes:
+def _own_position(task: PageTask, annotator: str) -> bytes:
     text = f"order|{annotator}|{task.key}"
     return hashlib.sha256(text.encode(errors="surrogatepass")).digest()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Said = PageStatement | ControlStatement
 
 
-class Outcome(Enum):
+class AnswerOutcome(Enum):
     """What became of what somebody said."""
 
     TAKEN = auto()
@@ -24,16 +24,16 @@ class Outcome(Enum):
     NOT_ASKED = auto()
 
 
-def judged(before: Said | None, answer: PageAnswer | None, revision: int) -> Outcome | None:
+def judged(before: Said | None, answer: PageAnswer | None, revision: int) -> AnswerOutcome | None:
     """Judge an answer, or with None an undoing, by what the person said ``before``.
 
     ``revision`` counts what they had said when they saw the item. None where it is to be taken;
     `Outcome.TAKEN` where it was, since what is sent again is taken once.
     """
     if before is not None and (before.revision, before.answer) == (revision + 1, answer):
-        return Outcome.TAKEN
+        return AnswerOutcome.TAKEN
     if revision_of(before) != revision or (answer is None and not stands(before)):
-        return Outcome.OUTDATED
+        return AnswerOutcome.OUTDATED
     return None
 
 

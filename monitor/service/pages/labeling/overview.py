@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.service.pages.labeling.desk import Desk
+    from monitor.service.pages.labeling.desk import TaskQueue
 
 router = APIRouter(prefix="/label/overview")
 
@@ -27,7 +27,7 @@ router = APIRouter(prefix="/label/overview")
 @router.get("")
 def overview_page(request: Request, session: Administering) -> Response:
     """Show the rounds that take answers, and everybody who gave some."""
-    queue: Desk = request.app.state.desk
+    queue: TaskQueue = request.app.state.desk
     with queue.database.read() as connection:
         names = list(queue.accepting(connection))
         people = read_figures(connection, names, queue.adjudicators(connection))

@@ -31,7 +31,7 @@ _WIDE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class AnnotatorProgress:
     """Items left for a person, of them those on other screens, and the seconds each takes.
 
     ``then`` has the margins that their round is planned for; None where they are of several.

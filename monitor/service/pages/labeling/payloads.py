@@ -9,11 +9,11 @@ from fastapi.responses import HTMLResponse, Response
 from monitor.domain.shown import Value, image_type, picture_bytes
 from monitor.service.pages.labeling.framed import HEADERS, framed
 from monitor.service.pages.requests import Labeling, PageRefused
-from monitor.service.pages.visits import Visit
+from monitor.service.pages.visits import WebSession
 
 router = APIRouter(prefix="/label")
 
-_PLACE = re.compile(r"[0-9]{1,4}")
+_LOCATION = re.compile(r"[0-9]{1,4}")
 _NOT_THERE = "There is nothing to show here, or no longer."
 
 
@@ -39,10 +39,10 @@ def show_html(request: Request, session: Labeling, task: str = "", part: str = "
     return HTMLResponse(framed(value["value"]), headers=HEADERS)
 
 
-def _part_of(request: Request, session: Visit, task: str, part: str) -> Value:
+def _part_of(request: Request, session: WebSession, task: str, part: str) -> Value:
     shown = None if "\0" in task else request.app.state.desk.shown_to(session.annotator, task)
     by_position = dict(enumerate((shown or {}).values()))
-    value: Value | None = by_position.get(int(part) if _PLACE.fullmatch(part) else -1)
+    value: Value | None = by_position.get(int(part) if _LOCATION.fullmatch(part) else -1)
     if value is None:
         raise PageRefused(HTTPStatus.NOT_FOUND, _NOT_THERE)
     return value

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from monitor.domain.page_answer import PageAnswer, read_page_answer
-from monitor.service.pages.labeling.outcome import Outcome
+from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.service.pages.requests import PageRefused
 
 if TYPE_CHECKING:
@@ -25,17 +25,19 @@ _NOT_YOURS = (
     "You have answered the other copy of this item; this one needs a second person. The answer was "
     "not taken."
 )
-_NOT_HANDED = (
+_NOT_ASSIGNED = (
     "This item is not on your screen: it was never handed to you, or it went to somebody else when "
     "15 minutes were over. The answer was not taken; go on with the next one."
 )
-_NOT_ASKED = "That is no answer to what is asked about this item. Choose one that its page offers."
+_NOT_REQUESTED = (
+    "That is no answer to what is asked about this item. Choose one that its page offers."
+)
 REFUSALS = {
-    Outcome.NOT_OPEN: (HTTPStatus.NOT_FOUND, _NOT_OPEN),
-    Outcome.OUTDATED: (HTTPStatus.CONFLICT, _OUTDATED),
-    Outcome.NOT_YOURS: (HTTPStatus.CONFLICT, _NOT_YOURS),
-    Outcome.NOT_HANDED: (HTTPStatus.CONFLICT, _NOT_HANDED),
-    Outcome.NOT_ASKED: (HTTPStatus.BAD_REQUEST, _NOT_ASKED),
+    AnswerOutcome.NOT_OPEN: (HTTPStatus.NOT_FOUND, _NOT_OPEN),
+    AnswerOutcome.OUTDATED: (HTTPStatus.CONFLICT, _OUTDATED),
+    AnswerOutcome.NOT_YOURS: (HTTPStatus.CONFLICT, _NOT_YOURS),
+    AnswerOutcome.NOT_HANDED: (HTTPStatus.CONFLICT, _NOT_ASSIGNED),
+    AnswerOutcome.NOT_ASKED: (HTTPStatus.BAD_REQUEST, _NOT_REQUESTED),
 }
 
 
@@ -44,10 +46,10 @@ def answer_of(form: Mapping[str, str]) -> PageAnswer:
     try:
         return read_page_answer(form.get("answer", ""))
     except ValueError:
-        raise PageRefused(*REFUSALS[Outcome.NOT_ASKED]) from None
+        raise PageRefused(*REFUSALS[AnswerOutcome.NOT_ASKED]) from None
 
 
-def said_about(form: Mapping[str, str]) -> tuple[str, int]:
+def refusal_text(form: Mapping[str, str]) -> tuple[str, int]:
     """Read which task a form is about, and how much had been said of it when it was made."""
     task, revision = form.get("task", ""), form.get("revision", "")
     if "\0" in task or not revision.isdecimal() or int(revision) > _HIGHEST_REVISION:

@@ -23,7 +23,7 @@ AT_MOST = 200_000
 MOST_ROWS = 200
 """Of a table."""
 
-_GONE = "What this item showed was deleted."
+_REMOVED = "What this item showed was deleted."
 _EMPTY = "Empty."
 _NO_JSON = "This is no JSON that a table can show, so here is its text."
 
@@ -50,7 +50,7 @@ class Part(NamedTuple):
 def parts_of(shown: Shown | None, task: str) -> list[Part]:
     """Make parts of what a task shows; of a deleted one a part that says so."""
     if shown is None:
-        return [Part("", note=_GONE)]
+        return [Part("", note=_REMOVED)]
     return [
         _part(_line(name), value, f"?task={task}&part={number}")
         for number, (name, value) in enumerate(shown.items())

@@ -15,7 +15,7 @@ from monitor.rounds.status import overviews
 from monitor.storage.results import alert_store, report_store
 from monitor.storage.results.restatement_store import read_restated
 from monitor.storage.rounds import round_ids, round_store
-from monitor.storage.rounds.round_lists import Asked
+from monitor.storage.rounds.round_lists import ListQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from monitor.domain.report import RoundReport, TimelinePoint
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.class_overview import ClassOverview
-    from monitor.rounds.listing import Listed
+    from monitor.rounds.listing import ListedRounds
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
     from monitor.storage.database import Database
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class FleetPage:
     """All monitors at one moment, and what is left of those that the config does not have.
 
     ``blocks`` are those of classes.
@@ -47,13 +47,13 @@ class Fleet:
 
 
 @dataclass(frozen=True, slots=True)
-class OneMonitor:
+class MonitorPage:
     """One monitor at one moment; ``drawn`` is its newest round that was drawn, as `show` has it."""
 
     settings: MonitorSettings
     overview: Overview
-    rounds: Listed
-    alerts: list[Alert]
+    rounds: ListedRounds
+    alerts: list[StoredAlert]
     drawn: dict[str, Any] | None
 
 
@@ -90,18 +90,18 @@ class Board:
         """Find a monitor of the config."""
         return next((one for one in self.monitors() if one.name == name), None)
 
-    def fleet(self) -> Fleet:
+    def fleet(self) -> FleetPage:
         """Read how all monitors stand."""
         now, monitors = self.clock(), self.monitors()
         result = overviews(self.database, monitors, now)
         with self.database.read() as connection:
             removed = removed_monitors(connection, [one.name for one in monitors])
         blocks = class_overviews(self.database, monitors)
-        return Fleet(now, list(zip(monitors, result, strict=True)), removed, blocks)
+        return FleetPage(now, list(zip(monitors, result, strict=True)), removed, blocks)
 
     def monitor(
         self, settings: MonitorSettings, last: int, before: int | None = None
-    ) -> OneMonitor:
+    ) -> MonitorPage:
         """Read one monitor, and the last of its rounds, or of those before one.
 
         Raises
@@ -113,9 +113,9 @@ class Board:
         [overview] = overviews(self.database, [settings], self.clock())
         with self.database.read() as connection:
             until = None if before is None else find_round(connection, name, before).slot
-            rounds = listed(connection, Asked(monitor=name, before=until, last=last))
+            rounds = listed(connection, ListQuery(monitor=name, before=until, last=last))
             drawn = round_ids.newest_drawn(connection, name)
-            return OneMonitor(
+            return MonitorPage(
                 settings,
                 overview,
                 rounds,

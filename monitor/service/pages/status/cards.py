@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from monitor.domain.settings import Bound, MonitorSettings
     from monitor.rounds.status import Overview
     from monitor.service.pages.status.figures import Figure
-    from monitor.storage.results.alert_store import Alert
+    from monitor.storage.results.alert_store import StoredAlert
 
 SHOWN = ("precision", "recall")
 
 
-class Number(NamedTuple):
+class CardNumber(NamedTuple):
     """An estimate in words: what it rests on, and the point with its interval, or why none."""
 
     basis: str
@@ -39,12 +39,12 @@ class Number(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class MetricCard:
     """One metric of a card."""
 
     name: str
     limits: str
-    numbers: list[Number]
+    numbers: list[CardNumber]
     figure: Figure
 
 
@@ -57,7 +57,7 @@ class OpenAlert(NamedTuple):
     link: str | None
 
 
-class Labels(NamedTuple):
+class LabelCounts(NamedTuple):
     """An open round, and how many answers it has of how many; 0 wanted before it is drawn."""
 
     line: str
@@ -72,13 +72,13 @@ class Card:
     name: str
     status: Status
     last: str | None
-    metrics: list[Metric]
+    metrics: list[MetricCard]
     worst_case: str | None
     alerts: list[OpenAlert]
     problems: Sequence[str]
     concerns: Sequence[str]
     learning: Sequence[str]
-    labels: list[Labels]
+    labels: list[LabelCounts]
     notes: Sequence[str]
     waiting: list[str]
     next_round: str
@@ -105,7 +105,7 @@ def card_of(
         concerns=overview.concerns,
         learning=learning_lines(learns, overview.proposed_limits),
         labels=[
-            Labels(open_round_line(one), one.answered, one.wanted if one.deadline else 0)
+            LabelCounts(open_round_line(one), one.answered, one.wanted if one.deadline else 0)
             for one in overview.open_rounds
         ],
         notes=overview.notes,
@@ -142,14 +142,14 @@ def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
     ]
 
 
-def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> list[Metric]:
+def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> list[MetricCard]:
     results = []
     for name in SHOWN:
         rows = [row for row in estimates if row.metric == name]
         bound = settings.round.limits.bounds.get(name)
         if rows:
             figure = figure_of(rows, limits_of(settings, name))
-            results.append(Metric(name, _bounds(bound), [_number(row) for row in rows], figure))
+            results.append(MetricCard(name, _bounds(bound), [_number(row) for row in rows], figure))
     return results
 
 
@@ -169,13 +169,13 @@ def _bounds(bound: Bound | None) -> str:
     )
 
 
-def _number(row: EstimateRow) -> Number:
+def _number(row: EstimateRow) -> CardNumber:
     text = interval_text(row) if row.point is not None else reason_text(row)
-    return Number(BASES[row.basis], text)
+    return CardNumber(BASES[row.basis], text)
 
 
 def _open_alert(
-    alert: Alert, overview: Overview, mlflow: Callable[[str, str], str | None]
+    alert: StoredAlert, overview: Overview, mlflow: Callable[[str, str], str | None]
 ) -> OpenAlert:
     notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
     return OpenAlert(

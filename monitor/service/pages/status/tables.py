@@ -13,9 +13,9 @@ from monitor.presentation.setting_changes import change_sentence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.presentation.challenger import Table
-    from monitor.rounds.listing import Listed, Row
-    from monitor.storage.results.alert_store import Alert
+    from monitor.presentation.challenger import ComparisonTable
+    from monitor.rounds.listing import ListedRounds, Row
+    from monitor.storage.results.alert_store import StoredAlert
 
 
 class RoundLine(NamedTuple):
@@ -39,12 +39,12 @@ class AlertLine(NamedTuple):
     ended: str
 
 
-def round_table(listed: Listed) -> list[RoundLine]:
+def round_table(listed: ListedRounds) -> list[RoundLine]:
     """List rounds, the newest first."""
     return [_round(row) for row in reversed(listed.rows)]
 
 
-def alert_table(alerts: Sequence[Alert]) -> list[AlertLine]:
+def alert_table(alerts: Sequence[StoredAlert]) -> list[AlertLine]:
     """List alerts, open ones first, then the newest."""
     newest_first = sorted(alerts, key=lambda alert: alert.fired_at, reverse=True)
     return [
@@ -61,7 +61,7 @@ class ChallengerPart(NamedTuple):
     """The classifier beside its challenger."""
 
     name: str
-    tables: list[Table]
+    tables: list[ComparisonTable]
     lines: list[str]
 
 
@@ -95,7 +95,7 @@ def _round(row: Row) -> RoundLine:
     )
 
 
-def _alert(alert: Alert) -> AlertLine:
+def _alert(alert: StoredAlert) -> AlertLine:
     ended = "" if alert.ended_at is None else f"{minute_text(alert.ended_at)}: {alert.ended_why}"
     return AlertLine(
         limit_text(alert.metric, alert.side, alert.limit),
