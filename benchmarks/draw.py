@@ -38,7 +38,8 @@ from benchmarks import draw_postgres, draw_spark
 from monitor.domain.model import BandEdges, Window
 from monitor.plugins.lake.settings import LakeSettings
 from monitor.plugins.lake.source import LakeSource
-from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.duckdb_settings import DuckdbSettings
 from tests.servers import postgres
 
 if TYPE_CHECKING:

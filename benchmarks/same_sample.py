@@ -30,7 +30,8 @@ from monitor.plugins.lake.settings import LakeSettings
 from monitor.plugins.lake.source import LakeSource
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.plugins.spark.source import SparkSource
-from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
 

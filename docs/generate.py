@@ -45,7 +45,7 @@ from monitor.labeling.files import FilesSettings
 from monitor.plugins.label_studio.settings import LabelStudioSettings
 from monitor.plugins.mlflow_review.settings import ReviewSettings
 from monitor.labeling.page_settings import PageSettings
-from monitor.sources.duckdb import DuckdbSettings
+from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.plugins.lake.settings import LakeSettings
 from monitor.sources.shown_columns import ShownColumn
 from monitor.plugins.spark.settings import SparkSettings
@@ -145,7 +145,7 @@ NOTES = {
     "Columns.time": "when the prediction was made",
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
-    "ChallengedSettings.challenger": "[another classifier](challenger.md), compared in each round",
+    "TableSettings.challenger": "[another classifier](challenger.md), compared in each round",
     "Challenger.name": "what people see; a new name begins comparisons anew",
     "Challenger.score": "its scores; together with `threshold`",
     "Challenger.threshold": "scores from it on are flagged",

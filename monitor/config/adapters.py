@@ -23,7 +23,7 @@ from monitor.domain.settings import Labeling
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.page_settings import PageSettings
-from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql_settings import SqlSettings
 
 if TYPE_CHECKING:
@@ -203,8 +203,14 @@ def _described(entry: EntryPoint) -> str:
     return f"package {package} (entry point {entry.name} = {entry.value} of {entry.group})"
 
 
+def _duckdb_source(*made_of: Any) -> Source:
+    from monitor.sources.duckdb import DuckdbSource  # noqa: PLC0415  SQLAlchemy takes 0.2 s
+
+    return DuckdbSource(*made_of)
+
+
 def _sql_source(*made_of: Any) -> Source:
-    from monitor.sources.sql import SqlSource  # noqa: PLC0415  SQLAlchemy takes 0.2 s
+    from monitor.sources.sql import SqlSource  # noqa: PLC0415  as above
 
     return SqlSource(*made_of)
 
@@ -220,7 +226,7 @@ SOURCES: Kinds[SourceAdapter, SourceSettings] = Kinds(
     wanted=SourceAdapter,
     base=SourceSettings,
     built_in={
-        "duckdb": SourceAdapter(DuckdbSettings, DuckdbSource),
+        "duckdb": SourceAdapter(DuckdbSettings, _duckdb_source),
         "sql": SourceAdapter(SqlSettings, _sql_source),
     },
     default="duckdb",

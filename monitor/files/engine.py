@@ -122,17 +122,6 @@ def _remove_abandoned() -> None:
                 os.close(here)
 
 
-def running() -> object:
-    """Identify the DuckDB of this process; another one has none of its tables."""
-    return _started()
-
-
-def is_running(engine: object) -> bool:
-    """Whether a DuckDB is the one that sessions of this process are of."""
-    with _lock:
-        return _running.get(os.getpid()) is engine
-
-
 def forget() -> None:
     """Let the next session start DuckDB anew; those that are open go on."""
     with _lock:

@@ -43,10 +43,12 @@ SUFFIXES = {
 NUL_SHOWN = r"\x00"
 """What stands for a NUL in an id."""
 
+_AT_ONCE = 10_000  # rows that Python takes from DuckDB
 _MOST_NAMED, _LONGEST_NAME = 20, 80  # columns in an error, and characters of each
 _TELLING = ("Expected Number of Columns", "Value with unterminated quote", "Invalid unicode")
 
 Scalar = bool | int | float | str
+Parameters = dict[str, Any] | list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +173,6 @@ class OpenTable:
         Whether columns have no types of their own.
     refused
         The error to raise when it cannot be used.
-    hashed
-        A seed for which the relation has md5(seed, id) of each row, and the column with it.
     mixed
         Columns, in lower case, that are text since their files have values of several kinds.
     """
@@ -183,17 +183,21 @@ class OpenTable:
     types: Mapping[str, str]
     is_text: bool = False
     refused: type[InputRefused] = SourceRefused
-    hashed: tuple[str, str] | None = None
     mixed: frozenset[str] = frozenset()
 
-    @contextmanager
-    def stream(self, sql: str, parameters: Mapping[str, Any]) -> Iterator[Any]:
-        """Run a query with bound values and give its rows as a stream of Arrow batches."""
-        yield self.connection.sql(sql, params=dict(parameters)).to_arrow_reader()
+    def whole(self) -> OpenTable:
+        """Return the table with all of its rows, where this may lack those outside a window."""
+        return self
 
-    def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """Run a query with bound values and return all of its rows."""
-        return self.connection.execute(sql, dict(parameters or {})).fetchall()
+    def rows(self, sql: str, parameters: Parameters | None = None) -> list[tuple[Any, ...]]:
+        """Run a query with bound values, by name or in their order, and return all of its rows."""
+        return list(self.stream(sql, parameters))
+
+    def stream(self, sql: str, parameters: Parameters | None = None) -> Iterator[tuple[Any, ...]]:
+        """Run a query and return its rows as they come."""
+        rows = self.connection.execute(sql, parameters or {})
+        while some := rows.fetchmany(_AT_ONCE):
+            yield from some
 
     def need(self, column: str, setting: str) -> str:
         """Return the type of a column, or say that it is missing and which one comes closest."""

@@ -1,450 +1,252 @@
-"""The SQL of the DuckDB source: names quoted, values bound, one pass over the rows."""
+"""What DuckDB is asked, where it differs from what databases are: texts, times and ids of files."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.segments import NO_VALUE
-from monitor.files.relations import at_threshold, visible
-from monitor.files.words import NUMBERS, TEXTS, TIMES, quoted
-from monitor.sources import frames
-from monitor.sources.challenger_columns import ChallengerColumns, class_text
+from sqlalchemy import (
+    TableClause,
+    column,
+    func,
+    literal,
+    literal_column,
+    select,
+    true,
+    types,
+)
+from sqlalchemy.ext.compiler import compiles
+
+from monitor.files.relations import NUL_SHOWN, visible
+from monitor.files.words import AWARE_TIMES, NUMBERS, TEXTS, TIMES, WHOLE_NUMBERS, quoted
 from monitor.sources.clock_changes import FIRST, LAST, instant_sql
-from monitor.sources.cuts import Cuts
+from monitor.sources.dialects import Dialect, TextDialect, Typed, written
 from monitor.sources.shown_columns import read_as
+from monitor.sources.sql_query import Query
+from monitor.sources.sql_table import TableInfo
+from monitor.sources.sql_times import Times, aware_times, local_times
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from monitor.domain.model import Stratum, Window
+    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy.sql import Executable
+
+    from monitor.domain.errors import InputRefused
     from monitor.files.relations import OpenTable
+    from monitor.sources.table_settings import TableSettings
 
-_AWARE = "TIMESTAMP WITH TIME ZONE"
-_AWARE_NS = "TIMESTAMPTZ_NS"  # what pandas writes, as DuckDB 2 reads it
-_NAIVE = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"})
+_TEXT = "cast({0} as varchar)"
+# Looking for NUL first costs a third of replacing it, which almost no id needs.
+_ID_TEXT = f"case when contains({_TEXT}, chr(0)) then {visible(_TEXT)} else nullif({_TEXT}, '') end"
+DUCKDB = Dialect(
+    text=_TEXT,
+    id_text=_ID_TEXT,
+    double="try_cast({0} as double)",
+    nan="isnan({0})",
+    infinite="isinf({0})",
+    sees_one_state=True,
+)
+"""How DuckDB writes it. Files that change while they are read are seen by their stamps."""
+
+ENGINE = TextDialect("duckdb", '"')
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  local times
 _DAY = r"\d{4}-\d{1,2}-\d{1,2}"
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
 _NAIVE_TEXT = rf"{_DAY}([T ]{_CLOCK})?"
 _AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?(Z|UTC|[+-]\d{{2}}(:?\d{{2}})?)"
-_ANY_TYPE = ("predicted", "model_version")
-ALL = "g"  # above every md5
-_LONGEST_VALUE = 100  # characters by which segment values are distinguished
-_SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours)
-_RULES = timedelta(days=3)  # around a window, whose ends may be of another zone
+_WHOLE_TABLE = "monitor_whole_table"
 
-Bound = tuple[str, dict[str, Any]]
+
+class Statements:
+    """Executes statements over an open table."""
+
+    def __init__(self, table: OpenTable) -> None:
+        self.table = table
+
+    def execute(
+        self,
+        statement: Executable,
+        *,
+        execution_options: Mapping[str, Any] | None = None,  # noqa: ARG002  as SQLAlchemy's
+    ) -> Iterator[tuple[Any, ...]]:
+        """Return the rows of a statement as they come."""
+        is_whole = statement.get_execution_options().get(_WHOLE_TABLE)
+        table = self.table.whole() if is_whole else self.table
+        return table.stream(*ENGINE.compiled(statement))
+
+    def scalar(self, statement: Executable) -> Any:
+        """Return the first value of a statement."""
+        return next((row[0] for row in [*self.execute(statement)]), None)
+
+
+class _Relation(TableClause):
+    """What an open table is selected from, under a name of ours."""
+
+    inherit_cache = False
+    relation = ""
+
+
+@compiles(_Relation)
+def _relation(element: _Relation, compiler: Any, **_: Any) -> str:
+    return f"{element.relation} as {compiler.preparer.quote(element.name)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """Builds each query for one open table; `check` must pass first."""
+class DuckdbTable(TableInfo):
+    """An open table as DuckDB has it."""
 
-    table: OpenTable
-    columns: Mapping[str, Any]
-    time_zone: str | None
-    where: Mapping[str, Sequence[str]]
-    threshold: float | None
-    positive: Sequence[str]
-    negative: Sequence[str]
-    challenger: ChallengerColumns
+    open: OpenTable = field(kw_only=True)
+    state: Callable[[], object] = field(kw_only=True)
+    opened_at: object = field(kw_only=True)
 
-    def check(self) -> None:
-        """Refuse a missing column or one of a type that cannot serve."""
-        single = [(f"columns.{name}", [self.columns[name]]) for name in _ANY_TYPE]
-        lists = [
-            ("columns.show", [column for column, _ in self.columns["show"]]),
-            ("columns.segments", self.columns["segments"]),
-        ]
-        for setting, columns in [*single, *lists, ("where", self.where)]:
-            for column in columns:
-                if column is not None:
-                    self.table.need(column, setting)
-        self.table.id_text(self.columns["id"], "columns.id")
-        self._check_time()
-        self._check_score()
+    def is_unchanged(self) -> bool:
+        """Whether the files are those that were opened."""
+        return self.state() == self.opened_at
 
-    def _check_score(self) -> None:
-        score = self.columns["score"]
-        if score is None:
-            return
-        kind = self.table.need(score, "columns.score")
-        if not self.table.is_text and not NUMBERS.fullmatch(kind):
-            raise self.table.refuse_type(score, "columns.score", "numbers")
+    @property
+    def type_names(self) -> Mapping[str, str]:
+        """Every column with its type, as DuckDB names it."""
+        return dict(self.open.types)
 
-    def _check_time(self) -> None:
-        column = self.columns["time"]
-        kind = self.table.need(column, "columns.time")
-        if not (TIMES.fullmatch(kind) or TEXTS.fullmatch(kind)):
+    def is_read_from_text(self, name: str) -> bool:
+        """Whether the values of a column are texts, from which times and numbers are read."""
+        return TEXTS.fullmatch(self.open.types[name]) is not None
+
+    def refuse_type(self, name: str, setting: str, expected: str) -> InputRefused:
+        """Build the error for a column of the wrong type, with its first value."""
+        return self.open.refuse_type(name, setting, expected)
+
+    def check_number(self, name: str, setting: str) -> None:
+        """Refuse a column that holds no numbers; in files of texts any may."""
+        self.need(name, setting)
+        if not self.open.is_text and not NUMBERS.fullmatch(self.open.types[name]):
+            raise self.refuse_type(name, setting, "numbers")
+
+    def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
+        """Choose how times are read; None where they lack a zone and the config names none."""
+        name = settings.columns.time
+        self.need(name, setting)
+        kind = self.open.types[name]
+        if TEXTS.fullmatch(kind):
+            return _Times(Typed("timestamptz"), aware_times().bound, int, read=_micros)
+        if not TIMES.fullmatch(kind):
             expected = "times; numbers of seconds become times with to_timestamp(...)"
-            raise self.table.refuse_type(column, "columns.time", expected)
-
-    def first_naive_time(self) -> str | None:
-        """Return a value of a typed time column without a zone, where the config names none.
-
-        Texts are looked at while they are scanned.
-        """
-        if self.time_zone is not None or self._time_type not in _NAIVE:
+            raise self.refuse_type(name, setting, expected)
+        if AWARE_TIMES.fullmatch(kind):
+            return _Times(Typed(kind), aware_times().bound, int, read=_micros)
+        if settings.time_zone is None:
             return None
-        column = quoted(self.columns["time"])
-        rows = self.table.rows(
-            f"select cast({column} as varchar) from {self.table.relation} "  # noqa: S608
-            f"where {column} is not null limit 1"
+        local = local_times(settings.time_zone)
+        kind = "timestamp" if kind == "DATE" else kind
+        return _Times(Typed(kind), local.bound, _local_instant(local), read=_local_micros)
+
+
+def table_info(table: OpenTable, state: Callable[[], object]) -> DuckdbTable:
+    """Describe an open table, whose ``state`` differs once its rows do."""
+    kinds = {name: _type_of(kind) for name, kind in table.types.items()}
+    clause = _Relation("rows", *(column(name, kind) for name, kind in kinds.items()))
+    clause.relation = table.relation
+    return DuckdbTable(
+        *(table.place, clause, kinds, frozenset(kinds), DUCKDB),
+        refused=table.refused,
+        open=table,
+        state=state,
+        opened_at=state(),
+    )
+
+
+def _type_of(kind: str) -> types.TypeEngine[Any]:
+    if WHOLE_NUMBERS.fullmatch(kind):
+        return types.BigInteger()
+    if NUMBERS.fullmatch(kind):
+        return types.Double()
+    if TEXTS.fullmatch(kind):
+        return types.String()
+    return types.Uuid() if kind == "UUID" else types.NullType()
+
+
+@dataclass(frozen=True, slots=True)
+class _Times(Times):
+    def of_calendar(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
+        return written("isfinite(cast({0} as timestamptz))", column, types.Boolean())
+
+
+def _micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return written("epoch_us(cast({0} as timestamptz))", value, types.BigInteger())
+
+
+def _local_micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return written("epoch_us(cast({0} as timestamp))", value, types.BigInteger())
+
+
+def _local_instant(local: Times) -> Any:
+    def instant(micros: int) -> int:
+        try:
+            return local.instant(_EPOCH + timedelta(microseconds=micros))
+        except OverflowError:  # no calendar has it, and its number says so
+            return micros
+
+    return instant
+
+
+@dataclass(frozen=True, slots=True)
+class DuckdbQuery(Query):
+    """Builds each statement for one open table."""
+
+    table: DuckdbTable
+
+    def timed(self) -> Select[Any]:
+        """Count the rows of the whole table that have a time."""
+        return Query.timed(self).execution_options(**{_WHOLE_TABLE: True})
+
+    @property
+    def _t(self) -> ColumnElement[Any]:
+        name = self.settings.columns.time
+        if not self.reads_times:
+            return self.table.column(name)
+        text, zone = f"upper(trim(cast({quoted(name)} as varchar)))", self.settings.time_zone
+        local = f"try_cast({text} as timestamp)"
+        local = (
+            f"cast({local} as timestamptz)"
+            if zone in (None, "UTC")
+            else instant_sql(local, zone, FIRST, LAST)
         )
-        return rows[0][0] if rows else None
-
-    def scan(
-        self,
-        window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
-        seed: str,
-        bounds: Mapping[int, str],
-        only: Collection[int] = (),
-    ) -> Bound:
-        """Count each bucket and model version, or ``only`` some, and take its first candidates.
-
-        Only rows whose md5 is below the bound of their bucket may become candidates: the first
-        ones are among them wherever as many were found as were asked for. A bucket without a
-        bound takes all of its rows.
-        """
-        values: dict[str, Any] = {}
-        names = ["h", "id", "score", *self.challenger.names, *self._segments]
-        drawn = ", ".join(f"'{name}': {name}" for name in names)
-        first = f"min({{{drawn}}}, {at_most}) filter (where bucket >= 0 and h < bound)"
-        chosen = f"where bucket in ({', '.join(map(str, only))})" if only else ""
-        sql = f"""
-            with classed as ({self._classed(window, strata, values)}),
-            hashed as (
-                select *, {self._hash(seed, values)} as h, {_bound_of(bounds)} as bound
-                from classed {chosen}
-            )
-            select * replace ({self._in_columns} as drawn)
-            from ({self._counted(first)} from hashed {self._grouped})
-        """  # noqa: S608
-        return sql, values
-
-    def _hash(self, seed: str, values: dict[str, Any]) -> str:
-        if self.table.hashed is not None and self.table.hashed[0] == seed:
-            return "known_h"
-        values["seed"] = f"{seed}|"
-        return "md5($seed || id)"
-
-    def tally(self, window: Window, strata: Sequence[Stratum]) -> Bound:
-        """Count each bucket and model version, and draw nothing."""
-        values: dict[str, Any] = {}
-        rows = self._classed(window, strata, values)
-        return f"{self._counted('null')} from ({rows}) {self._grouped}", values
-
-    def _classed(self, window: Window, strata: Sequence[Stratum], values: dict[str, Any]) -> str:
-        """Rows near the window, each with its bucket."""
-        values |= {"start": window.start, "end": window.end}
-        rows = self._source_rows(values, near=True)
-        return f"select *, {self._bucket(strata, values)} as bucket from ({rows})"  # noqa: S608
-
-    def _counted(self, first: str) -> str:
-        by_value = "".join(
-            f", histogram({name}) filter (where bucket >= 0)" for name in self._segments
-        )
-        return f"""select
-            bucket,
-            {"null" if self.columns["model_version"] is None else "version"},
-            count(*),
-            epoch_us(max(t) filter (where t >= $start and t < $end)),
-            {first} as drawn,
-            {self._example},
-            {self.challenger.counted}
-            {by_value}"""
-
-    @property
-    def _in_columns(self) -> str:
-        """Turn the items drawn into lists, each of one thing: Python holds them in a third."""
-        retained = ["id", "score", *self.challenger.names, *self._segments]
-        return (
-            "{" + ", ".join(f"'{name}': [each.{name} for each in drawn]" for name in retained) + "}"
-        )
-
-    @property
-    def _grouped(self) -> str:
-        # Groups of numbers alone are found faster than those with a text beside them.
-        return "group by bucket" + ("" if self.columns["model_version"] is None else ", version")
-
-    @property
-    def _segments(self) -> list[str]:
-        return [f"segment_{index}" for index in range(len(self.columns["segments"]))]
-
-    @property
-    def _example(self) -> str:
-        """A text that cannot be read, to be named in an error; typed columns have none."""
-        if not (self.time_is_text or self._score_is_text):
-            return "null"
-        return f"""min(case
-            when bucket in ({frames.NAIVE_TIME}, {frames.TIME_UNPARSABLE}) then time_text
-            when bucket = {frames.SCORE_UNREADABLE} then score_text
-        end)"""
-
-    def window_rows(self, window: Window, columns: Sequence[str], seed: str, hashed: str) -> Bound:
-        """Take these columns of the rows near a window, and ``hashed``: md5(seed, id)."""
-        values: dict[str, Any] = {"start": window.start, "end": window.end, "seed": f"{seed}|"}
-        condition = " and ".join([*self._where(values), *self._near(values)]) or "true"
-        if "$start" not in condition:
-            del values["start"], values["end"]
-        drawn = f"md5($seed || {self.table.id_text(self.columns['id'], 'columns.id')})"
-        listed = ", ".join([*map(quoted, columns), f"{drawn} as {quoted(hashed)}"])
-        return f"select {listed} from {self.table.relation} where {condition}", values  # noqa: S608
-
-    @property
-    def scanned(self) -> list[str]:
-        """Columns that a scan reads, those that only people see left out."""
-        named = [self.columns[key] for key in ("id", "time", "score", *_ANY_TYPE)]
-        existing = [column for column in named if column is not None]
-        challenger = self.challenger.read
-        of_other = [] if challenger is None else [challenger.column]
-        return [*existing, *self.columns["segments"], *self.where, *of_other]
-
-    def buckets(self, window: Window, strata: Sequence[Stratum], at_most: int) -> Bound:
-        """Count the rows of each bucket among the first ones of the window in the files."""
-        values: dict[str, Any] = {}
-        rows = f"select bucket from ({self._classed(window, strata, values)}) limit {at_most}"  # noqa: S608
-        return f"select bucket, count(*) from ({rows}) group by bucket", values  # noqa: S608
-
-    def count(self, window: Window) -> Bound:
-        """Count the rows in the window, good and bad."""
-        values: dict[str, Any] = {"start": window.start, "end": window.end}
-        condition = " and ".join([*self._where(values), *self._near(values)]) or "true"
-        relation = self.table.relation
-        return (
-            f"select count(*) from (select {self._time(values)} as t from {relation} "  # noqa: S608
-            f"where {condition}) where t >= $start and t < $end",
-            values,
-        )
-
-    def unknown(self, window: Window, at_most: int) -> Bound:
-        """List the most frequent predicted values that are neither positive nor negative."""
-        values: dict[str, Any] = {"start": window.start, "end": window.end}
-        rows = self._source_rows(values, near=True)
-        return (
-            f"select left(predicted_text, {_LONGEST_VALUE}), count(*) from ({rows}) "  # noqa: S608
-            "where t >= $start and t < $end and flagged is null and predicted_text is not null "
-            f"group by 1 order by 2 desc, 1 limit {at_most}",
-            values,
-        )
-
-    def timed_rows(self) -> Bound:
-        """Count the rows of the whole source that have a time."""
-        values: dict[str, Any] = {}
-        rows = self._source_rows(values, near=False)
-        return f"select count(*) from ({rows}) where t is not null", values  # noqa: S608
-
-    def span(self) -> Bound:
-        """Find the earliest and the latest time, and a naive text where that is not allowed."""
-        values: dict[str, Any] = {}
-        rows = self._source_rows(values, near=False)
-        naive = "min(case when naive then time_text end)" if self.time_zone is None else "null"
-        ends = ", ".join(f"epoch_us({end}(t) filter (where isfinite(t)))" for end in ("min", "max"))
-        sql = f"select {ends}, {naive} from ({rows})"  # noqa: S608
-        return sql, values
-
-    def show(self, ids: Sequence[str], window: Window) -> Bound:
-        """Fetch the shown columns of these ids, in a fixed order where an id comes twice."""
-        values: dict[str, Any] = {"ids": list(ids), "start": window.start, "end": window.end}
-        shown = [f"shown_{index}" for index in range(len(self.columns["show"]))]
-        rows = self._source_rows(values, near=True, shown=True)
-        rows += f" and {self.table.may_be(self.columns['id'], ids)}"
-        listed = ", ".join(["id", *shown])
-        return (
-            f"select {listed} from ({rows}) "  # noqa: S608
-            "where t >= $start and t < $end and id in (select unnest($ids::varchar[])) "
-            f"order by {listed}",
-            values,
-        )
-
-    @property
-    def _time_type(self) -> str:
-        return self.table.types[self.columns["time"]]
-
-    def _source_rows(self, values: dict[str, Any], *, near: bool, shown: bool = False) -> str:
-        """Rows in our words: id, t (UTC), naive, score, flagged, version; texts for examples."""
-        text = self._text_of("time")
-        score = self._text_of("score")
-        naive = f"regexp_full_match(upper(trim({text})), '{_NAIVE_TEXT}')"
-        parts = {
-            "id": self.table.id_text(self.columns["id"], "columns.id"),
-            "no_id": f"coalesce(cast({quoted(self.columns['id'])} as varchar), '') = ''",
-            "time_text": text,
-            "naive": naive if self.time_is_text else "false",
-            "t": self._time(values),
-            "score_text": score,
-            "score": self._score(values),
-            "flagged": self._flagged(values),
-            "predicted_text": self._predicted,
-            "version": f"nullif({visible(self._value_text('model_version'))}, '')",
-        }
-        parts |= self.challenger.parts(partial(self._is_positive, values), values)
-        if self.table.hashed is not None:
-            parts["known_h"] = quoted(self.table.hashed[1])
-        for index, column in enumerate(self.columns["segments"]):
-            text = f"nullif(trim({self.table.value_text(column)}), '')"
-            parts[f"segment_{index}"] = f"coalesce(left({text}, {_LONGEST_VALUE}), '{NO_VALUE}')"
-        if shown:
-            for index, (column, is_picture) in enumerate(self.columns["show"]):
-                kind = self.table.types[column]
-                parts[f"shown_{index}"] = read_as(column, kind, is_picture=is_picture)
-        listed = ", ".join(f"{sql} as {name}" for name, sql in parts.items())
-        conditions = [*self._where(values), *(self._near(values) if near else [])]
-        condition = " and ".join(conditions) or "true"
-        return f"select {listed} from {self.table.relation} where {condition}"  # noqa: S608
-
-    def _column(self, name: str) -> str:
-        column = self.columns[name]
-        return "null" if column is None else quoted(column)
-
-    def _value_text(self, name: str) -> str:
-        column = self.columns[name]
-        return "cast(null as varchar)" if column is None else self.table.value_text(column)
-
-    def _text_of(self, name: str) -> str:
-        column = self.columns[name]
-        if column is None or not TEXTS.fullmatch(self.table.types[column]):
-            return "cast(null as varchar)"
-        return f"nullif(trim(cast({quoted(column)} as varchar)), '')"
-
-    @property
-    def time_is_text(self) -> bool:
-        """Whether each time is read from text."""
-        return TEXTS.fullmatch(self._time_type) is not None
-
-    @property
-    def _score_is_text(self) -> bool:
-        score = self.columns["score"]
-        return score is not None and TEXTS.fullmatch(self.table.types[score]) is not None
-
-    def _time(self, values: dict[str, Any]) -> str:
-        column = quoted(self.columns["time"])
-        if self._time_type in {_AWARE, _AWARE_NS}:
-            return f"cast({column} as timestamptz)"
-        if not self.time_is_text:
-            return self._zoned(f"cast({column} as timestamp)", values)
-        text = f"upper(trim(cast({column} as varchar)))"
-        local = self._zoned(f"try_cast({text} as timestamp)", values)
         aware = f"replace(replace(replace({text}, ' UTC', 'Z'), ' +', '+'), ' -', '-')"
         aware = f"replace(replace({aware}, 'UTC', 'Z'), ' Z', 'Z')"
-        return (
-            f"case when regexp_full_match({text}, '{_NAIVE_TEXT}') then {local} "
-            f"when regexp_full_match({text}, '{_AWARE_TEXT}') "
-            f"then try_cast({aware} as timestamptz) end"
+        is_local = f"when regexp_full_match({text}, '{_NAIVE_TEXT}') then {local} "
+        return literal_column(
+            f"case {'' if zone is None else is_local}"
+            f"when regexp_full_match({text}, '{_AWARE_TEXT}') then try_cast({aware} as timestamptz)"
+            " end"
         )
 
-    def _zoned(self, local: str, values: dict[str, Any]) -> str:
-        if self.time_zone in (None, "UTC"):
-            return f"cast({local} as timestamptz)"
-        first, last = FIRST, LAST
-        if "start" in values:  # others are outside of the window by any rule
-            first, last = (_midnight(values[name]) for name in ("start", "end"))
-            first, last = first - _RULES, last + _RULES
-        return instant_sql(local, self.time_zone, first, last)
+    def _is_naive(self) -> ColumnElement[Any]:
+        text = self._text(self.settings.columns.time)
+        naive = f"regexp_full_match(upper(trim({{0}})), '{_NAIVE_TEXT}')"
+        is_naive = written(naive, text, types.Boolean())
+        return is_naive if self.settings.time_zone is None else is_naive & ~true()
 
-    def _score(self, values: dict[str, Any]) -> str:
-        number = f"try_cast({self._column('score')} as double)"
-        return at_threshold(number, self.threshold, values, "threshold")
+    def _value_text(self, name: str) -> ColumnElement[Any]:
+        return literal_column(self.table.open.value_text(name), types.String())
 
-    def _flagged(self, values: dict[str, Any]) -> str:
-        if self.threshold is not None:
-            values["threshold"] = self.threshold
-            return f"{self._score(values)} >= $threshold"
-        return self._is_positive(values, self._predicted)
+    def _version(self, name: str) -> ColumnElement[Any]:
+        return func.nullif(written(visible("{0}"), self._value_text(name)), "")
 
-    def _is_positive(self, values: dict[str, Any], text: str) -> str:
-        values["positive"], values["negative"] = list(self.positive), list(self.negative)
-        return (
-            f"case when list_contains($positive::varchar[], {text}) then true "
-            f"when list_contains($negative::varchar[], {text}) then false end"
-        )
+    def _seen(self, name: str, *, is_picture: bool) -> ColumnElement[Any]:
+        return literal_column(read_as(name, self.table.open.types[name], is_picture=is_picture))
 
-    @property
-    def _predicted(self) -> str:
-        if self.threshold is not None:
-            return "cast(null as varchar)"
-        return class_text(self._column("predicted"))
+    def stored(self, ids: Collection[str]) -> list[object]:
+        """Give ids as they are compared: as texts that are cast to the column's type."""
+        return [*ids]
 
-    def _where(self, values: dict[str, Any]) -> list[str]:
-        conditions = []
-        for index, (column, expected) in enumerate(self.where.items()):
-            names = []
-            for number, value in enumerate(expected):
-                values[f"where_{index}_{number}"] = value
-                names.append(f"$where_{index}_{number}")
-            conditions.append(f"cast({quoted(column)} as varchar) in ({', '.join(names)})")
-        return conditions
-
-    def _near(self, values: dict[str, Any]) -> list[str]:
-        """Bound the stored column itself, so that files sorted by time are read in part."""
-        column = quoted(self.columns["time"])
-        if self.time_is_text:
-            return []
-        if self._time_type == _AWARE:
-            return [f"({column} >= $start and {column} < $end or {column} is null)"]
-        # In UTC, from which a zone is never a day away, as two zones may be from one another.
-        start, end = (values[name].astimezone(UTC) for name in ("start", "end"))
-        start, end = start - _SLACK, end + _SLACK
-        lower, upper = "$near_start", "$near_end"
-        if self._time_type == _AWARE_NS:  # which DuckDB compares with its like alone
-            lower, upper = (f"cast({each} as {_AWARE_NS})" for each in (lower, upper))
-        else:
-            start, end = start.replace(tzinfo=None), end.replace(tzinfo=None)
-        values["near_start"], values["near_end"] = start, end
-        return [f"({column} >= {lower} and {column} < {upper} or {column} is null)"]
-
-    def _bucket(self, strata: Sequence[Stratum], values: dict[str, Any]) -> str:
-        """Put a row into its stratum, or name the reason why it is in none."""
-        versioned = self.columns["model_version"] is not None
-        decided_by_score = self.threshold is not None
-        scored = self.columns["score"] is not None
-        cases = [
-            ("naive", frames.NAIVE_TIME, self.time_is_text and self.time_zone is None),
-            ("t is null and time_text is null", frames.TIME_MISSING, True),
-            ("t is null", frames.TIME_UNPARSABLE, True),
-            ("not (t >= $start and t < $end)", frames.OUTSIDE, True),
-            ("no_id", frames.ID_MISSING, True),
-            ("version is null", frames.VERSION_MISSING, versioned),
-            ("score is null and score_text is not null", frames.SCORE_UNREADABLE, scored),
-            ("score is null", frames.SCORE_MISSING, decided_by_score),
-            ("isnan(score)", frames.SCORE_NAN, scored),
-            ("isinf(score)", frames.SCORE_INFINITE, scored),
-            ("predicted_text is not null and flagged is null", frames.PREDICTED_UNKNOWN, True),
-            ("flagged is null", frames.PREDICTED_MISSING, True),
-        ]
-        listed = " ".join(f"when {sql} then {code}" for sql, code, used in cases if used)
-        flagged, passed = (_in_class(strata, values, flagged=up) for up in (True, False))
-        return f"case {listed} when flagged then {flagged} else {passed} end"
-
-
-def _midnight(at: datetime) -> datetime:
-    return datetime(at.year, at.month, at.day)  # noqa: DTZ001  a local time
-
-
-def _bound_of(bounds: Mapping[int, str]) -> str:
-    """Give the md5 below which rows of a bucket may be candidates; all are below ``g``."""
-    listed = ", ".join(
-        f"'{bounds.get(index, ALL)}'" for index in range(max(bounds, default=-1) + 1)
-    )
-    return f"coalesce([{listed}][bucket + 1], '{ALL}')" if listed else f"'{ALL}'"
-
-
-def _in_class(strata: Sequence[Stratum], values: dict[str, Any], *, flagged: bool) -> str:
-    """Put a row of one class into its stratum by halving: strata are many, and rows more."""
-    cuts = Cuts.of(strata, flagged=flagged)
-    names = [f"{'flagged' if flagged else 'passed'}_{index}" for index in range(len(cuts.ends))]
-    values |= dict(zip(names, cuts.ends, strict=True))
-    return f"case when score is null then {cuts.unscored} else {_halved(names, cuts.codes)} end"
-
-
-def _halved(names: Sequence[str], codes: Sequence[int]) -> str:
-    if not names:
-        return str(codes[0])
-    middle = len(names) // 2
-    below = _halved(names[:middle], codes[: middle + 1])
-    above = _halved(names[middle + 1 :], codes[middle + 1 :])
-    return f"case when score < ${names[middle]} then {below} else {above} end"
+    def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
+        """Compare the column as it is stored, so that whole parts of a file are skipped."""
+        if any(NUL_SHOWN in each for each in ids):
+            return true()  # as a NUL is shown, and only reading shows which of both it was
+        name = self.settings.columns.id
+        kind = "varchar" if self.table.is_read_from_text(name) else self.table.open.types[name]
+        listed = literal(list(ids), types.NullType())
+        each = written(f"try_cast(unnest({{0}}::varchar[]) as {kind})", listed, types.NullType())
+        return self.table.column(name).in_(select(each))

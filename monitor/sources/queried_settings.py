@@ -11,3 +11,8 @@ class QueriedSettings(TableSettings):
     """Columns and what their values mean, where numbers may stand for times."""
 
     time_unit: Literal["seconds", "milliseconds", "microseconds"] | None = None
+
+    @property
+    def unit_of_times(self) -> str | None:
+        """What the numbers of a time column count."""
+        return self.time_unit

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.model import Decisions
 from monitor.sources import frames
 from monitor.sources.shared_query import Scan, SharedQuery
 from monitor.sources.sql_draw import Draw, finish, has_all, of_one_state, untimed
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from monitor.domain.model import Window
+    from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
 
     Groups = list[list[frames.BucketCount]]
@@ -89,8 +91,10 @@ def tally_of(rows: Iterable[Sequence[Any]], shared: SharedQuery) -> Groups:
     counted: Groups = [[] for _ in shared.scans]
     newest: dict[str | None, int] = {}
     instant = shared.common.times.instant
-    for k, bucket, version, count, at in rows:
-        counted[k].append(frames.BucketCount(bucket, version, count))
+    for k, bucket, version, count, at, *decided in rows:
+        is_challenged = shared.scans[k].query.challenger is not None
+        challenged = Decisions(*decided) if is_challenged else None
+        counted[k].append(frames.BucketCount(bucket, version, count, challenged=challenged))
         if at is not None:
             newest[version] = max(newest.get(version, instant(at)), instant(at))
     return [
@@ -112,7 +116,7 @@ def drawn_from(
     if wanting:
         bounds = {index: draw.bounds for index, draw in wanting.items()}
         rows = reading.connection.execute(shared.draw(window, seed, bounds, version))
-        _deal(rows, [*wanting.values()], len(shared.common.segments))
+        _deal(rows, [(shared.scans[index].query, draw) for index, draw in wanting.items()])
     for index, draw in wanting.items():
         _, query, strata, _ = shared.scans[index]
         draw.settle(seed, query)
@@ -121,19 +125,21 @@ def drawn_from(
     return [draw.groups(values.get(index, {})) for index, draw in enumerate(draws)]
 
 
-def _deal(rows: Iterable[Sequence[Any]], draws: Sequence[Draw], segments: int) -> None:
+def _deal(rows: Iterable[Sequence[Any]], draws: Sequence[tuple[Query, Draw]]) -> None:
     """Give each row to those of whose bounds its md5 is below.
 
-    It has md5 and id, its segments, then its bucket for each of them, and its score for each.
+    It has md5 and id, its segments, then its bucket for each of them, its score for each, and what
+    the challenger of each decided if one has any.
     """
-    own = 2 + segments
-    locations = [(own + n, own + len(draws) + n, draw) for n, draw in enumerate(draws)]
+    own, number = 2 + len(draws[0][0].segments), len(draws)
     for row in rows:
         values = tuple(row)
-        md5, item_id, *of_segments = values[:own]
-        for bucket, score, draw in locations:
-            if md5 < draw.bounds.get(values[bucket], ""):
-                draw.add((values[bucket], md5, item_id, values[score], *of_segments))
+        md5, item_id, *segments = values[:own]
+        for index, (query, draw) in enumerate(draws, own):
+            bucket = values[index]
+            if md5 < draw.bounds.get(bucket, ""):
+                decided = () if query.challenger is None else (values[index + 2 * number],)
+                draw.add((bucket, md5, item_id, values[index + number], *segments, *decided))
 
 
 def values_of(

@@ -10,10 +10,18 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Join, case, func, select, true, union_all
+from sqlalchemy import Join, case, func, null, select, true, union_all
 from sqlalchemy.ext.compiler import compiles
 
-from monitor.sources.sql_query import ALL, bound_leaf, bound_of, code_of, halved, of_version
+from monitor.sources.sql_query import (
+    ALL,
+    bound_leaf,
+    bound_of,
+    code_of,
+    decisions_of,
+    halved,
+    of_version,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Stratum, Window
     from monitor.sources.sql_query import Leaf, Query
 
-_OWN = ("score", "predicted", "score_text")
+_OWN = ("score", "predicted", "score_text", "challenged", "challenger_score")
 """Parts of a row that each monitor has of its own; all others are the same for all."""
 
 
@@ -62,7 +70,8 @@ class SharedQuery:
         rows = self._counted(window)
         newest = self.common.newest(case((rows.c.k == code_of(0), rows.c.t)))
         groups = (rows.c.k, rows.c.bucket, rows.c.version)
-        return select(*groups, func.count(), newest).group_by(*groups)
+        decisions = decisions_of(rows.c) if self.has_challenger else []
+        return select(*groups, func.count(), newest, *decisions).group_by(*groups)
 
     def values_of(self, index: int, window: Window, version: str | None) -> Select[Any]:
         """Count the rows of each monitor's strata by the values of a segment column."""
@@ -91,14 +100,15 @@ class SharedQuery:
         buckets = [
             self.placed(rows, location, code_of).label(f"bucket_{location}") for location in bounds
         ]
-        scores = [rows.c[f"score_{location}"] for location in bounds]
+        names = ["score", *(["challenged"] if self.has_challenger else [])]
+        own = [self.own(rows, name, location) for name in names for location in bounds]
         segments = [rows.c[name] for name in self.common.segments]
-        return select(drawn.label("h"), rows.c.id, *segments, *buckets, *scores).where(
+        return select(drawn.label("h"), rows.c.id, *segments, *buckets, *own).where(
             *below, drawn < greatest, *of_version(rows, version)
         )
 
     def _greatest(self, bounds: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
-        chosen: Any = getattr(func, self.common.table.words.greatest)
+        chosen: Any = getattr(func, self.common.table.dialect.greatest)
         return chosen(*bounds)  # type: ignore[no-any-return]
 
     def rows(self, window: Window) -> Subquery:
@@ -116,8 +126,29 @@ class SharedQuery:
         )
         segments = [rows.c[name] for name in self.common.segments]
         return select(
-            rows.c.k, rows.c.t, rows.c.version, *segments, bucket.label("bucket")
+            *(rows.c.k, rows.c.t, rows.c.version, *segments, bucket.label("bucket")),
+            *self.decided(rows),
         ).subquery()
+
+    @property
+    def has_challenger(self) -> bool:
+        """Whether one of the monitors has a challenger, so that decisions are read."""
+        return any(scan.query.challenger is not None for scan in self.scans)
+
+    def decided(self, rows: Subquery) -> list[ColumnElement[Any]]:
+        """Write what the challenger of a row's monitor decided on it, if one has any."""
+        return [
+            self.chosen(rows, [self.own(rows, name, location) for location in self.places]).label(
+                name
+            )
+            for name in ("challenged", "challenger_score")
+            if self.has_challenger
+        ]
+
+    @staticmethod
+    def own(rows: Subquery, name: str, index: int) -> ColumnElement[Any]:
+        """Write what a monitor has of its own; null where it has none."""
+        return rows.c[f"{name}_{index}"] if f"{name}_{index}" in rows.c else null()
 
     def for_each(self, rows: Subquery) -> Subquery:
         """Let each row stand there once for every monitor, whose place it has as ``k``."""

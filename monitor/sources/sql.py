@@ -5,20 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.sources.queried_source import QueriedSource, truth_settings
 from monitor.sources.sql_reading import SqlDatabase, slow
 from monitor.sources.sql_table import find_table
+from monitor.sources.table_source import TableSource, truth_settings
+from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from monitor.domain.model import Window
     from monitor.domain.truth import TruthColumns
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_settings import SqlSettings
-    from monitor.sources.sql_table import Found
+    from monitor.sources.sql_table import TableInfo
 
 
-class SqlSource(QueriedSource):
+class SqlSource(TableSource):
     """A `Source` over a table or view of a database.
 
     Parameters
@@ -46,16 +48,16 @@ class SqlSource(QueriedSource):
         """The same with the options of the address, which may name another server."""
         return f"{self.place} {self.database.address}"
 
-    def opened(self) -> AbstractContextManager[Reading]:
+    def opened(self, window: Window | None = None) -> AbstractContextManager[Reading]:  # noqa: ARG002
         """Open a transaction that sees one state and writes nothing."""
         return self.database.reading()
 
-    def found(self, reading: Reading) -> Found:
+    def found(self, reading: Reading) -> TableInfo:
         """Find the table or view by reflection."""
         return find_table(reading, self.place, self._sql.table)
 
-    def truth_source(self, truth_columns: TruthColumns) -> SqlSource:
-        """Return the source of the table with the truth, in this database."""
+    def truths(self, truth_columns: TruthColumns) -> TableTruths:
+        """Return the truth that some columns of a table in this database have."""
         changes = truth_settings(self._sql, truth_columns, table=truth_columns.table)
         source = SqlSource(self._sql.model_copy(update=changes), self.base_folder)
         source.advice = slow("id")
@@ -65,4 +67,4 @@ class SqlSource(QueriedSource):
             setting="table" if truth_columns.table is None else "labeling.table",
             advice=source.advice,
         )
-        return source
+        return TableTruths(source, truth_columns)

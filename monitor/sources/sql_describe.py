@@ -11,10 +11,10 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from monitor.domain.errors import InputRefused
+from monitor.sources.dialects import written
 from monitor.sources.sql_reading import SqlDatabase
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import find_table
-from monitor.sources.sql_words import written
 from monitor.sources.table_settings import Columns
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.types import TypeEngine
 
-    from monitor.sources.sql_words import Words
+    from monitor.sources.dialects import Dialect
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MOST_VALUES = 20
@@ -57,13 +57,13 @@ class DescribedColumn:
         """List columns with their types, named as those of files are."""
         with self._database.reading() as reading:
             table = find_table(reading, str(self._database), self._table)
-            return [(name, _named(kind, reading.words)) for name, kind in table.types.items()]
+            return [(name, _named(kind, reading.dialect)) for name, kind in table.types.items()]
 
     def class_values(self, column: str) -> tuple[str, ...]:
         """List the values of a column; none where there are more than a class has."""
         with self._database.reading() as reading:
             table = find_table(reading, str(self._database), self._table)
-            value = written(reading.words.text, table.column(column)).label("value")
+            value = written(reading.dialect.text, table.column(column)).label("value")
             rows = select(value).where(table.column(column).is_not(None)).subquery()
             requested = select(rows.c.value).distinct().limit(_MOST_VALUES + 1)
             values = sorted({str(row[0]).strip() for row in reading.connection.execute(requested)})
@@ -91,7 +91,7 @@ def _value(match: re.Match[str]) -> str:
     return os.environ[match[1]]
 
 
-def _named(kind: TypeEngine[Any], dialect: Words) -> str:
+def _named(kind: TypeEngine[Any], dialect: Dialect) -> str:
     """Name a type as files name it, by which columns are recognized."""
     if isinstance(kind, types.DateTime):
         is_aware = getattr(kind, "timezone", False) or type(kind).__name__ in (

@@ -14,14 +14,15 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.domain.model import Candidate
+from monitor.domain.model import BadRow, Candidate, Decisions
 from monitor.sources import frames
+from monitor.sources.cuts import Cuts
 from monitor.sources.sql_query import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from monitor.domain.model import Stratum, Window
+    from monitor.domain.model import Frame, Stratum, Window
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
 
@@ -43,8 +44,12 @@ def groups_of(
     strata: Sequence[Stratum],
     at_most: int,
     seed: str,
+    *,
+    before: Frame | None = None,
 ) -> list[frames.BucketCount]:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
+
+    The candidates of a frame ``before`` of the same rows and seed are not drawn again.
 
     Raises
     ------
@@ -56,7 +61,14 @@ def groups_of(
         query,
         window,
         lambda: tallied(reading, query, window, strata),
-        lambda counted: drawn_from(reading, query, window, strata, at_most, seed, counted),
+        lambda counted: drawn_from(
+            reading,
+            query,
+            window,
+            strata,
+            seed,
+            Draw(counted, at_most, _cut(before, counted, strata)),
+        ),
         lambda drawn: has_all(drawn, at_most),
     )
     return [*drawn, *untimed(reading, query)]
@@ -76,16 +88,15 @@ def of_one_state(
     SourceUnavailable
         If rows keep changing.
     """
-    sees_one_state = query.table.sees_one_state
     for _ in range(ATTEMPTS):
         counted = count()
         drawn = draw(counted)
-        if is_whole(drawn) and (sees_one_state or count() == counted):
+        if is_whole(drawn) and (query.table.is_unchanged() or count() == counted):
             return drawn
     view = ", or name a table where this is a view that computes its rows anew each time"
     message = (
         f"{query.table.place}: rows of {window} changed while they were counted and drawn, "
-        f"{ATTEMPTS} times; it is tried again{view if sees_one_state else ''}"
+        f"{ATTEMPTS} times; it is tried again{view if query.table.is_unchanged() else ''}"
     )
     raise SourceUnavailable(message)
 
@@ -101,12 +112,10 @@ def drawn_from(
     query: Query,
     window: Window,
     strata: Sequence[Stratum],
-    at_most: int,
     seed: str,
-    counted: Sequence[frames.BucketCount],
+    draw: Draw,
 ) -> list[frames.BucketCount]:
     """Give the groups of a window that were counted their candidates and segments."""
-    draw = Draw(counted, at_most)
     finish(draw, reading, query, window, strata, seed)
     values = values_of(reading, query, window, strata, draw.version) if draw.is_of_any else {}
     return draw.groups(values)
@@ -121,6 +130,8 @@ class Draw:
         The groups of the window.
     at_most
         Rows that are wanted of each stratum.
+    prior
+        First candidates of a stratum that were drawn before.
 
     Attributes
     ----------
@@ -130,16 +141,27 @@ class Draw:
         The model version whose rows are drawn.
     """
 
-    def __init__(self, counted: Sequence[frames.BucketCount], at_most: int) -> None:
+    def __init__(
+        self,
+        counted: Sequence[frames.BucketCount],
+        at_most: int,
+        prior: Mapping[int, Sequence[Candidate]] | None = None,
+    ) -> None:
         self._counted = counted
         self._current = current(counted)
         self._sizes = {group.bucket: group.rows for group in self._current}
         self._found = _First(max(1, at_most))
-        self._candidates: dict[int, tuple[Candidate, ...]] = {}
+        self._candidates = {
+            bucket: tuple(candidates[: max(1, at_most)])
+            for bucket, candidates in (prior or {}).items()
+            if len(candidates) >= min(max(1, at_most), self._sizes.get(bucket, 0))
+        }
         self.version = next((group.version for group in self._current), None)
         self.wanted = max(1, at_most)
         self.bounds = {
-            bucket: first_bound(self.wanted, rows) for bucket, rows in self._sizes.items()
+            bucket: first_bound(self.wanted, rows)
+            for bucket, rows in self._sizes.items()
+            if bucket not in self._candidates
         }
 
     @property
@@ -148,7 +170,7 @@ class Draw:
         return bool(self._current)
 
     def add(self, row: tuple[Any, ...]) -> None:
-        """Take a row below the bound of its stratum: bucket, md5, id, score, segments."""
+        """Take a row below the bound of its stratum: bucket, md5, id, score, what is carried."""
         self._found.add(row)
 
     def settle(self, seed: str, query: Query) -> None:
@@ -160,7 +182,7 @@ class Draw:
                 short[bucket] = raised(bound)
                 continue
             check_md5(rows, seed, query)
-            self._candidates[bucket] = tuple(candidates_of(rows))
+            self._candidates[bucket] = tuple(candidates_of(rows, query))
         self.bounds = short
         self._found = _First(self.wanted)
 
@@ -200,6 +222,26 @@ def finish(
         options = _STREAMED
 
 
+def _cut(
+    before: Frame | None, counted: Sequence[frames.BucketCount], strata: Sequence[Stratum]
+) -> Mapping[int, Sequence[Candidate]]:
+    """Give each stratum the candidates of a frame that it holds, in their order.
+
+    None where rows are missing in the frame: an id that comes twice is dropped from one, and small
+    segments are put together in it.
+    """
+    cut = defaultdict[int, list[Candidate]](list)
+    if before is None or before.segment_columns or BadRow.DUPLICATE in before.bad_rows:
+        return cut
+    if sum(group.rows for group in current(counted)) != before.size:
+        return cut
+    for part in before.strata:
+        cuts = Cuts.of(strata, flagged=part.stratum.flagged)
+        for candidate in part.candidates:
+            cut[cuts.place(candidate.score)].append(candidate)
+    return cut
+
+
 def current(groups: Iterable[frames.BucketCount]) -> list[frames.BucketCount]:
     """Keep the groups that candidates are drawn from: strata, of the newest model version."""
     return [group for group in frames.of_newest_version(groups) if group.bucket >= 0]
@@ -227,9 +269,14 @@ def tallied(
     instant = query.times.instant
     groups = [
         frames.BucketCount(
-            bucket, version, count, None if at is None else instant(at), example=example
+            bucket,
+            version,
+            count,
+            None if at is None else instant(at),
+            example=example,
+            challenged=Decisions(*decided) if decided else None,
         )
-        for bucket, version, count, at, example in rows
+        for bucket, version, count, at, example, *decided in rows
     ]
     return sorted(groups, key=lambda group: (group.bucket, group.version or ""))
 
@@ -265,8 +312,9 @@ class _First:
 
 def in_order(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Sort by md5 and id; of rows with one id the scored one first, with the lowest score."""
-    _, drawn, item_id, score, *segments = row
-    return (drawn, item_id, score is None, score or 0.0, segments)
+    _, drawn, item_id, score, *carried = row
+    others = carried and [(each is None, each) for each in carried]
+    return (drawn, item_id, score is None, score or 0.0, others)
 
 
 def check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
@@ -282,10 +330,12 @@ def check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
             raise SourceRefused(message)
 
 
-def candidates_of(rows: Iterable[tuple[Any, ...]]) -> Iterable[Candidate]:
+def candidates_of(rows: Iterable[tuple[Any, ...]], query: Query) -> Iterable[Candidate]:
     """Make candidates of rows that were drawn."""
-    for _, _, item_id, score, *segments in rows:
-        yield Candidate(item_id, score, tuple(segments))
+    number = len(query.segments)
+    for _, _, item_id, score, *carried in rows:
+        segments, decided = tuple(carried[:number]), [*carried[number:], None][0]
+        yield Candidate(item_id, score, segments, None if decided is None else bool(decided))
 
 
 def values_of(

@@ -31,17 +31,19 @@ from monitor.domain.single_precision import rounded_below
 from monitor.files.relations import NUL_SHOWN, all_texts
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
-from monitor.sources.sql_words import written
+from monitor.sources.dialects import written
+from monitor.sources.stored_ids import as_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Select, Subquery
 
+    from monitor.domain.challenger import Challenger
     from monitor.domain.model import Stratum, Window
-    from monitor.sources.queried_settings import QueriedSettings
-    from monitor.sources.sql_table import Found
+    from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
+    from monitor.sources.table_settings import TableSettings
 
     Leaf = Callable[[int], ColumnElement[Any]]
 
@@ -54,23 +56,27 @@ _NONE = ""  # below every md5
 class Query:
     """Builds each statement for one table.
 
-    ``shown`` lists the columns that people see, and whether each holds pictures.
+    ``shown`` lists the columns that people see, and whether each holds pictures. The fault of a
+    challenger is why its decisions are not read.
     """
 
-    table: Found
-    settings: QueriedSettings
+    table: TableInfo
+    settings: TableSettings
     times: Times
     shown: Sequence[tuple[str, bool]] = ()
+    challenger: Challenger | None = None
+    challenger_fault: str | None = None
 
     def tally(self, window: Window, strata: Sequence[Stratum]) -> Select[Any]:
         """Count each bucket and model version of a window, with the newest time."""
         rows = self._classed(window, strata)
         unreadable: ColumnElement[Any] = null()
-        if not self.table.words.has_types:
+        if "score_text" in rows.c:
             is_so = rows.c.bucket == code_of(frames.SCORE_UNREADABLE)
             unreadable = func.min(case((is_so, rows.c.score_text)))
         return select(
-            rows.c.bucket, rows.c.version, func.count(), self.newest(rows.c.t), unreadable
+            *(rows.c.bucket, rows.c.version, func.count(), self.newest(rows.c.t), unreadable),
+            *self.decisions(rows.c),
         ).group_by(rows.c.bucket, rows.c.version)
 
     def values_of(
@@ -100,14 +106,16 @@ class Query:
         drawn = self.hashed(seed, rows.c.id)
         bound = self.placed(rows.c, strata, bound_leaf(bounds))
         bucket = self.placed(rows.c, strata, code_of).label("bucket")
-        segments = [rows.c[name] for name in self.segments]
-        return select(bucket, drawn.label("h"), rows.c.id, rows.c.score, *segments).where(
-            drawn < bound, *of_version(rows, version)
+        carried = [rows.c[name] for name in self.carried]
+        highest = max(bounds.values())
+        below = [] if highest == ALL else [drawn < bound_of(highest)]
+        return select(bucket, drawn.label("h"), rows.c.id, rows.c.score, *carried).where(
+            *below, drawn < bound, *of_version(rows, version)
         )
 
     def hashed(self, seed: str, item_id: ColumnElement[Any]) -> ColumnElement[Any]:
         """Write md5(seed, id) as lower-case hex."""
-        return written(self.table.words.md5, literal(f"{seed}|", String()) + item_id)
+        return written(self.table.dialect.md5, literal(f"{seed}|", String()) + item_id)
 
     def count(self, window: Window) -> Select[Any]:
         """Count the rows in a window, good and bad."""
@@ -120,33 +128,41 @@ class Query:
     def untimed(self) -> Select[Any] | None:
         """Count the rows without a usable time by what is wrong with it; None if all have one."""
         name = self.settings.columns.time
-        if self.table.words.has_types:
+        if not self.reads_times:
             missing = self._from(code_of(frames.TIME_MISSING), func.count(), null())
             return missing.where(self._t.is_(None)) if name in self.table.nullable else None
-        raw = self._text(name)
-        labeled = self._from(
-            case(
-                (func.coalesce(func.trim(raw), "") == "", code_of(frames.TIME_MISSING)),
-                (self._is_naive(), code_of(frames.NAIVE_TIME)),
-                else_=code_of(frames.TIME_UNPARSABLE),
-            ).label("bucket"),
-            raw.label("text"),
-        )
+        labeled = self._from(self._untimed_code().label("bucket"), self._text(name).label("text"))
         rows = labeled.where(self._t.is_(None)).subquery()
         return select(rows.c.bucket, func.count(), func.min(rows.c.text)).group_by(rows.c.bucket)
+
+    def _untimed_code(self) -> ColumnElement[Any]:
+        """Write why a row has no usable time."""
+        if not self.reads_times:
+            return code_of(frames.TIME_MISSING)
+        raw = self._text(self.settings.columns.time)
+        return case(
+            (func.coalesce(func.trim(raw), "") == "", code_of(frames.TIME_MISSING)),
+            (self._is_naive(), code_of(frames.NAIVE_TIME)),
+            else_=code_of(frames.TIME_UNPARSABLE),
+        )
+
+    @property
+    def reads_times(self) -> bool:
+        """Whether times are read from text."""
+        return self.table.is_read_from_text(self.settings.columns.time)
 
     def naive(self) -> Select[Any]:
         """Find a time that names no zone, where the config does not name one either."""
         name = self.settings.columns.time
         naive = self._from(self._text(name)).limit(1)
-        if self.table.words.has_types:
+        if not self.reads_times:
             return naive.where(self.table.column(name).is_not(None))
         return naive.where(self._is_naive())
 
     def unknown(self, window: Window, at_most: int) -> Select[Any]:
         """List the most frequent predicted values that are neither positive nor negative."""
         rows = self._rows(window)
-        value = written(self.table.words.start, rows.c.predicted).label("value")
+        value = written(self.table.dialect.start, rows.c.predicted).label("value")
         of_them = select(value).where(rows.c.predicted.not_in(self.named)).subquery()
         count = func.count().label("rows_of_it")
         counted = select(of_them.c.value, count).group_by(of_them.c.value)
@@ -190,19 +206,24 @@ class Query:
         some = select(rows.c.id).where(func.coalesce(rows.c.id, "") != "").distinct()
         return some.order_by(rows.c.id).limit(at_most)
 
+    def stored(self, ids: Collection[str]) -> list[object]:
+        """Give ids as the column holds them, without those that it cannot hold."""
+        kind = self.table.types[self.settings.columns.id]
+        return [*as_stored(ids, kind if self.table.dialect.has_types else None)]
+
     def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
         column = self.table.column(self.settings.columns.id)
         strange = [each for each in ids if self._is_strange(each)]
         common = [each for each in ids if each not in strange]
         listed = bindparam(None, common, types.NullType(), unique=True, expanding=True)
-        is_one = column.in_(common if self.table.words.has_types else listed)
+        is_one = column.in_(common if self.table.dialect.has_types else listed)
         return or_(is_one, self._id.in_(strange)) if strange else is_one
 
     def _is_strange(self, stored: object) -> bool:
         """Whether an id is compared as it is read: the column may have no such character."""
         if not isinstance(stored, str):
             return False
-        return NUL_SHOWN in stored or not (self.table.words.has_one_charset or stored.isascii())
+        return NUL_SHOWN in stored or not (self.table.dialect.has_one_charset or stored.isascii())
 
     @property
     def segments(self) -> list[str]:
@@ -210,9 +231,18 @@ class Query:
         return [f"segment_{index}" for index in range(len(self.settings.columns.segments))]
 
     @property
+    def carried(self) -> list[str]:
+        """Names of what an item that is drawn has besides its id and score."""
+        return [*self.segments, *([] if self.challenger is None else ["challenged"])]
+
+    def decisions(self, c: Any) -> list[ColumnElement[Any]]:
+        """Count what the challenger decided on some rows, if there is one."""
+        return [] if self.challenger is None else decisions_of(c)
+
+    @property
     def _t(self) -> ColumnElement[Any]:
         column = self.table.column(self.settings.columns.time)
-        if self.table.words.has_types:
+        if self.table.dialect.has_types:
             return column
         return written("monitor_time({0})", column, BigInteger())
 
@@ -252,14 +282,14 @@ class Query:
             "t": self._t,
             "score": null() if score is None else self._number(score),
             "predicted": null() if predicted is None else self._class_text(predicted),
-            "version": null() if version is None else func.nullif(self._text(version), ""),
+            "version": null() if version is None else self._version(version),
         }
-        if not self.table.words.has_types:
-            parts["score_text"] = null() if score is None else self._text(score)
+        if score is not None and self.table.is_read_from_text(score):
+            parts["score_text"] = self._trimmed(score)
         for name, column in zip(self.segments, columns.segments, strict=True):
-            start = written(self.table.words.start, self._trimmed(column))
+            start = written(self.table.dialect.start, _bare(self._value_text(column)))
             parts[name] = func.coalesce(start, literal(NO_VALUE, String()))
-        return parts
+        return parts if self.challenger is None else parts | self._decision(self.challenger)
 
     def _classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
         rows = self._rows(window)
@@ -268,46 +298,69 @@ class Query:
     @property
     def _id(self) -> ColumnElement[Any]:
         name = self.settings.columns.id
-        if isinstance(self.table.types[name], types.String) or not self.table.words.has_types:
-            terms = self.table.words
-            return written(terms.id_text or terms.text, self.table.column(name))
+        if isinstance(self.table.types[name], types.String) or not self.table.dialect.has_types:
+            dialect = self.table.dialect
+            return written(dialect.id_text or dialect.text, self.table.column(name))
         return self._text(name)
 
     def _text(self, name: str) -> ColumnElement[Any]:
-        terms, kind = self.table.words, self.table.types[name]
+        dialect, kind = self.table.dialect, self.table.types[name]
         template = ""
         if isinstance(kind, Uuid):
-            template = terms.uuid
+            template = dialect.uuid
         elif isinstance(kind, Boolean) or type(kind).__name__ == "BIT":
-            template = terms.boolean
-        return written(template or terms.text, self.table.column(name))
+            template = dialect.boolean
+        return written(template or dialect.text, self.table.column(name))
 
     def _class_text(self, name: str) -> ColumnElement[Any]:
         return func.nullif(self._trimmed(name), "nan")
 
     def _trimmed(self, name: str) -> ColumnElement[Any]:
-        return func.nullif(func.trim(self._text(name)), "")
+        return _bare(self._text(name))
+
+    def _value_text(self, name: str) -> ColumnElement[Any]:
+        """Write a value as text, a whole number the same whatever type it has."""
+        return self._text(name)
+
+    def _version(self, name: str) -> ColumnElement[Any]:
+        return func.nullif(self._value_text(name), "")
 
     def _number(self, name: str) -> ColumnElement[Any]:
-        """Write a score; one that equals the threshold in 32 bits is the threshold itself."""
-        number = written(self.table.words.double, self.table.column(name), Double())
-        threshold = self.settings.threshold
-        below = rounded_below(threshold)
-        if below is None:
-            return number
-        at: ColumnElement[Any] = literal(threshold, Double())
-        return case((number == literal(below, Double()), at), else_=number)
+        number = written(self.table.dialect.double, self.table.column(name), Double())
+        return _at_threshold(number, self.settings.threshold)
+
+    def _decision(self, challenger: Challenger) -> dict[str, ColumnElement[Any]]:
+        """Write the challenger's decision on a row, null where it made none, and its score."""
+        yes, no = code_of(1), code_of(0)
+        if challenger.predicted is not None:
+            text = self._class_text(challenger.predicted)
+            flags = case((text.in_(self._positives), yes), (text.in_(self._negatives), no))
+            score = written(self.table.dialect.double, null(), Double())
+            return {"challenged": flags, "challenger_score": score}
+        dialect = self.table.dialect
+        number = written(dialect.double, self.table.column(challenger.column), Double())
+        strange = [
+            (written(each, number, Boolean()), null())
+            for each in (dialect.nan, dialect.infinite)
+            if each
+        ]
+        finite = case(*strange, else_=number) if strange else number
+        score = _at_threshold(finite, challenger.threshold)
+        flags = case(
+            (score >= literal(challenger.threshold, Double()), yes), (score.is_not(None), no)
+        )
+        return {"challenged": flags, "challenger_score": score}
 
     def _seen(self, name: str, *, is_picture: bool) -> ColumnElement[Any]:
         if is_picture and not isinstance(self.table.types[name], String):
-            start = func.substring if self.table.words.has_types else func.substr
+            start = func.substring if self.table.dialect.has_types else func.substr
             return start(self.table.column(name), 1, MOST_BYTES + 1, type_=LargeBinary())
         return self._text(name)
 
     def _spelled(self, values: Any) -> list[str]:
         """Write all texts of values, truths as numbers too where the database has no others."""
         listed = list(values) if isinstance(values, tuple) else [values]
-        if not self.table.words.has_booleans:
+        if not self.table.dialect.has_booleans:
             listed += [int(one) for one in listed if isinstance(one, bool)]
         return all_texts(listed)
 
@@ -336,8 +389,8 @@ class Query:
         return case(*reasons, (self._flagged(c), flagged), else_=passed)
 
     def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
-        terms, columns = self.table.words, self.settings.columns
-        no_id = or_(c.id.is_(None), written(terms.length, c.id, Integer()) == code_of(0))
+        dialect, columns = self.table.dialect, self.settings.columns
+        no_id = or_(c.id.is_(None), written(dialect.length, c.id, Integer()) == code_of(0))
         reasons = [(no_id, frames.ID_MISSING)]
         if columns.model_version is not None:
             reasons.append((c.version.is_(None), frames.VERSION_MISSING))
@@ -351,16 +404,16 @@ class Query:
         return reasons
 
     def _score_reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
-        terms, score = self.table.words, c.score
+        dialect, score = self.table.dialect, c.score
         reasons: list[tuple[ColumnElement[bool], int]] = []
-        if not terms.has_types:
+        if getattr(c, "score_text", None) is not None:
             unread = and_(score.is_(None), c.score_text.is_not(None))
             reasons.append((unread, frames.SCORE_UNREADABLE))
         if self.settings.threshold is not None:
             reasons.append((score.is_(None), frames.SCORE_MISSING))
         for template, code in (
-            (terms.nan, frames.SCORE_NAN),
-            (terms.infinite, frames.SCORE_INFINITE),
+            (dialect.nan, frames.SCORE_NAN),
+            (dialect.infinite, frames.SCORE_INFINITE),
         ):
             if template:
                 reasons.append((written(template, score, Boolean()), code))
@@ -384,6 +437,19 @@ class Query:
         return case((c.score.is_(None), leaf(cuts.unscored)), else_=by_score)
 
 
+def _bare(text: ColumnElement[Any]) -> ColumnElement[Any]:
+    return func.nullif(func.trim(text), "")
+
+
+def _at_threshold(number: ColumnElement[Any], threshold: float | None) -> ColumnElement[Any]:
+    """Write a score; one that equals the threshold in 32 bits is the threshold itself."""
+    below = rounded_below(threshold)
+    if below is None:
+        return number
+    at: ColumnElement[Any] = literal(threshold, Double())
+    return case((number == literal(below, Double()), at), else_=number)
+
+
 def halved(
     value: ColumnElement[Any],
     ends: Sequence[ColumnElement[Any]],
@@ -401,6 +467,13 @@ def halved(
 def of_version(rows: Subquery, version: str | None) -> list[ColumnElement[bool]]:
     """Write which rows are of a model version; all where there is none."""
     return [] if version is None else [rows.c.version == version]
+
+
+def decisions_of(c: Any) -> list[ColumnElement[Any]]:
+    """Count the rows that a challenger flagged, those that it did not decide on, and its scores."""
+    is_flagged, is_open = c.challenged == code_of(1), c.challenged.is_(None)
+    counts = [func.count(case((each, code_of(1)))) for each in (is_flagged, is_open)]
+    return [*counts, func.min(c.challenger_score), func.max(c.challenger_score)]
 
 
 def code_of(code: int) -> ColumnElement[Any]:

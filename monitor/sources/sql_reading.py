@@ -22,8 +22,8 @@ from sqlalchemy.pool import NullPool
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
 from monitor.domain.time_limit import stopped_by
+from monitor.sources.dialects import DIALECTS, Dialect, dialect_of
 from monitor.sources.sql_times import instant_of, is_naive
-from monitor.sources.sql_words import WORDS, Words, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ class Reading:
     """
 
     connection: Any
-    words: Words
+    dialect: Dialect
 
 
 class SqlDatabase:
@@ -109,12 +109,12 @@ class SqlDatabase:
         """
         try:
             with self.engine.connect() as connection:
-                terms = self._error_words(connection)
+                dialect = self._dialect(connection)
                 limits = {"seconds": self._seconds, "ms": self._seconds * 1000}
-                for statement in terms.begin:
+                for statement in dialect.begin:
                     connection.execute(DDL(statement, context=limits))  # type: ignore[no-untyped-call]
                 with stopped_by(_stop_of(connection)):
-                    yield Reading(connection, terms)
+                    yield Reading(connection, dialect)
                 connection.rollback()
         except SQLAlchemyError as error:
             raise self._as_ours(error) from None  # its text may hold the address
@@ -137,10 +137,10 @@ class SqlDatabase:
 
     def _made(self) -> Engine:
         url = self._url
-        if url.get_backend_name() not in WORDS:
+        if url.get_backend_name() not in DIALECTS:
             message = (
                 f"{self.shown}: {url.get_backend_name()} is not known here; known are "
-                f"{', '.join(WORDS)}"
+                f"{', '.join(DIALECTS)}"
             )
             raise SourceRefused(message)
         if url.get_backend_name() == "sqlite":
@@ -165,7 +165,7 @@ class SqlDatabase:
 
         @event.listens_for(engine, "connect")
         def _functions(connection: Any, _: object) -> None:
-            connection.isolation_level = None  # transactions begin where `Words.begin` says so
+            connection.isolation_level = None  # transactions begin where `Dialect.begin` says so
             for name, function in {
                 "monitor_md5": _md5,
                 "monitor_time": lambda value: instant_of(value, zone, unit),
@@ -176,14 +176,14 @@ class SqlDatabase:
 
         return engine
 
-    def _error_words(self, connection: Connection) -> Words:
-        terms = words_of(connection.dialect)
-        if terms is None:
+    def _dialect(self, connection: Connection) -> Dialect:
+        dialect = dialect_of(connection.dialect)
+        if dialect is None:
             message = f"{self.shown}: {connection.dialect.name} is not known here"
             raise SourceRefused(message)
         if connection.dialect.name == "postgresql" and not self._is_utf8(connection):
-            return terms.hashing_bytes()
-        return terms
+            return dialect.hashing_bytes()
+        return dialect
 
     def _is_utf8(self, connection: Connection) -> bool:
         if self._utf8 is None:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Inspector
     from sqlalchemy.types import TypeEngine
 
-    from monitor.sources.queried_settings import QueriedSettings
+    from monitor.sources.dialects import Dialect
     from monitor.sources.sql_reading import Reading
-    from monitor.sources.sql_words import Words
+    from monitor.sources.table_settings import TableSettings
 
 _MOST_TABLES = 20  # that an error names
 _ANY_TYPE = ("predicted", "model_version")
@@ -38,7 +38,7 @@ _CASTED = "make a view that casts it, and name that as the table"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TableInfo:
     """A table or view: what is selected from, and the type of each column, by reflection.
 
     ``place`` names it in errors, which are of the type ``refused``.
@@ -48,9 +48,22 @@ class Found:
     clause: TableClause
     types: Mapping[str, TypeEngine[Any]]
     nullable: frozenset[str]
-    words: Words
+    dialect: Dialect
     sees_one_state: bool = True
     refused: type[InputRefused] = SourceRefused
+
+    def is_unchanged(self) -> bool:
+        """Whether all statements so far saw one state of the table."""
+        return self.sees_one_state
+
+    @property
+    def type_names(self) -> Mapping[str, str]:
+        """Every column with its type, as people know it."""
+        return {name: str(kind) for name, kind in self.types.items()}
+
+    def is_read_from_text(self, name: str) -> bool:  # noqa: ARG002  others know it by column
+        """Whether the values of a column are texts, from which times and numbers are read."""
+        return not self.dialect.has_types
 
     def column(self, name: str) -> ColumnElement[Any]:
         """Return a column, by its name as it was found."""
@@ -63,7 +76,7 @@ class Found:
         message = f"{self.place} has no column {name!r} ({setting}); {there_are(self.types, name)}"
         raise self.refused(message)
 
-    def check(self, settings: QueriedSettings, shown: list[str]) -> None:
+    def check(self, settings: TableSettings, shown: list[str]) -> None:
         """Refuse a missing column or one of a type that cannot serve."""
         columns = settings.columns
         lists = {
@@ -78,29 +91,31 @@ class Found:
                     self.need(name, setting)
         self.check_id(columns.id, "columns.id")
         if columns.score is not None:
-            self._check_score(columns.score)
+            self.check_number(columns.score, "columns.score")
 
     def check_id(self, name: str, setting: str) -> None:
         """Refuse a column whose values have no one text form."""
         kind = self.need(name, setting)
-        if self.words.has_types and not is_id(kind):
+        if self.dialect.has_types and not is_id(kind):
             expected = f"text, whole numbers or UUIDs; {_CASTED}"
-            raise self._refuse_type(name, setting, expected)
+            raise self.refuse_type(name, setting, expected)
 
-    def _check_score(self, name: str) -> None:
-        kind = self.need(name, "columns.score")
+    def check_number(self, name: str, setting: str) -> None:
+        """Refuse a column that holds no numbers."""
+        kind = self.need(name, setting)
         numbers = isinstance(kind, types.Numeric | types.Float | types.Integer)
-        if self.words.has_types and not numbers:
-            raise self._refuse_type(name, "columns.score", f"numbers; {_CASTED}")
+        if self.dialect.has_types and not numbers:
+            raise self.refuse_type(name, setting, f"numbers; {_CASTED}")
 
-    def _refuse_type(self, name: str, setting: str, expected: str) -> InputRefused:
+    def refuse_type(self, name: str, setting: str, expected: str) -> InputRefused:
+        """Build the error for a column of the wrong type."""
         message = (
             f"{self.place}: column {name!r} ({setting}) is {type_name(self.types[name])}; "
             f"wanted {expected}"
         )
         return self.refused(message)
 
-    def times(self, settings: QueriedSettings, setting: str = "columns.time") -> Times | None:
+    def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
         """Choose how times are read; None where they lack a zone and the config names none.
 
         Raises
@@ -110,23 +125,23 @@ class Found:
         """
         name = settings.columns.time
         kind = self.need(name, setting)
-        if not self.words.has_types:
+        if not self.dialect.has_types:
             return read_times()
         if isinstance(kind, types.Numeric | types.Float | types.Integer):
-            if settings.time_unit is None:
+            if settings.unit_of_times is None:
                 expected = "times; if it counts since 1970, say in which source.time_unit"
-                raise self._refuse_type(name, setting, expected)
-            return numbered_times(settings.time_unit)
+                raise self.refuse_type(name, setting, expected)
+            return numbered_times(settings.unit_of_times)
         if not isinstance(kind, types.DateTime | types.Date):
-            raise self._refuse_type(name, setting, f"times; {_CASTED}")
-        if getattr(kind, "timezone", False) or type(kind).__name__ in self.words.aware:
+            raise self.refuse_type(name, setting, f"times; {_CASTED}")
+        if getattr(kind, "timezone", False) or type(kind).__name__ in self.dialect.aware:
             return aware_times()
-        if type(kind).__name__ in self.words.naive_utc:
+        if type(kind).__name__ in self.dialect.naive_utc:
             return local_times("UTC")
         return None if settings.time_zone is None else local_times(settings.time_zone)
 
 
-def find_table(reading: Reading, location: str, name: str) -> Found:
+def find_table(reading: Reading, location: str, name: str) -> TableInfo:
     """Find a table or view, ``name`` or ``schema.name``.
 
     Raises
@@ -139,11 +154,11 @@ def find_table(reading: Reading, location: str, name: str) -> Found:
     for there, table in ((None, name), (schema, last)):
         if there != "" and (columns := _columns(inspector, table, there)):
             kinds = {one["name"]: _plain(one["type"]) for one in columns}
-            typed = kinds if reading.words.has_types else dict.fromkeys(kinds)
+            typed = kinds if reading.dialect.has_types else dict.fromkeys(kinds)
             clause = table_of(table, *(column(*each) for each in typed.items()), schema=there)
             nullable = frozenset(one["name"] for one in columns if one.get("nullable", True))
-            stable = reading.words.sees_one_state and _is_transactional(inspector, table, there)
-            return Found(location, clause, kinds, nullable, reading.words, stable)
+            stable = reading.dialect.sees_one_state and _is_transactional(inspector, table, there)
+            return TableInfo(location, clause, kinds, nullable, reading.dialect, stable)
     raise _no_table(inspector, location, schema or None, last)
 
 

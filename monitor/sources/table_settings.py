@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
 from monitor.domain.adapters import ItemFormat, SourceSettings
+from monitor.domain.challenger import Challenger  # noqa: TC001  pydantic reads it
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings, TimeZone
 from monitor.files.relations import all_texts
 from monitor.sources.shown_columns import Show, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
@@ -82,6 +86,17 @@ class TableSettings(SourceSettings):
     where: dict[str, Values] = Field(default_factory=dict)
     positive: Values = _YES
     negative: Values | None = None
+    challenger: Challenger | None = None
+
+    @model_validator(mode="after")
+    def _challenger_is_another(self) -> TableSettings:
+        if self.challenger is not None:
+            columns = self.columns
+            shown = {column for one in listed(columns.show) for column in one.columns}
+            own = (columns.predicted or columns.score, self.threshold)
+            if (why := why_no_challenger(self.challenger, shown, own)) is not None:
+                raise SettingRefused(setting="challenger", why=why)
+        return self
 
     @model_validator(mode="after")
     def _one_rule_for_the_class(self) -> TableSettings:
@@ -131,8 +146,14 @@ class TableSettings(SourceSettings):
 
     @property
     def reads_classes(self) -> bool:
-        """Whether the predicted class stands in a column."""
-        return self.columns.predicted is not None
+        """Whether any classifier's predicted class stands in a column."""
+        by_challenger = self.challenger is not None and self.challenger.predicted is not None
+        return self.columns.predicted is not None or by_challenger
+
+    @property
+    def challenged_by(self) -> Challenger | None:
+        """Another classifier whose decisions stand in the same rows."""
+        return self.challenger
 
     @property
     def negatives(self) -> tuple[str, ...]:
@@ -142,6 +163,11 @@ class TableSettings(SourceSettings):
         positives = set(all_texts(self.positive))
         usual = _YES if positives <= set(all_texts(_NO)) else _NO
         return tuple(text for text in all_texts(usual) if text not in positives)
+
+    @property
+    def unit_of_times(self) -> str | None:
+        """What the numbers of a time column count, where numbers may stand for times."""
+        return None
 
     @property
     def shows_texts_only(self) -> bool:
@@ -160,3 +186,21 @@ class TableSettings(SourceSettings):
         return ItemFormat(
             columns.id, columns.score, columns.predicted, self.positive, self.negatives
         )
+
+
+def why_no_challenger(
+    challenger: Challenger, shown: Collection[str], own: tuple[str | None, float | None]
+) -> str | None:
+    """Say why a challenger cannot be one; None if it can.
+
+    ``shown`` are the columns that labelers see, ``own`` is the column and threshold by which the
+    monitored classifier flags.
+    """
+    if challenger.column in shown:
+        return (
+            f"{challenger.column!r} is also in columns.show; people who see it label what the "
+            "challenger said, so leave it out there"
+        )
+    if (challenger.column, challenger.threshold) == own:
+        return "it flags by the classifier's own rule; name another column or threshold"
+    return None

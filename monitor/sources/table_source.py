@@ -1,20 +1,23 @@
-"""A source over a table that DuckDB's engine reads, whatever holds it: one scan a window."""
+"""A source whose engine counts and draws by statements, where the rows are."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from monitor.domain.errors import MonitorError, SourceRefused
-from monitor.domain.time_limit import OF_FILES, T, within
-from monitor.files.relations import all_texts
-from monitor.sources import frames
-from monitor.sources.challenger_columns import ChallengerColumns
-from monitor.sources.duckdb_draw import draw, draw_again, unknown_values
-from monitor.sources.duckdb_query import Query
-from monitor.sources.refusals import check_groups, naive_time, parsed_instant
+from monitor.domain.errors import SourceRefused
+from monitor.domain.time_limit import T, within
+from monitor.sources import shared_draw
+from monitor.sources.refusals import naive_time, parsed_instant
+from monitor.sources.shared_draw import readings_of
+from monitor.sources.shared_query import Scan
 from monitor.sources.shown_columns import ShownRows
-from monitor.sources.window_copy import copied
+from monitor.sources.sql_draw import groups_of
+from monitor.sources.sql_query import Query
+from monitor.sources.sql_times import local_times
+from monitor.sources.table_frames import Framing
+from monitor.sources.table_settings import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +27,23 @@ if TYPE_CHECKING:
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.domain.ports import PlannedScan
     from monitor.domain.shown import Shown
-    from monitor.files.relations import OpenTable
-    from monitor.sources.challenged_settings import ChallengedSettings
-    from monitor.sources.window_copy import WindowCopy
+    from monitor.domain.truth import TruthColumns
+    from monitor.sources import frames
+    from monitor.sources.sql_reading import Reading
+    from monitor.sources.sql_table import TableInfo
+    from monitor.sources.sql_times import Times
+    from monitor.sources.table_settings import TableSettings
+
+_OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "challenger", "timeout", "grace"}
+"""Settings in which sources of the same table may differ."""
+
+
+class CachedScan(NamedTuple):
+    """A frame of a scan that was planned, by the state of the table that it is of."""
+
+    requested: tuple[Window, tuple[Stratum, ...], int, str]
+    state: object
+    frame: Frame
 
 
 class TableSource:
@@ -40,14 +57,17 @@ class TableSource:
         Where relative paths start: the folder of the config file.
     """
 
-    advice = OF_FILES
+    advice: str
     """What somebody can do where a reading does not end."""
 
-    def __init__(self, settings: ChallengedSettings, base_folder: Path | str = ".") -> None:
-        self._settings = settings
+    most_ids = 1_000
+    """Of one statement."""
+
+    def __init__(self, settings: TableSettings, base_folder: Path | str = ".") -> None:
+        self.settings = settings
+        self.base_folder = base_folder
         self._shown = ShownRows(settings.columns.show, Path(base_folder))
-        self._scanned: tuple[Window, str, object] | None = None
-        self.copied: WindowCopy | None = None
+        self.cached: CachedScan | None = None
 
     @property
     def place(self) -> str:
@@ -56,221 +76,247 @@ class TableSource:
 
     @property
     def whole_place(self) -> str:
-        """The same where a reading does not end: by it, one that hangs is known again."""
+        """The same told from any other place; never shown, as it may hold secrets."""
         return self.place
 
-    def opened(self, window: Window | None = None) -> AbstractContextManager[OpenTable]:
-        """Open the table; rows outside the window may be left out, but none without a time."""
+    def opened(self, window: Window | None = None) -> AbstractContextManager[Reading]:
+        """Begin to read; rows outside a window may be left out, but none without a time.
+
+        Errors of the engine become ours.
+        """
         raise NotImplementedError
 
     def state(self) -> object:
-        """Return what differs once the rows do."""
-        raise NotImplementedError
+        """Return what differs once the rows do; None where nothing cheap tells."""
+        return None
 
-    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
-        """Count every stratum and return its first items by md5(seed, id), one read."""
+    def found(self, reading: Reading) -> TableInfo:
+        """Find the table, with the types of its columns.
 
-        def read(query: Query) -> list[frames.BucketCount]:
-            self._scanned = (window, seed, self.state())
-            return draw(query, window, strata, at_most, seed)
-
-        return self.within(lambda: self._framed(window, strata, at_most, read))
-
-    def scan_again(
-        self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
-    ) -> Frame:
-        """Scan the window of a frame by other strata; its candidates are not drawn again.
-
-        They are where files changed since: candidates and sizes must be of the same rows.
+        Raises
+        ------
+        SourceRefused
+            If there is none.
         """
-
-        def read(query: Query) -> list[frames.BucketCount]:
-            if self._scanned != (before.window, seed, self.state()):
-                return draw(query, before.window, strata, at_most, seed)
-            return draw_again(query, before, strata, at_most, seed)
-
-        return self.within(lambda: self._framed(before.window, strata, at_most, read))
+        raise NotImplementedError
 
     @property
     def table(self) -> str:
-        """What is read: the files or the table, their times and the rows that count."""
-        columns = self._settings.columns.model_dump(include={"id", "time", "model_version"})
-        rows = self._settings.model_dump(
-            include={"kind", "path", "table", "delta", "iceberg", "storage", "catalog"}
-            | {"time_zone", "where"}
-        )
+        """What is read: the table, its times and the rows that count; it may hold secrets."""
+        columns = self.settings.columns.model_dump(include={"id", "time", "model_version"})
+        rows = self.settings.model_dump(exclude=_OF_ONE_MONITOR)
         return repr((self.whole_place, rows, columns))
 
-    def pinned(self) -> TableSource:
-        """Return the source of one state of the table, where it has states to choose from."""
-        return self
-
     def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
-        """Read a window once for these sources of the same table, by whatever strata they scan."""
-        sources = [scan.source for scan in scans]
-        usable, copy = self.within(lambda: self._copy_for(sources, window, seed))
-        if copy is not None:
-            copy.readers |= {id(source) for source in usable}
-            for source in usable:
-                source.release()
-                source.copied = copy
+        """Count and draw for these sources of the same table by statements that they share.
+
+        A frame is kept for the scan that was planned, and serves it once. A source in whose scan
+        there is a fault, or that would be alone in a reading, is left to its own.
+        """
+        state = self.within(self.state)
+        drawn = self._within(
+            lambda reading: self._read_together(reading, scans, window, seed), window
+        )
+        if self.within(self.state) != state:
+            return
+        for scan, frame in drawn:
+            requested = (window, tuple(scan.strata), scan.at_most, seed)
+            scan.source.cache(CachedScan(requested, state, frame))
+
+    def cache(self, scan: CachedScan) -> None:
+        """Let the next scan return a frame, if it asks for the same of the same state."""
+        self.cached = scan
 
     def release(self) -> None:
         """Scan the table itself again."""
-        if self.copied is not None:
-            self.copied.leave(id(self))
-            self.copied = None
+        self.cached = None
 
-    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
-        """Return the columns that labelers may see, as text, for each id found in the window."""
-        return self.within(lambda: self._show(ids, window)) if ids else {}
+    def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
+        """Count every stratum and return its first items by md5(seed, id), of one state."""
+        cached, self.cached = self.cached, None
+        requested = (window, tuple(strata), at_most, seed)
+        if cached is not None and cached[:2] == (requested, self.within(self.state)):
+            return cached.frame
+
+        def read(reading: Reading, query: Query) -> Frame:
+            groups = self.groups_of(reading, query, window, strata, at_most, seed)
+            return Framing(reading, window).frame(query, strata, at_most, groups)
+
+        return self._read(read, window)
+
+    def groups_of(
+        self,
+        reading: Reading,
+        query: Query,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        seed: str,
+    ) -> list[frames.BucketCount]:
+        """Count the buckets of a window and take the first candidates of each stratum by md5."""
+        return groups_of(reading, query, window, strata, at_most, seed)
+
+    def shared_groups(
+        self, reading: Reading, scans: Sequence[Scan], window: Window, seed: str
+    ) -> Sequence[list[frames.BucketCount] | None]:
+        """Do the same for several monitors; None for one that has to scan by itself."""
+        return shared_draw.groups_of(reading, scans, window, seed)
 
     def count(self, window: Window) -> int:
         """Count the rows inside the window, good and bad."""
-        return self.within(lambda: self._count(window))
+        return self._read(
+            lambda reading, query: int(reading.connection.scalar(query.count(window)) or 0), window
+        )
+
+    def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
+        """Return the columns that labelers may see, for each id found in the window."""
+        if not ids:
+            return {}
+        return self._read(lambda reading, query: self._found(reading, query, ids, window), window)
 
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the earliest and latest prediction time, or None where there are no rows."""
-        return self.within(self._span)
+
+        def read(reading: Reading, query: Query) -> tuple[datetime, datetime] | None:
+            self._check_texts(reading, query)
+            [(earliest, latest)] = reading.connection.execute(query.span())
+            if earliest is None:
+                return None
+            ends = (query.times.instant(value) for value in (earliest, latest))
+            first, last = (parsed_instant(self.place, self.settings.columns, end) for end in ends)
+            return first, last
+
+        return self._read(read)
 
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that the config names is missing."""
-        return self.within(self._columns)
+        return self._read(lambda _, query: query.table.type_names)
+
+    def _read(self, read: Callable[[Reading, Query], T], window: Window | None = None) -> T:
+        def by_query(reading: Reading) -> T:
+            query = self.query(self.found(reading))
+            self._check_times(reading, query)
+            return read(reading, query)
+
+        return self._within(by_query, window)
+
+    def _within(self, read: Callable[[Reading], T], window: Window | None = None) -> T:
+        def opened() -> T:
+            with self.opened(window) as reading:
+                return read(reading)
+
+        return self.within(opened)
 
     def within(self, read: Callable[[], T]) -> T:
         """Read, and wait for it no longer than the config allows."""
-        return within(self._settings.timeout, self.whole_place, read, self.advice)
+        return within(self.settings.timeout, self.place, read, self.advice)
 
-    def _framed(
-        self,
-        window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
-        read: Callable[[Query], list[frames.BucketCount]],
-    ) -> Frame:
-        import duckdb  # noqa: PLC0415
+    def _read_together(
+        self, reading: Reading, scans: Sequence[PlannedScan], window: Window, seed: str
+    ) -> list[tuple[Scan, Frame]]:
+        table, framing = self.found(reading), Framing(reading, window)
+        if not table.dialect.greatest:
+            return []
+        usable = [scan for planned in scans for scan in _usable(planned, table)]
+        if usable:
+            self._check_times(reading, usable[0].query)
+        results = []
+        for similar in readings_of(usable):
+            if len(similar) == 1:
+                continue
+            drawn = self.shared_groups(reading, similar, window, seed)
+            for scan, groups in zip(similar, drawn, strict=True):
+                frame = framing.frame_or_none(scan, groups)
+                if frame is not None:
+                    results.append((scan, frame))
+        return results
 
-        copy = self._copy_of(window)
-        if copy is not None:
-            try:
-                return self._frame_of(copy.opened(), window, strata, at_most, read)
-            except (MonitorError, duckdb.InterruptException):
-                raise  # of what the rows are, or nobody waits for them any more
-            except Exception as error:  # noqa: BLE001  whatever it is, the table may be read
-                copy.give_up(error)
-        return self._frame_of(self.opened(window), window, strata, at_most, read)
+    def query(self, table: TableInfo) -> Query:
+        """Make what builds the statements of a table.
 
-    def _frame_of(
-        self,
-        opened: AbstractContextManager[OpenTable],
-        window: Window,
-        strata: Sequence[Stratum],
-        at_most: int,
-        read: Callable[[Query], list[frames.BucketCount]],
-    ) -> Frame:
-        with opened as table:
-            query = self._query(table)
-            groups = read(query)
-            check_groups(self.place, self._settings.columns, groups, len(strata))
-            timed = self._timed_rows(table, groups)
-            unknown = unknown_values(query, window, groups)
-            fault = query.challenger.fault
-        return frames.assemble(
-            window,
-            strata,
-            groups,
-            timed_rows=timed,
-            at_most=at_most,
-            segment_columns=self._settings.columns.segments,
-            unknown=unknown,
-            challenger_fault=fault,
-        )
+        Raises
+        ------
+        SourceRefused
+            If a column is missing, or of a type that cannot serve.
+        """
+        table.check(self.settings, [name for name, _ in self._shown.columns])
+        self._shown.check()
+        times = table.times(self.settings) or local_times("UTC")
+        fault = self._challenger_fault(table)
+        challenger = self.settings.challenged_by if fault is None else None
+        query = self.query_of(table, times, self._shown.columns)
+        return replace(query, challenger=challenger, challenger_fault=fault)
 
-    def _copy_for(
-        self, sources: Sequence[TableSource], window: Window, seed: str
-    ) -> tuple[list[TableSource], WindowCopy | None]:
-        pinned = self.pinned()
-        state = pinned.state()
-        with pinned.opened(window) as table:
-            queries = {source: source._usable(table) for source in sources}
-            usable = {source: query for source, query in queries.items() if query is not None}
-            copy = copied([*usable.values()], window, state, seed) if usable else None
-        return [*usable], copy
+    def _challenger_fault(self, table: TableInfo) -> str | None:
+        """Find why the challenger's decisions cannot be read; None if they can.
 
-    def _usable(self, table: OpenTable) -> Query | None:
-        """Make the query of a table; None where its own scan finds a fault and says which."""
+        Another classifier's fault keeps no round of the monitored one from being drawn.
+        """
+        challenger = self.settings.challenged_by
         try:
-            query = self._query(table)
-        except SourceRefused:
-            return None
-        return query if query.challenger.fault is None else None
+            if challenger is not None and challenger.predicted is not None:
+                table.need(challenger.predicted, "challenger.predicted")
+            elif challenger is not None:
+                table.check_number(challenger.column, "challenger.score")
+        except SourceRefused as error:
+            return str(error)
+        return None
 
-    def _copy_of(self, window: Window) -> WindowCopy | None:
-        """Give the rows of a window that were read for several monitors, if they hold."""
-        copy = self.copied
-        return copy if copy is not None and copy.serves(window, self.state()) else None
+    def _check_times(self, reading: Reading, query: Query) -> None:
+        """Refuse times that name no zone where the config names none either."""
+        if not query.table.dialect.has_types:
+            self._check_texts(reading, query)
+        elif query.table.times(self.settings) is None:
+            self._refuse_naive(reading, query)
 
-    def _count(self, window: Window) -> int:
-        with self.opened(window) as table:
-            sql, parameters = self._query(table).count(window)
-            return int(table.rows(sql, parameters)[0][0])
+    def _check_texts(self, reading: Reading, query: Query) -> None:
+        if query.reads_times and self.settings.time_zone is None:
+            self._refuse_naive(reading, query)
 
-    def _show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
-        with self.opened(window) as table:
-            sql, parameters = self._query(table).show(ids, window)
-            rows = table.rows(sql, parameters)
+    def _refuse_naive(self, reading: Reading, query: Query) -> None:
+        naive = reading.connection.scalar(query.naive())
+        if naive is not None:
+            raise naive_time(self.place, self.settings.columns, naive)
+
+    def query_of(self, table: TableInfo, times: Times, shown: Sequence[tuple[str, bool]]) -> Query:
+        """Make what builds the statements."""
+        return Query(table, self.settings, times, shown)
+
+    def _found(
+        self, reading: Reading, query: Query, ids: Sequence[str], window: Window
+    ) -> dict[str, Shown]:
+        rows: list[tuple[Any, ...]] = []
+        for start in range(0, len(ids), self.most_ids):
+            expected = set(ids[start : start + self.most_ids])
+            if stored := query.stored(expected):
+                result = reading.connection.execute(query.show(stored, window))
+                rows += [tuple(row) for row in result if row[0] in expected]
+        rows.sort(key=lambda row: [(value is None, value) for value in row])
         first: dict[str, Sequence[Any]] = {}
         for key, *values in rows:
             first.setdefault(key, values)
         return {key: self._shown.of(values) for key, values in first.items()}
 
-    def _span(self) -> tuple[datetime, datetime] | None:
-        with self.opened() as table:
-            sql, parameters = self._query(table).span()
-            earliest, latest, naive = table.rows(sql, parameters)[0]
-        if naive is not None:
-            raise naive_time(self.place, self._settings.columns, naive)
-        if earliest is None:
-            return None
-        columns = self._settings.columns
-        first, last = (parsed_instant(self.place, columns, end) for end in (earliest, latest))
-        return first, last
 
-    def _columns(self) -> Mapping[str, str]:
-        with self.opened() as table:
-            self._query(table)
-            return dict(table.types)
+def truth_settings(
+    settings: TableSettings, truth_columns: TruthColumns, **location: object
+) -> dict[str, Any]:
+    """Return what is set otherwise for reading a truth, whose table is at this place if it has one.
 
-    def _query(self, table: OpenTable) -> Query:
-        settings = self._settings
-        query = Query(
-            table=table,
-            columns=settings.columns.model_dump() | {"show": self._shown.columns},
-            time_zone=settings.time_zone,
-            where={column: all_texts(values) for column, values in settings.where.items()},
-            threshold=settings.threshold,
-            positive=all_texts(settings.positive),
-            negative=settings.negatives,
-            challenger=ChallengerColumns(table, settings.challenger),
-        )
-        query.check()
-        self._shown.check()
-        naive = query.first_naive_time()
-        if naive is not None:
-            raise naive_time(self.place, self._settings.columns, naive)
-        return query
+    Times without a zone are in UTC where the config names none, as in files: only their order
+    counts.
+    """
+    changes: dict[str, Any] = {
+        "columns": Columns(id=truth_columns.id, time=truth_columns.time or truth_columns.id),
+        "time_zone": settings.time_zone or "UTC",
+    }
+    return changes if truth_columns.table is None else {**changes, **location, "where": {}}
 
-    def _timed_rows(self, table: OpenTable, groups: Sequence[frames.BucketCount]) -> int:
-        # Texts are scanned whole, so the groups hold all rows; of other tables the scan skipped
-        # those far from the window. Without untimed rows nothing depends on the number.
-        if table.is_text or not frames.rows_in(groups, *frames.UNTIMED):
-            return sum(group.rows for group in groups if group.bucket not in frames.UNTIMED)
-        copy = self.copied if table.hashed is not None else None
-        if copy is not None and copy.timed_rows is not None:
-            return copy.timed_rows
-        with self.opened() as whole:
-            sql, parameters = self._query(whole).timed_rows()
-            rows = int(whole.rows(sql, parameters)[0][0])
-        if copy is not None:
-            copy.timed_rows = rows
-        return rows
+
+def _usable(planned: PlannedScan, table: TableInfo) -> list[Scan]:
+    """Make the scan of a source; none where its own one finds a fault and says which."""
+    try:
+        query = planned.source.query(table)
+    except SourceRefused:
+        return []
+    return [Scan(planned.source, query, planned.strata, planned.at_most)]

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from monitor.config.load import load_config
-from monitor.sources.duckdb import DuckdbSettings
+from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.stats.core.metrics import METRICS
 from tests.cli.workplace import NOWHERE, PEOPLE
 

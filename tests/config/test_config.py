@@ -175,20 +175,6 @@ def test_a_refused_value_is_told_with_line_path_and_the_way_out(refused, before,
     assert refused(changed(before, after)) == [line]
 
 
-@pytest.mark.parametrize("source", ["kind: sql, url: 'sqlite:///p.db'", "kind: spark"])
-def test_a_challenger_is_refused_by_the_kinds_that_have_none_with_those_that_do(refused, source):
-    begin = TEXT.index("    source:")
-    others = f"    source: {{{source}, table: mails, threshold: 0.5,\n"
-    columns = "      columns: {id: mail_id, time: scored_at, score: score, show: [subject]},\n"
-    challenger = "      challenger: {score: v8, threshold: 0.4}}\n"
-    text = TEXT[:begin] + others + columns + challenger + TEXT[TEXT.index("    schedule:") :]
-
-    [line] = refused(text)
-
-    assert "8, monitors[mail-travel].source.challenger: there is no such setting here" in line
-    assert "kind: duckdb and lake have it; leave it out, or change the kind" in line
-
-
 def test_the_name_of_a_hook_is_held_to_the_rule_for_names(refused):
     assert any(
         line.startswith("config.yaml:22, hooks.a b: a name has 1 to 100 letters")
@@ -258,13 +244,8 @@ def _settings(model, way=()):
 
 def _sections(field):
     opened = [one for one in field.metadata if isinstance(one, Kinds)]
-    ours = [
-        adapter.settings
-        for one in opened
-        for adapter in map(one.adapter, one.names())
-        if adapter.settings.__module__.startswith("monitor.")
-    ]
-    return ours or _models(field.annotation)
+    built_in = [adapter.settings for one in opened for adapter in one.built_in.values()]
+    return built_in or _models(field.annotation)
 
 
 def _models(annotation):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from monitor.config.load import load_config
 from monitor.config.template import Chosen, write_config
 from monitor.domain.errors import InputRefused
-from monitor.sources.duckdb import DuckdbSettings
+from monitor.sources.duckdb_settings import DuckdbSettings
 
 MAIL = [
     ("mail_id", "VARCHAR"),

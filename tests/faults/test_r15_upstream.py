@@ -13,7 +13,8 @@ import duckdb
 import pytest
 
 from monitor.domain.errors import SourceRefused
-from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.table_settings import Columns
 from monitor.storage.results import concern_store
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings

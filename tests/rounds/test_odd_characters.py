@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.duckdb_settings import DuckdbSettings
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 if TYPE_CHECKING:

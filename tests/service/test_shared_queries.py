@@ -68,7 +68,7 @@ def test_first_and_later_rounds_of_a_block_are_drawn_together(place, draws):
     loop.advance_all(later.monitors, SharedScans(later.monitors).shared)
 
     assert draws == [3, 3]
-    assert all(context.source._kept is None for context in later.monitors)
+    assert all(context.source.cached is None for context in later.monitors)
     later.database.close()
 
 

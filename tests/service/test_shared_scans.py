@@ -71,7 +71,7 @@ def test_the_first_monitor_that_is_looked_at_reads_for_all(application, readings
 
     assert (errors, readings) == ({}, [3])
     assert states(application) == ALL_OUT
-    assert all(context.source.copied is None for context in application.monitors)
+    assert all(context.source.cached is None for context in application.monitors)
 
 
 def test_where_nothing_is_due_nothing_is_read(application, readings):
@@ -142,7 +142,7 @@ def test_monitors_in_many_threads_draw_from_one_reading(application, readings):
 
     assert (errors, readings) == ([None] * 3, [3])
     assert states(application) == ALL_OUT
-    assert all(context.source.copied is None for context in application.monitors)
+    assert all(context.source.cached is None for context in application.monitors)
 
 
 def test_a_list_that_is_read_again_adds_and_removes_monitors(application):

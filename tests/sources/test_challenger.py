@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import duckdb
 import pytest
 from pydantic import ValidationError
 
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.model import BandEdges
 from monitor.domain.refused_setting import SettingRefused
-from monitor.files.relations import opened
 from monitor.sources.duckdb import DuckdbSource
 from monitor.testing import ChallengerContract, MemorySource
 from tests.sources.prediction_files import (
@@ -149,21 +147,6 @@ def test_another_threshold_of_the_same_score_is_a_challenger(tmp_path):
     frame = source.scan(WEEK, TWO, 100, "s")
 
     assert (frame.flagged_size, frame.challenged.flagged) == (50, 10)
-
-
-def test_the_scan_stays_one_statement_over_the_rows(tmp_path):
-    source = parquet_source(
-        tmp_path,
-        f"{ROWS}, i / 50 other from range(100) t(i)",
-        challenger={"score": "other", "threshold": 1},
-    )
-    with opened(source.files) as table:
-        sql, parameters = source._query(table).scan(WEEK, TWO, 10, "s", {})
-
-    with duckdb.connect() as connection:
-        assert len(connection.extract_statements(sql)) == 1
-    assert sql.count(table.relation) == 1
-    assert parameters["challenger"] == 1
 
 
 def test_a_source_without_challengers_refuses_one_by_name():

@@ -9,7 +9,6 @@ from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import Answer, BandEdges, Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.sources.duckdb import DuckdbSource
-from monitor.sources.duckdb_query import Query
 from tests.sources.prediction_files import WEEK, copy_to, parquet_source, settings_with
 
 BANDS = BandEdges(flagged=(0.7,), passed=(0.1, 0.3)).strata()
@@ -38,22 +37,6 @@ def test_a_window_is_drawn_anew_where_its_file_changed_after_the_first_scan(tmp_
 
     assert again == source.scan(WEEK, BANDS, 25, "round 1")
     assert all(c.id.startswith("b-") for part in again.strata for c in part.candidates)
-
-
-def test_md5_is_taken_once_where_the_file_stayed(tmp_path, monkeypatch):
-    source = parquet_source(tmp_path, MAILS)
-    scan, scans = Query.scan, []
-
-    def noted(query, *arguments):
-        scans.append(arguments)
-        return scan(query, *arguments)
-
-    monkeypatch.setattr(Query, "scan", noted)
-    before = source.scan(WEEK, BandEdges().strata(), 6000, "round 1")
-
-    source.scan_again(before, BANDS, 25, "round 1")
-
-    assert len(scans) == 1
 
 
 def test_a_source_that_scanned_nothing_itself_draws_a_window_anew(tmp_path):
@@ -119,15 +102,6 @@ def test_truth_is_that_of_the_id_that_was_drawn_up_to_blanks_around_it(tmp_path,
     for place, each in enumerate(ids):
         [event] = labeler.collect({"k": Task("k", each)}, None).events
         assert event.answer is Answer(str(place % 2))
-
-
-@pytest.mark.parametrize("absent", ["007", "7.0", "+7", " 7", "7 ", "", "seven", "1e0"])
-def test_an_id_that_is_written_otherwise_than_a_number_is_no_row_of_it(tmp_path, absent):
-    columns = "scored_at timestamptz, score double, text varchar"
-    path = tmp_path / "p.parquet"
-    with_ids(path, "bigint", ["7", "1"], (columns, "'2026-03-03', 0.9, ?"))
-
-    assert DuckdbSource(settings_with(), tmp_path).show([absent], WEEK) == {}
 
 
 def test_a_nul_and_its_picture_are_the_same_id_wherever_it_is_looked_for(tmp_path):

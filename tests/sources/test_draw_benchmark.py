@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import draw
-from monitor.sources import duckdb_draw
 
 ROWS, CANDIDATES = 20_000, 30
 
 
 @pytest.fixture
-def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(duckdb_draw, "WORTH", 0)
+def path(tmp_path):
     draw.write(tmp_path / "p.parquet", ROWS)
     return tmp_path / "p.parquet"
 

@@ -7,14 +7,15 @@ import re
 import subprocess
 import sys
 
-import duckdb
 import pytest
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.files.relations import describe, opened
-from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
-from monitor.testing import MemorySource, SourceContract, draw_order
+from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.duckdb_query import ENGINE
+from monitor.sources.duckdb_settings import DuckdbSettings
+from monitor.testing import MemorySource, SourceContract
 from tests.sources.prediction_files import (
     BY_COUNTRY,
     COLUMNS,
@@ -65,25 +66,6 @@ class TestParquet(SourceContract):
         return DuckdbSource(settings_with(columns=BY_COUNTRY), self.folder)
 
 
-class TestDuckdbTable(SourceContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
-
-    def source(self, rows):
-        write_csv(self.folder / "p.csv", with_country(rows), WITH_COUNTRY)
-        path = self.folder / "p.duckdb"
-        path.unlink(missing_ok=True)
-        with duckdb.connect(str(path)) as connection:
-            connection.execute(
-                "create table scored (mail_id varchar, scored_at timestamp, score double, "
-                "text varchar, country varchar)"
-            )
-            connection.execute("insert into scored from read_csv($1)", [f"{self.folder}/p.csv"])
-        changes = {"path": "p.duckdb", "table": "scored", "time_zone": "UTC"}
-        return DuckdbSource(settings_with(**changes, columns=BY_COUNTRY), self.folder)
-
-
 class TestMemorySourceWithPredictedClass(SourceContract):
     def source(self, rows):
         return MemorySource(rows, show=("text",), segments=("country",))
@@ -109,18 +91,6 @@ def test_an_id_with_leading_zeros_and_an_id_named_na_stay_as_they_are(tmp_path):
     frame = csv_source(tmp_path, rows).scan(WEEK, TWO, 5, "s")
 
     assert {candidate.id for candidate in frame.strata[0].candidates} == {"00123", "NA", "1e5"}
-
-
-def test_whole_number_ids_are_drawn_as_their_digits(tmp_path):
-    select = (
-        "select i as mail_id, timestamptz '2026-03-03 00:00:00Z' as scored_at, 0.9 as score, "
-        "'t' as text from range(50) t(i)"
-    )
-
-    frame = parquet_source(tmp_path, select).scan(WEEK, TWO, 5, "s")
-
-    first = sorted((str(i) for i in range(50)), key=lambda i: draw_order("s", i))[:5]
-    assert [candidate.id for candidate in frame.strata[0].candidates] == first
 
 
 def test_several_files_with_columns_in_another_order_are_one_source(tmp_path):
@@ -225,25 +195,6 @@ def test_where_keeps_rows_with_one_of_the_values_and_runs_nothing(tmp_path, wher
     assert {candidate.id for candidate in frame.strata[0].candidates} == ids
 
 
-@pytest.mark.parametrize(
-    ("kind", "positive"),
-    [("boolean", None), ("integer", None), ("double", None), ("varchar", None), ("varchar", "1")],
-)
-def test_the_predicted_class_is_known_in_every_type(tmp_path, kind, positive):
-    values = ["true", "false"] if kind == "boolean" else ["1", "0"]
-    select = " union all ".join(
-        f"select '{i}' as mail_id, timestamptz '2026-03-03 00:00:00Z' as scored_at, "
-        f"cast('{values[i % 2]}' as {kind}) as class"
-        for i in range(5)
-    )
-    columns = {"id": "mail_id", "time": "scored_at", "predicted": "class"}
-    chosen = {} if positive is None else {"positive": positive}
-
-    source = parquet_source(tmp_path, select, threshold=None, columns=columns, **chosen)
-
-    assert [part.size for part in source.scan(WEEK, TWO, 5, "s").strata] == [3, 2]
-
-
 def test_a_predicted_value_that_is_not_named_is_a_bad_row_and_counted_by_value(tmp_path):
     words = ["spam", "ham", "ham", "eggs", "news", "news", ""]
     rows = [(str(i), GOOD[1], word, "") for i, word in enumerate(words)]
@@ -302,22 +253,6 @@ def test_a_negative_that_cannot_be_is_refused(changes, sentence):
         settings_with(**changes)
 
 
-def test_words_for_the_flagged_class_are_taken_exactly(tmp_path):
-    rows = [(name, GOOD[1], name, "") for name in ("fraud", "Fraud", "theft", "none")]
-    columns = {"id": "mail_id", "time": "scored_at", "predicted": "score"}
-
-    source = csv_source(
-        tmp_path,
-        rows,
-        threshold=None,
-        columns=columns,
-        positive=["fraud", "theft"],
-        negative=["Fraud", "none"],
-    )
-
-    assert [part.size for part in source.scan(WEEK, TWO, 5, "s").strata] == [2, 2]
-
-
 def unscored_source(folder):
     rows = [("a", GOOD[1], "0.9", "1"), ("b", GOOD[1], "", "1"), ("c", GOOD[1], "0.3", "0")]
     columns = {"id": "mail_id", "time": "scored_at", "predicted": "text", "score": "score"}
@@ -337,23 +272,6 @@ def test_an_item_without_score_goes_where_the_bands_allow_it(tmp_path, edges, si
 
     assert [part.size for part in frame.strata] == sizes
     assert dict(frame.bad_rows) == bad
-
-
-def test_only_the_version_of_the_newest_prediction_is_in_the_strata(tmp_path):
-    rows = [
-        ("a", "2026-03-03T00:00:00Z", "0.9", "6"),
-        ("b", "2026-03-03T01:00:00Z", "NaN", "6"),
-        ("c", "2026-03-04T00:00:00Z", "0.9", "7"),
-        ("d", "2026-03-04T00:00:00Z", "0.9", ""),
-        ("e", "2026-03-14T00:00:00Z", "0.9", "8"),
-    ]
-    columns = {"id": "mail_id", "time": "scored_at", "score": "score", "model_version": "text"}
-
-    frame = csv_source(tmp_path, rows, columns=columns).scan(WEEK, TWO, 5, "s")
-
-    assert (frame.model_version, frame.size, frame.rows) == ("7", 1, 4)
-    assert dict(frame.notes) == {"model version 6 instead of 7": 2}
-    assert dict(frame.bad_rows) == {"model version missing": 1}
 
 
 def test_a_large_stratum_loses_the_share_of_repeated_ids_among_its_candidates(tmp_path):
@@ -378,18 +296,6 @@ def test_rows_without_a_time_fall_to_windows_by_their_share_of_all_rows(tmp_path
     assert frame.rows == 7 + 2
 
 
-def test_shown_texts_are_texts_whatever_their_type(tmp_path):
-    select = (
-        "select 'a' as mail_id, timestamptz '2026-03-03 00:00:00Z' as scored_at, 0.9 as score, "
-        "null as empty, 12.50::decimal(6, 2) as amount"
-    )
-    columns = {**COLUMNS, "show": ["amount", "empty"]}
-
-    shown = parquet_source(tmp_path, select, columns=columns).show(["a"], WEEK)
-
-    assert shown == {"a": {"amount": "12.50", "empty": ""}}
-
-
 def test_reading_a_week_of_a_year_leaves_most_of_the_file_unread(tmp_path):
     select = (
         "select i::varchar as mail_id, timestamp '2026-01-01' + interval (i * 60) second as "
@@ -397,9 +303,10 @@ def test_reading_a_week_of_a_year_leaves_most_of_the_file_unread(tmp_path):
     )
     source = parquet_source(tmp_path, select, time_zone="America/New_York")
 
-    with opened(source.files) as table:
-        sql, values = source._query(table).scan(WEEK, TWO, 5, "s", {})
-        plan = table.connection.execute(f"explain analyze {sql}", values).fetchall()[0][1]
+    with source.opened() as reading:
+        statement = source.query(source.found(reading)).draw(WEEK, TWO, "s", {0: "g"}, None, 5)
+        sql, values = ENGINE.compiled(statement)
+        [(_, plan)] = reading.connection.table.rows(f"explain analyze {sql}", values)
 
     [(read, total)] = re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)
     assert int(total) >= 4
@@ -431,7 +338,7 @@ def test_describe_guesses_types_and_gives_examples(tmp_path):
 
 
 def test_importing_the_settings_does_not_import_duckdb():
-    code = "import monitor.sources.duckdb, monitor.labeling.column, sys; "
+    code = "import monitor.sources.duckdb_settings, monitor.labeling.column, sys; "
     code += "print('duckdb' in sys.modules)"
 
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

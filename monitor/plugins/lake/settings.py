@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from monitor.domain.refused_setting import SettingRefused
-from monitor.sources.challenged_settings import ChallengedSettings
+from monitor.sources.table_settings import TableSettings
 
 
 def _as_text(value: object) -> object:
@@ -20,7 +20,7 @@ def _as_text(value: object) -> object:
 Options = dict[str, Annotated[str, BeforeValidator(_as_text)]]
 
 
-class LakeSettings(ChallengedSettings):
+class LakeSettings(TableSettings):
     """Where predictions are in a Delta or Iceberg table, and how to read them.
 
     ``delta`` is the folder of a Delta table, on this machine or in a store of objects

@@ -1,4 +1,4 @@
-"""A source over a table of a lake."""
+"""A source over a table of a lake, and the truth in one beside it."""
 
 from __future__ import annotations
 
@@ -7,27 +7,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.domain.errors import SourceRefused
+from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.masking import masked
+from monitor.files.relations import all_texts
+from monitor.files.truths import TableTruths
 from monitor.plugins.lake.delta import DeltaLake
 from monitor.plugins.lake.iceberg import IcebergLake
 from monitor.plugins.lake.refusals import as_ours
 from monitor.plugins.lake.settings import check_named
 from monitor.plugins.lake.tables import opened
-from monitor.plugins.lake.truths import LakeTruths
-from monitor.sources.table_source import TableSource
+from monitor.sources.duckdb_source import EngineSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from monitor.domain.errors import InputRefused
     from monitor.domain.model import Frame, Stratum, Window
+    from monitor.domain.ports import PlannedScan
     from monitor.domain.truth import TruthColumns
+    from monitor.files.relations import OpenTable
     from monitor.plugins.lake.settings import LakeSettings
     from monitor.plugins.lake.tables import LakeTable
+    from monitor.sources.table_source import CachedScan
 
 
-class LakeSource(TableSource):
+class LakeSource(EngineSource):
     """A `Source` over a Delta or Iceberg table, which reads one snapshot of it.
 
     Parameters
@@ -56,8 +62,7 @@ class LakeSource(TableSource):
         setting: str | None = None,
     ) -> None:
         super().__init__(settings, base_folder)
-        self.settings = settings
-        self._base_folder = base_folder
+        self.lake_settings = settings
         self._snapshot = snapshot
         self._setting = setting
         self._last: LakeSource | None = None
@@ -71,7 +76,7 @@ class LakeSource(TableSource):
     def place(self) -> str:
         """The table, as the config says it, but for secrets of its address."""
         named = "" if self._setting is None else f" ({self._setting})"
-        return masked(f"the table {self.settings.delta or self.settings.iceberg}{named}")
+        return masked(f"the table {self.lake_settings.delta or self.lake_settings.iceberg}{named}")
 
     def truths(self, truth_columns: TruthColumns) -> LakeTruths:
         """Return the truth that some columns of this table have, or of another one beside it.
@@ -82,21 +87,20 @@ class LakeSource(TableSource):
             If that is no table of the catalog.
         """
         if truth_columns.table is None:
-            return LakeTruths(LakeSource(self.settings, self._base_folder), truth_columns)
-        if self.settings.iceberg is None:
+            return LakeTruths(LakeSource(self.lake_settings, self.base_folder), truth_columns)
+        if self.lake_settings.iceberg is None:
             changes: dict[str, object] = {"delta": truth_columns.table}
         else:
             check_named(truth_columns.table, "table")
             changes = {"iceberg": truth_columns.table}
-        settings = self.settings.model_copy(update={**changes, "where": {}})
-        source = LakeSource(settings, self._base_folder, setting="labeling.table")
+        settings = self.lake_settings.model_copy(update={**changes, "where": {}})
+        source = LakeSource(settings, self.base_folder, setting="labeling.table")
         return LakeTruths(source, truth_columns)
 
     def at(self, snapshot: str) -> LakeSource:
         """Return the source of one snapshot."""
         if self._last is None or self._last.state() != snapshot:
-            self._last = LakeSource(self.settings, self._base_folder, snapshot=snapshot)
-        self._last.copied = self.copied
+            self._last = LakeSource(self.lake_settings, self.base_folder, snapshot=snapshot)
         return self._last
 
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
@@ -106,6 +110,26 @@ class LakeSource(TableSource):
             return self.at(newest).scan(window, strata, at_most, seed)
         frame = super().scan(window, strata, at_most, seed)
         return replace(frame, snapshot=self._snapshot)
+
+    def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
+        """Count and draw for these sources of the same table, in its newest snapshot."""
+        if self._snapshot is None:
+            self.at(self.within(self.newest)).read_for(scans, window, seed)
+        else:
+            super().read_for(scans, window, seed)
+
+    def cache(self, scan: CachedScan) -> None:
+        """Let the next scan of the same snapshot return a frame."""
+        if self._snapshot is None:
+            self.at(str(scan.state)).cache(scan)
+        else:
+            super().cache(scan)
+
+    def release(self) -> None:
+        """Scan the table itself again."""
+        super().release()
+        if self._last is not None:
+            self._last.release()
 
     def scan_again(
         self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
@@ -117,11 +141,11 @@ class LakeSource(TableSource):
         return replace(frame, snapshot=self._snapshot)
 
     @contextmanager
-    def opened(
+    def open_table(
         self, window: Window | None = None, *, refused: type[InputRefused] = SourceRefused
     ) -> Iterator[LakeTable]:
         """Open a snapshot, of which files without a row near the window are skipped."""
-        with as_ours(self.place, self.settings, self._setting):
+        with as_ours(self.place, self.lake_settings, self._setting):
             snapshot = self._lake.at(self._snapshot or self._lake.newest())
             near_time = self.settings.columns.time
             with opened(self.place, snapshot, window, near_time, refused) as table:
@@ -131,14 +155,57 @@ class LakeSource(TableSource):
         """Return the snapshot, in which no row ever changes."""
         return self._snapshot
 
-    def pinned(self) -> LakeSource:
-        """Return the source of the newest snapshot."""
-        return self if self._snapshot is not None else self.at(self.newest())
-
     def newest(self) -> str:
         """Return the id of the newest snapshot."""
-        with as_ours(self.place, self.settings, self._setting):
+        with as_ours(self.place, self.lake_settings, self._setting):
             return self._lake.newest()
+
+
+class LakeTruths(TableTruths):
+    """The truth in some columns of the newest snapshot.
+
+    Parameters
+    ----------
+    source
+        Reads the table with the truth.
+    asked
+        Which columns.
+    """
+
+    def __init__(self, source: LakeSource, truth_columns: TruthColumns) -> None:
+        where = source.lake_settings.where
+        super().__init__(truth_columns, {name: all_texts(values) for name, values in where.items()})
+        self._source = source
+        self.timeout = source.lake_settings.timeout
+        self.advice = source.advice
+
+    def __str__(self) -> str:
+        return self.place
+
+    @property
+    def place(self) -> str:
+        """The table."""
+        return self._source.place
+
+    @property
+    def whole_place(self) -> str:
+        """The table, told from those of other stores of objects and catalogs."""
+        settings = self._source.lake_settings
+        named = settings.delta or settings.iceberg
+        return repr((self.place, named, sorted({**settings.storage, **settings.catalog}.items())))
+
+    @property
+    def reading(self) -> str:
+        """What is read: truths that have it in common are the same."""
+        return repr((self.whole_place, self._asked, self._where))
+
+    def opened(self) -> AbstractContextManager[OpenTable]:
+        """Open the newest snapshot."""
+        return self._source.open_table(refused=LabelsRefused)
+
+    def state(self, now: datetime) -> str:  # noqa: ARG002  snapshots come whenever they do
+        """Return the newest snapshot, in which no row ever changes."""
+        return self._source.newest()
 
 
 def _address(delta: str, base_folder: Path) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,12 +17,13 @@ from monitor.files.relations import OpenTable
 from monitor.files.words import TIMES, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
     from monitor.domain.errors import InputRefused
     from monitor.domain.model import Window
+    from monitor.files.relations import Parameters
 
 _ROWS = "lake_rows"
 _PLAIN = re.compile(r'[^".\\]+')
@@ -91,16 +92,14 @@ class LakeTable(OpenTable):
     snapshot: Snapshot = field(kw_only=True)
     near: Near | None = None
 
-    def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    def stream(self, sql: str, parameters: Parameters | None = None) -> Iterator[tuple[Any, ...]]:
         """Run a query over a stream of the columns that it names."""
         with self._streamed(sql):
-            return OpenTable.rows(self, sql, parameters)
+            yield from OpenTable.stream(self, sql, parameters)
 
-    @contextmanager
-    def stream(self, sql: str, parameters: Mapping[str, Any]) -> Iterator[Any]:
-        """Give the rows of a query over the columns that it names as a stream."""
-        with self._streamed(sql), OpenTable.stream(self, sql, parameters) as stream:
-            yield stream
+    def whole(self) -> LakeTable:
+        """Return the snapshot with all of its rows."""
+        return replace(self, near=None)
 
     def _streamed(self, sql: str) -> AbstractContextManager[None]:
         named = [column for column in self.types if quoted(column) in sql]

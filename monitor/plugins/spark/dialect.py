@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import String, TypeDecorator, types
-from sqlalchemy.engine.default import DefaultDialect
-from sqlalchemy.sql.compiler import IdentifierPreparer
+from sqlalchemy import types
 
-from monitor.sources.sql_words import WORDS, written
+from monitor.sources.dialects import DIALECTS, TextDialect, written
 
 if TYPE_CHECKING:
-    from sqlalchemy import BindParameter, ColumnElement
-    from sqlalchemy.sql import Executable
+    from sqlalchemy import ColumnElement
 
 _TEXT = "collate(cast({0} as string), 'UTF8_BINARY')"
 SPARK = replace(
-    WORDS["databricks"],
+    DIALECTS["databricks"],
     text=_TEXT,
     id_text=f"case when instr({_TEXT}, char(0)) > 0 "
     f"then replace({_TEXT}, char(0), concat(char(92), 'x00')) else {_TEXT} end",
@@ -31,47 +28,7 @@ _INSTANT_TEXT = (
 )
 
 
-class CompiledSpark(TypeDecorator[Any]):
-    """A bound text that the engine reads as a type, whatever the time zone of its session."""
-
-    impl = String
-    cache_ok = True
-
-    def __init__(self, spelled: str) -> None:
-        super().__init__()
-        self.spelled = spelled
-
-    def bind_expression(self, bindparam: BindParameter[Any]) -> ColumnElement[Any]:
-        """Write the cast around a bound value."""
-        return written(f"cast({{0}} as {self.spelled})", bindparam, self)
-
-
-class _Backticks(IdentifierPreparer):
-    def __init__(self, dialect: DefaultDialect) -> None:
-        super().__init__(dialect, initial_quote="`", escape_quote="`")
-
-    def quote(self, ident: str, force: Any = None) -> str:  # noqa: ARG002  as SQLAlchemy has it
-        return self.quote_identifier(ident)
-
-
-class _Dialect(DefaultDialect):
-    name = "spark"
-    default_paramstyle = "qmark"
-    supports_native_boolean = True
-    supports_statement_cache = False
-    preparer: Any = _Backticks
-
-
-_DIALECT = _Dialect()
-
-
-def compiled(statement: Executable) -> tuple[str, list[Any]]:
-    """Write a statement as Spark reads it, with its values in their order."""
-    made: Any = statement.compile(  # type: ignore[attr-defined]
-        dialect=_DIALECT, compile_kwargs={"render_postcompile": True}
-    )
-    values = made.construct_params()
-    return str(made), [values[name] for name in made.positiontup or ()]
+SPARK_TEXT = TextDialect("spark", "`")
 
 
 def type_of(spelled: str) -> types.TypeEngine[Any]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from monitor.domain.model import Decisions
 from monitor.plugins.spark.query import SharedSparkQuery
 from monitor.sources import frames, shared_draw, sql_draw
 
@@ -96,7 +97,7 @@ def shared_groups_of(
     without_time = sql_draw.untimed(reading, shared.common)
     results: list[list[frames.BucketCount] | None] = []
     for index, (scan, guess) in enumerate(zip(scans, guesses, strict=True)):
-        read = _parted(of_each[index], shared.common)
+        read = _parted(of_each[index], scan.query)
         groups = _complete(read, scan.query, guess, values.get(index, {}), seed)
         results.append(None if groups is None else [*groups, *without_time])
     return results
@@ -121,7 +122,7 @@ def _complete(
         if is_other_state or len(first) < min(guess.wanted, group.rows):
             return None
         sql_draw.check_md5(first, seed, query)
-        candidates = tuple(sql_draw.candidates_of(first))
+        candidates = tuple(sql_draw.candidates_of(first, query))
         result[group.bucket] = replace(group, candidates=candidates, segments=segments)
     return [result[group.bucket] if group in current else group for group in read.counted]
 
@@ -132,18 +133,22 @@ def _parted(rows: Iterable[Any], query: Query) -> _SparkRead:
     newest: dict[tuple[int, str | None], Any] = {}
     drawn: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
     has_twins = False
-    for bucket, version, count, at, md5, item_id, score, *segments in rows:
+    carried, challenged = len(query.carried), query.challenger is not None
+    decided: defaultdict[tuple[int, str | None], Decisions] = defaultdict(lambda: Decisions(0, 0))
+    for bucket, version, count, at, md5, item_id, score, *more in rows:
         group = bucket, version
         counts[group] += count
         newest[group] = max(newest.get(group, at), at)
+        if challenged:
+            decided[group] += Decisions(*more[-4:])
         if md5 is not None:
             has_twins |= count > 1
-            drawn[bucket].append((bucket, md5, item_id, score, *segments))
+            drawn[bucket].append((bucket, md5, item_id, score, *more[:carried]))
     instant = query.times.instant
     counted = [
         frames.BucketCount(
-            bucket, version, counts[bucket, version], instant(newest[bucket, version])
+            *group, counts[group], instant(newest[group]), challenged=decided.get(group)
         )
-        for bucket, version in sorted(counts, key=lambda group: (group[0], group[1] or ""))
+        for group in sorted(counts, key=lambda group: (group[0], group[1] or ""))
     ]
     return _SparkRead(counted, drawn, has_twins)

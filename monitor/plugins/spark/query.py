@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import case, func, literal, literal_column, null, select, types
 
-from monitor.plugins.spark.dialect import CompiledSpark, instant_text
+from monitor.plugins.spark.dialect import instant_text
 from monitor.sources import frames
+from monitor.sources.dialects import Typed, written
 from monitor.sources.shared_query import SharedQuery
-from monitor.sources.sql_query import Query, code_of
-from monitor.sources.sql_table import Found
+from monitor.sources.sql_query import Query, code_of, decisions_of
+from monitor.sources.sql_table import TableInfo
 from monitor.sources.sql_times import Times, first_local, local_times
-from monitor.sources.sql_words import written
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select, Subquery
 
     from monitor.domain.model import Stratum, Window
-    from monitor.sources.queried_settings import QueriedSettings
+    from monitor.sources.table_settings import TableSettings
 
 _MOST_FIRST = 100_000  # that min_by takes
 
 
 @dataclass(frozen=True, slots=True)
-class SparkTable(Found):
+class SparkTable(TableInfo):
     """A table as Spark finds it."""
 
-    def times(self, settings: QueriedSettings, setting: str = "columns.time") -> Times | None:
+    def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
         """Choose how times are read, by nothing that the session's time zone decides."""
         # Named, since a dataclass with slots is made anew and zero-argument super() knows the old.
-        times = Found.times(self, settings, setting)
+        times = TableInfo.times(self, settings, setting)
         kind = self.types[settings.columns.time]
         if times is None or not isinstance(kind, types.DateTime | types.Date):
             return times
@@ -55,20 +55,20 @@ def _micros(value: ColumnElement[Any]) -> ColumnElement[Any]:
     return written("unix_micros({0})", value, types.BigInteger())
 
 
-_INSTANTS = Times(CompiledSpark("timestamp"), _instant, int, read=_micros)
+_INSTANTS = Times(Typed("timestamp"), _instant, int, read=_micros)
 
 
 def _local(zone: str) -> Times:
     existing = local_times(zone)
     return Times(
-        CompiledSpark("timestamp_ntz"), lambda at: existing.bound(at).isoformat(), existing.instant
+        Typed("timestamp_ntz"), lambda at: existing.bound(at).isoformat(), existing.instant
     )
 
 
 def _dates(zone: str) -> Times:
     """Read dates, each its midnight: a bound is the first of them that is not before it."""
     return Times(
-        CompiledSpark("date"),
+        Typed("date"),
         lambda at: _first_date(at, zone).isoformat(),
         local_times(zone).instant,
     )
@@ -101,12 +101,12 @@ class SparkQuery(Query):
         if expected > _MOST_FIRST:
             return below
         few = below.subquery()
-        segments = [few.c[name] for name in self.segments]
-        row = func.struct(few.c.h, few.c.id, few.c.score, *segments)
-        order = func.struct(few.c.h, few.c.id, few.c.score.is_(None), few.c.score, *segments)
+        carried = [few.c[name] for name in self.carried]
+        row = func.struct(few.c.h, few.c.id, few.c.score, *carried)
+        order = func.struct(few.c.h, few.c.id, few.c.score.is_(None), few.c.score, *carried)
         first = func.explode(func.min_by(row, order, literal_column(str(expected)))).label("item")
         rows = select(few.c.bucket, first).group_by(few.c.bucket).subquery()
-        parts = ("h", "id", "score", *self.segments)
+        parts = ("h", "id", "score", *self.carried)
         return select(rows.c.bucket, *(literal_column(f"item.{name}") for name in parts))
 
     def count_and_draw(
@@ -130,16 +130,17 @@ class SparkQuery(Query):
         is_drawn = c.h < func.get(_texts(listed), c.bucket)
         if version is not None:
             is_drawn = is_drawn & (c.version == version)
-        own = _own(c, is_drawn, self.segments)
+        own = _own(c, is_drawn, self.carried)
         score = null() if self.settings.columns.score is None else func.min(c.score)
-        newest = self.newest(c.t)
         return select(
-            c.bucket, c.version, func.count(), newest, own[0], own[1], score.label("s"), *own[2:]
+            *(c.bucket, c.version, func.count(), self.newest(c.t), *own[:2], score.label("s")),
+            *(*own[2:], *self.decisions(c)),
         ).group_by(c.bucket, c.version, *own)
 
     def without_ids(self) -> SparkQuery:
         """Build statements that take every row for one with an id, and so need not read them."""
-        return _WithoutIds(self.table, self.settings, self.times, self.shown)
+        without = _WithoutIds(self.table, self.settings, self.times, self.shown)
+        return replace(without, challenger=self.challenger)
 
     def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
         """Compare with all ids in one bound value, as to bind each of them is slow here."""
@@ -189,7 +190,7 @@ class SharedSparkQuery(SharedQuery):
         c = (
             select(
                 *(each.c.k, each.c.h, each.c.id, each.c.t, each.c.version, *segments),
-                *(score.label("score"), bucket.label("bucket")),
+                *(score.label("score"), bucket.label("bucket"), *self.decided(each)),
             )
             .subquery()
             .c
@@ -202,10 +203,11 @@ class SharedSparkQuery(SharedQuery):
         is_drawn = (c.bucket >= code_of(0)) & (c.h < bound)
         if version is not None:
             is_drawn = is_drawn & (c.version == version)
-        own = _own(c, is_drawn, self.common.segments)
-        groups = (c.k, c.bucket, c.version)
+        carried = [*self.common.segments, *(["challenged"] if self.has_challenger else [])]
+        own, groups = _own(c, is_drawn, carried), (c.k, c.bucket, c.version)
         return select(
-            *groups, func.count(), self.common.newest(c.t), *own[:2], func.min(c.score), *own[2:]
+            *(*groups, func.count(), self.common.newest(c.t), *own[:2], func.min(c.score)),
+            *(*own[2:], *(decisions_of(c) if self.has_challenger else [])),
         ).group_by(*groups, *own)
 
     def without_ids(self) -> SharedSparkQuery:

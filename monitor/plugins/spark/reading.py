@@ -11,7 +11,7 @@ from sqlalchemy import column
 from sqlalchemy import table as table_of
 
 from monitor.domain.time_limit import stopped_by
-from monitor.plugins.spark.dialect import SPARK, compiled, type_of
+from monitor.plugins.spark.dialect import SPARK, SPARK_TEXT, type_of
 from monitor.plugins.spark.files import check_files
 from monitor.plugins.spark.query import SparkTable
 from monitor.plugins.spark.session import is_remote
@@ -49,7 +49,7 @@ class Statements:
         execution_options: Mapping[str, Any] | None = None,  # noqa: ARG002  as SQLAlchemy's
     ) -> list[Any]:
         """Return all rows of a statement: counts, or no more than were wanted of each stratum."""
-        text, values = compiled(statement)
+        text, values = SPARK_TEXT.compiled(statement)
         return self._session.sql(text, args=values or None).collect()
 
     def scalar(self, statement: Executable) -> Any:

@@ -13,8 +13,8 @@ from monitor.plugins.spark.reading import fields, found, opened
 from monitor.plugins.spark.refusals import as_ours
 from monitor.plugins.spark.session import session_for
 from monitor.plugins.spark.truths import SparkTruths
-from monitor.sources.queried_source import QueriedSource, truth_settings
 from monitor.sources.sql_reading import Reading
+from monitor.sources.table_source import TableSource, truth_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from monitor.sources.frames import BucketCount
     from monitor.sources.shared_query import Scan
     from monitor.sources.sql_query import Query
-    from monitor.sources.sql_table import Found
+    from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
 
 
-class SparkSource(QueriedSource):
+class SparkSource(TableSource):
     """A `Source` over a table or files that Spark reads.
 
     Parameters
@@ -60,14 +60,14 @@ class SparkSource(QueriedSource):
         return f"Spark's {self._spark.table or ', '.join(self._spark.paths)}{named}"
 
     @contextmanager
-    def opened(self) -> Iterator[Reading]:
+    def opened(self, window: Window | None = None) -> Iterator[Reading]:  # noqa: ARG002
         """Give the rows a name in the session."""
         with as_ours(self.place, self._spark, self._setting):
             session = session_for(self._spark)
             with opened(session, self._spark, self._folder) as statements:
                 yield Reading(statements, SPARK)
 
-    def found(self, reading: Reading) -> Found:
+    def found(self, reading: Reading) -> TableInfo:
         """Describe the rows."""
         return found(self.place, reading.connection)
 
@@ -99,17 +99,15 @@ class SparkSource(QueriedSource):
         return shared_groups_of(reading, scans, window, seed)
 
     def truths(self, truth_columns: TruthColumns) -> SparkTruths:
-        """Return the truth that some columns have, read as the predictions are."""
-        return SparkTruths(self.truth_source(truth_columns), truth_columns)
-
-    def truth_source(self, truth_columns: TruthColumns) -> SparkSource:
-        """Return the source of the rows with the truth, in the same session."""
+        """Return the truth that some columns have, read in the same session."""
         location = "path" if self._spark.table is None else "table"
         changes = truth_settings(self._spark, truth_columns, **{location: truth_columns.table})
         source = SparkSource(self._spark.model_copy(update=changes), self._folder)
         source._setting = None if truth_columns.table is None else "labeling.table"
-        return source
+        return SparkTruths(source, truth_columns)
 
-    def query_of(self, table: Found, times: Times, shown: Sequence[tuple[str, bool]]) -> SparkQuery:
+    def query_of(
+        self, table: TableInfo, times: Times, shown: Sequence[tuple[str, bool]]
+    ) -> SparkQuery:
         """Make what builds the statements."""
         return SparkQuery(table, self.settings, times, shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from monitor.sources.queried_truths import QueriedTruths
+from monitor.sources.table_truths import TableTruths
 
 EVERY = timedelta(minutes=15)
 """How often it is read at most, for all monitors at once; new rounds and maturity come besides."""
@@ -12,7 +12,7 @@ EVERY = timedelta(minutes=15)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class SparkTruths(QueriedTruths):
+class SparkTruths(TableTruths):
     """The truth in some columns."""
 
     def state(self, now: datetime) -> str:

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import same_sample
-from monitor.sources.duckdb import DuckdbSettings, DuckdbSource
+from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.duckdb_settings import DuckdbSettings
 from tests.spark import need_spark
 
 pytestmark = [pytest.mark.slow, pytest.mark.soak]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
-from monitor.testing import SourceContract
+from monitor.testing import ChallengerContract, SourceContract
 from tests.plugins.spark.places import BY_COUNTRY, source_of, write
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -25,3 +26,22 @@ class TestByPredictedClass(TestByThreshold):
         write(self.folder, rows)
         columns = {**BY_COUNTRY, "predicted": "predicted"}
         return source_of(self.folder, columns=columns, threshold=None)
+
+
+class TestChallengerByClass(ChallengerContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def challenged_source(self, rows):
+        write(self.folder, rows, other=pa.bool_())
+        return source_of(self.folder, columns=BY_COUNTRY, challenger={"predicted": "other"})
+
+
+class TestChallengerByScore(TestChallengerByClass):
+    def challenged_source(self, rows):
+        decisions = {True: 80.0, False: 20.0, None: None}
+        scored = [{**row, "other": decisions[row["other"]]} for row in rows]
+        write(self.folder, scored, other=pa.float64())
+        challenger = {"score": "other", "threshold": 70}
+        return source_of(self.folder, columns=BY_COUNTRY, challenger=challenger)

@@ -50,7 +50,7 @@ def test_each_monitor_gets_the_frame_of_its_own_scan(spark, tmp_path, jobs, kind
     together[0].source.read_for(together, WEEK, "s33d")
 
     assert len(jobs) < 10
-    assert [scan.source._kept is not None for scan in together] == [True] * len(together)
+    assert [scan.source.cached is not None for scan in together] == [True] * len(together)
     assert scanned(together) == expected
 
 
@@ -61,5 +61,5 @@ def test_ids_that_stand_twice_are_left_to_a_scan_of_their_own(spark, tmp_path):
 
     together[0].source.read_for(together, WEEK, "s33d")
 
-    assert [scan.source._kept is not None for scan in together].count(False) > 0
+    assert [scan.source.cached is not None for scan in together].count(False) > 0
     assert scanned(together) == scanned(planned(tmp_path, kinds))

@@ -1,4 +1,7 @@
-"""A database for each test of this folder; a test that uses ``place`` runs on all of them."""
+"""A database for each test of this folder; a test that uses ``place`` runs on all of them.
+
+One that is `also_in_files` runs on a file of DuckDB too.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from tests.servers import mariadb
-from tests.sources.sql.databases import Place
+from tests.sources.sql.databases import DATABASES, DuckdbPlace, Place
 
 
 @pytest.fixture
@@ -18,6 +21,11 @@ def sqlite_place(tmp_path):
     place.run("create table is_there (a)")
     yield place
     place.close()
+
+
+@pytest.fixture
+def duckdb_place(tmp_path):
+    return DuckdbPlace(tmp_path / "predictions.duckdb")
 
 
 @pytest.fixture
@@ -44,13 +52,7 @@ def mariadb_place(mariadb_server):
     place.close()
 
 
-@pytest.fixture(
-    params=[
-        "sqlite",
-        pytest.param("postgresql", marks=pytest.mark.postgresql),
-        pytest.param("mariadb", marks=pytest.mark.mariadb),
-    ]
-)
+@pytest.fixture(params=DATABASES)
 def place(request):
-    names = {"sqlite": "sqlite_place", "postgresql": "postgres_place", "mariadb": "mariadb_place"}
-    return request.getfixturevalue(names[request.param])
+    named = {"postgresql": "postgres"}.get(request.param, request.param)
+    return request.getfixturevalue(f"{named}_place")

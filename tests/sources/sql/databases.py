@@ -6,11 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import duckdb
 import pytest
 from sqlalchemy import create_engine, text
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges, Window
+from monitor.files.words import quoted
+from monitor.sources.duckdb import DuckdbSource
+from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
 
@@ -20,9 +24,17 @@ COLUMNS = {"id": "id", "time": "at", "score": "score", "show": ["text"]}
 BY_COUNTRY = {**COLUMNS, "segments": ["country"]}
 DAY = "2026-03-03 06:00:00"
 
+DATABASES = [
+    "sqlite",
+    pytest.param("postgresql", marks=pytest.mark.postgresql),
+    pytest.param("mariadb", marks=pytest.mark.mariadb),
+]
+also_in_files = pytest.mark.parametrize("place", [*DATABASES, "duckdb"], indirect=True)
+
 KINDS = {
     "sqlite": {"aware": "text", "double": "real", "text": "text"},
     "postgresql": {"aware": "timestamptz", "double": "double precision", "text": "text"},
+    "duckdb": {"aware": "timestamptz", "double": "double", "text": "varchar"},
     "mariadb": {"aware": "timestamp(6) null", "double": "double", "text": "varchar(200)"},
 }
 
@@ -77,6 +89,41 @@ class Place:
         self._engine.dispose()
 
 
+class DuckdbPlace:
+    """A DuckDB file of a test, as `Place` is a database."""
+
+    name, kinds = "duckdb", KINDS["duckdb"]
+
+    def __init__(self, path):
+        self.path = path
+
+    def run(self, *statements):
+        with duckdb.connect(self.path) as connection:
+            connection.execute("set TimeZone = 'UTC'")
+            for statement in statements:
+                connection.execute(statement)
+
+    def add(self, table, rows):
+        """Add rows, the values of each by the columns' names."""
+        if not rows:
+            return
+        columns = ", ".join(map(self.quoted, rows[0]))
+        marks = ", ".join("?" for _ in rows[0])
+        with duckdb.connect(self.path) as connection:
+            connection.execute("begin")
+            connection.executemany(
+                f"insert into {table} ({columns}) values ({marks})",
+                [list(row.values()) for row in rows],
+            )
+            connection.execute("commit")
+
+    def quoted(self, name):
+        return quoted(name)
+
+    def moment(self, at):
+        return at
+
+
 def make_table(place, rows, **kinds):
     """Make the table ``scored`` of rows as `MemorySource` takes them."""
     of = {
@@ -105,6 +152,10 @@ def settings_with(place, **changes):
 
 
 def source_of(place, **changes):
+    if place.name == "duckdb":
+        given = {"path": place.path.name, "table": "scored", "columns": COLUMNS, "threshold": 0.5}
+        settings = DuckdbSettings.model_validate({**given, **changes})
+        return DuckdbSource(settings, place.path.parent)
     return SqlSource(settings_with(place, **changes))
 
 

@@ -13,6 +13,7 @@ from tests.sources.sql.databases import (
     COLUMNS,
     TWO,
     WEEK,
+    also_in_files,
     drawn,
     make_table,
     refused,
@@ -36,6 +37,7 @@ def classes(frame):
 
 
 @pytest.mark.parametrize("kind", ["numeric(5, 4)", "real", "double precision", "integer"])
+@also_in_files
 def test_scores_of_each_type_are_cut_alike(place, kind):
     scores = [0, 1, 1, 0] if kind == "integer" else [0.25, 0.5, 0.75, 0.0]
     make_table(place, rows_with(score=scores), score=kind)
@@ -52,6 +54,7 @@ def test_scores_of_each_type_are_cut_alike(place, kind):
 
 
 @pytest.mark.parametrize("kind", ["real", "double precision"])
+@also_in_files
 def test_a_score_of_32_bits_at_the_threshold_is_flagged(place, kind):
     at = 0.7 if kind == "real" else 0.699999988079071
     make_table(place, rows_with(score=[at, 0.5]), score=kind)
@@ -70,6 +73,7 @@ CLASSES = {
 
 
 @pytest.mark.parametrize("kind", CLASSES)
+@also_in_files
 def test_a_predicted_class_of_each_type_is_read(place, kind):
     values, positive, negative = CLASSES[kind]
     make_table(place, rows_with(predicted=values), predicted=kind)
@@ -126,6 +130,7 @@ def test_a_domain_of_postgresql_is_of_the_type_it_is_made_of(postgres_place):
     assert set(source.show(["0", "1"], WEEK)) == {"0", "1"}
 
 
+@also_in_files
 def test_predicted_values_are_told_apart_by_case(place):
     make_table(place, rows_with(predicted=["Spam", "spam", "ham"]), predicted="varchar(9)")
     columns = {"id": "id", "time": "at", "predicted": "predicted"}
@@ -137,6 +142,7 @@ def test_predicted_values_are_told_apart_by_case(place):
     assert dict(frame.bad_rows) == {BadRow.UNKNOWN_CLASS: 1}
 
 
+@also_in_files
 def test_items_without_a_score_have_a_band_of_their_own(place):
     make_table(place, rows_with(score=[None, 0.9, 0.1], predicted=[True, True, False]))
     columns = {**COLUMNS, "predicted": "predicted"}
@@ -148,6 +154,7 @@ def test_items_without_a_score_have_a_band_of_their_own(place):
     assert (found["flagged-unscored"], found["flagged-2"]) == (["0"], ["1"])
 
 
+@also_in_files
 def test_only_the_newest_model_version_is_drawn_from(place):
     rows = rows_with(version=["v1", "v2", "V2", None, "v2"])
     for hour, row in enumerate(rows):
@@ -163,6 +170,7 @@ def test_only_the_newest_model_version_is_drawn_from(place):
     assert sum(frame.notes.values()) == 2
 
 
+@also_in_files
 def test_where_leaves_rows_out_by_their_exact_text(place):
     make_table(place, rows_with(country=["eu", "EU", "us", None, "eu "]))
 
@@ -230,6 +238,7 @@ def test_a_table_that_is_not_there_is_refused_with_what_there_is(place):
     assert "did you mean 'scored'?" in said
 
 
+@also_in_files
 def test_a_column_that_is_not_there_is_refused_with_the_one_that_comes_closest(place):
     make_table(place, [])
 
@@ -251,6 +260,7 @@ def test_a_score_that_is_text_is_refused(place):
         assert "column 'score' (columns.score) is VARCHAR(9)" in said
 
 
+@also_in_files
 def test_people_see_texts_numbers_and_nothing_for_null(place):
     kinds = {"amount": "numeric(6, 2)", "note": "varchar(20)"}
     make_table(place, rows_with(amount=[1250.5], note=[None]), **kinds)
@@ -279,6 +289,7 @@ PNG = bytes.fromhex(
 )
 
 
+@also_in_files
 def test_the_first_of_many_by_md5_are_found_wherever_the_bound_was_put(place, monkeypatch):
     rows = rows_with(score=[0.9] * 600)
     make_table(place, rows)

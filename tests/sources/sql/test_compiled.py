@@ -22,11 +22,11 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from monitor.domain.model import BandEdges, Window
+from monitor.sources.dialects import DIALECTS, RUN
 from monitor.sources.shared_query import Scan, SharedQuery
 from monitor.sources.sql_query import Query
 from monitor.sources.sql_settings import SqlSettings
-from monitor.sources.sql_table import Found
-from monitor.sources.sql_words import RUN, WORDS
+from monitor.sources.sql_table import TableInfo
 
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
@@ -81,7 +81,7 @@ def named(dialect, name):
     return dialect
 
 
-DIALECTS = {
+ENGINES = {
     "postgresql": postgresql.dialect,
     "mariadb": MariaDBDialect,
     "sqlite": sqlite.dialect,
@@ -98,8 +98,8 @@ DIALECTS = {
 def query_for(name):
     columns = (column(name, kind) for name, kind in TYPES.items())
     clause = table_of("scored", *columns, schema="mails")
-    words = WORDS[name]
-    found = Found("mails", clause, TYPES, frozenset(TYPES), words, words.sees_one_state)
+    dialect = DIALECTS[name]
+    found = TableInfo("mails", clause, TYPES, frozenset(TYPES), dialect, dialect.sees_one_state)
     times = found.times(SETTINGS)
     assert times is not None
     return Query(found, SETTINGS, times, [("text", False), ("face", True)])
@@ -122,7 +122,7 @@ def statements(name):
         "truth of some ids": query.truths("order", ["a", "b"], timed=True),
         "values of the truth": query.values("order"),
         "first ids": query.ids(3),
-        **(for_two_monitors(query, bounds) if WORDS[name].greatest else {}),
+        **(for_two_monitors(query, bounds) if DIALECTS[name].greatest else {}),
     }
 
 
@@ -136,24 +136,24 @@ def for_two_monitors(query, bounds):
 
 
 def page(name):
-    dialect = DIALECTS[name]()
+    engine = ENGINES[name]()
     how = "Run by the tests" if name in RUN else "Compiled, not run"
-    parts = [f"-- {name}. {how}.", *(f"{one};" for one in WORDS[name].begin)]
+    parts = [f"-- {name}. {how}.", *(f"{one};" for one in DIALECTS[name].begin)]
     for what, statement in statements(name).items():
-        compiled = statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
+        compiled = statement.compile(dialect=engine, compile_kwargs={"render_postcompile": True})
         parts.append(f"\n-- {what}\n{compiled};")
     lines = "\n".join(parts).splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("name", DIALECTS)
 def test_the_statements_are_those_that_were_reviewed(name):
     reviewed = (FOLDER / f"{name}.sql").read_text()
 
     assert page(name) == reviewed, f"python -m {__spec__.name} writes them anew: review them"
 
 
-@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("name", DIALECTS)
 def test_no_value_stands_in_a_statement(name):
     text = page(name)
 
@@ -161,13 +161,13 @@ def test_no_value_stands_in_a_statement(name):
         assert value not in text
 
 
-def test_every_database_with_words_says_what_was_run():
-    assert set(DIALECTS) == set(WORDS)
-    assert set(RUN) < set(WORDS)
+def test_every_database_with_a_dialect_says_what_was_run():
+    assert set(ENGINES) == set(DIALECTS)
+    assert set(RUN) < set(DIALECTS)
     assert sqlalchemy.__version__ >= "2.1"
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for each in WORDS:
+    for each in DIALECTS:
         (FOLDER / f"{each}.sql").write_text(page(each))

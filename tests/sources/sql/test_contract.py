@@ -5,16 +5,19 @@ from __future__ import annotations
 import pytest
 
 from monitor.domain.model import BadRow
-from monitor.testing import SourceContract
-from tests.sources.sql.databases import BY_COUNTRY, make_table, source_of
+from monitor.testing import ChallengerContract, SourceContract
+from tests.sources.sql.databases import BY_COUNTRY, also_in_files, make_table, source_of
 
+DECISIONS = {True: 80.0, False: 20.0, None: None}
 IMPOSSIBLE = {
     "postgresql": (),
+    "duckdb": (),
     "sqlite": (BadRow.SCORE_NAN,),  # which it stores as null
     "mariadb": (BadRow.SCORE_NAN, BadRow.SCORE_INFINITE),
 }
 
 
+@also_in_files
 class TestByThreshold(SourceContract):
     @pytest.fixture(autouse=True)
     def _place(self, place):
@@ -31,3 +34,23 @@ class TestByPredictedClass(TestByThreshold):
         make_table(self.place, rows)
         columns = {**BY_COUNTRY, "predicted": "predicted"}
         return source_of(self.place, columns=columns, threshold=None)
+
+
+@also_in_files
+class TestChallengerByClass(ChallengerContract):
+    @pytest.fixture(autouse=True)
+    def _place(self, place):
+        self.place = place
+
+    def challenged_source(self, rows):
+        make_table(self.place, rows, other="boolean")
+        challenger = {"predicted": "other"}
+        return source_of(self.place, columns=BY_COUNTRY, challenger=challenger)
+
+
+class TestChallengerByScore(TestChallengerByClass):
+    def challenged_source(self, rows):
+        scored = [{**row, "other": DECISIONS[row["other"]]} for row in rows]
+        make_table(self.place, scored, other=self.place.kinds["double"])
+        challenger = {"score": "other", "threshold": 70}
+        return source_of(self.place, columns=BY_COUNTRY, challenger=challenger)

@@ -14,7 +14,7 @@ from monitor.domain.model import BandEdges
 from monitor.domain.ports import PlannedScan, SharesScans
 from monitor.sources import shared_draw
 from monitor.sources.shared_query import Scan, SharedQuery
-from tests.sources.sql.databases import COLUMNS, TWO, WEEK, make_table, source_of
+from tests.sources.sql.databases import COLUMNS, TWO, WEEK, also_in_files, make_table, source_of
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 BANDS = BandEdges(flagged=(0.7, 0.9), passed=(0.1, 0.2, 0.3)).strata()
@@ -82,6 +82,12 @@ KINDS = {
         (by_topic("finance", "finance"), BandEdges(flagged=(0.5,), unscored=True).strata(), 30),
         (by_topic("other"), TWO, 12),
     ],
+    "challengers": [
+        (by_score("travel") | {"challenger": {"score": "finance", "threshold": 0.4}}, BANDS, 15),
+        (by_score("finance"), TWO, 15),
+        (by_score("sports") | {"challenger": {"predicted": "country"}, "positive": "CZ"}, TWO, 15),
+        (by_score("travel") | {"challenger": {"predicted": "no such"}}, BANDS, 15),
+    ],
     "versions and segments": [
         (by_score(score, model_version="version", segments=segments), BANDS, 15)
         for score in SCORES
@@ -115,6 +121,7 @@ def statements(*scans):
     "seed", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(1, 9))]
 )
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
+@also_in_files
 def test_each_monitor_gets_the_frame_of_its_own_scan(place, kinds, seed):
     table_of(seed, place)
     alone, together = planned(place, kinds), planned(place, kinds)
@@ -122,7 +129,7 @@ def test_each_monitor_gets_the_frame_of_its_own_scan(place, kinds, seed):
 
     together[0].source.read_for(together, WEEK, "s33d")
 
-    kept = [scan.source._kept is not None for scan in together]
+    kept = [scan.source.cached is not None for scan in together]
     assert kept == [True] * len(together)
     assert scanned(together) == expected
     assert all(frame.size for frame in expected)
@@ -167,7 +174,7 @@ def test_monitors_with_a_fault_are_left_to_scans_of_their_own(sqlite_place):
 
     scans[2].source.read_for(scans, WEEK, "s33d")
 
-    assert [scan.source._kept is None for scan in scans] == [True, True, False, False]
+    assert [scan.source.cached is None for scan in scans] == [True, True, False, False]
     with pytest.raises(SourceRefused, match="the first is 'many'"):
         scans[0].source.scan(WEEK, BANDS, 9, "s33d")
 
@@ -214,7 +221,7 @@ def test_no_statement_binds_more_values_than_it_was_taken_to(sqlite_place, kinds
     with planned(sqlite_place, kinds)[0].source.opened() as reading:
         scans = []
         for scan in planned(sqlite_place, kinds):
-            query = scan.source._query(scan.source.found(reading))
+            query = scan.source.query(scan.source.found(reading))
             scans.append(Scan(scan.source, query, scan.strata, scan.at_most))
     bounds = {place: {0: "0a", 1: "0b"} for place in range(len(scans))}
     statement = SharedQuery(scans).draw(WEEK, "s33d", bounds, "v2")

@@ -1,13 +1,11 @@
-"""Large windows: rows that cannot be among the first by md5 are left out, and nothing else is."""
+"""Windows that are cut by other strata: the same items and counts as those of a scan."""
 
 from __future__ import annotations
 
 import pytest
 
 from monitor.domain.model import BandEdges
-from monitor.sources import duckdb_draw
-from monitor.sources.bounds import guessed
-from monitor.sources.duckdb_query import Query
+from monitor.sources.duckdb_query import DuckdbQuery
 from monitor.testing import draw_order
 from tests.sources.prediction_files import COLUMNS, WEEK, parquet_source
 
@@ -30,60 +28,8 @@ IDS = {
 }
 
 
-@pytest.fixture
-def scans(monkeypatch):
-    """The bounds of each scan that was run."""
-    run = Query.scan
-    seen = []
-
-    def noted(query, window, strata, at_most, seed, bounds, only=()):
-        seen.append(bounds)
-        return run(query, window, strata, at_most, seed, bounds, only)
-
-    monkeypatch.setattr(Query, "scan", noted)
-    return seen
-
-
 def mails(ids, *, score=SCORE, more="", rows=ROWS):
     return f"select {ids} as mail_id, {AT}, {score}, '' as text {more} from range({rows}) t(i)"
-
-
-def let_all_windows_be_large(monkeypatch):
-    monkeypatch.setattr(duckdb_draw, "WORTH", 0)
-    monkeypatch.setattr(duckdb_draw, "CANDIDATES", 2000)
-
-
-def both_ways(source, strata, at_most, monkeypatch):
-    """Frames of the plain scan and of one with bounds."""
-    plain = source.scan(WEEK, strata, at_most, "round 1")
-    let_all_windows_be_large(monkeypatch)
-    return plain, source.scan(WEEK, strata, at_most, "round 1")
-
-
-@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
-@pytest.mark.parametrize("at_most", [1, 40])
-def test_a_bound_changes_no_item_whatever_ids_are(tmp_path, monkeypatch, scans, ids, at_most):
-    source = parquet_source(tmp_path, mails(ids))
-
-    plain, bounded = both_ways(source, BANDS, at_most, monkeypatch)
-
-    assert bounded == plain
-    assert scans[0] == {}
-    assert scans[1]
-
-
-def test_items_of_a_large_window_are_the_first_by_md5(tmp_path, scans, monkeypatch):
-    source = parquet_source(tmp_path, mails("'žluť-' || i"))
-    let_all_windows_be_large(monkeypatch)
-
-    frame = source.scan(WEEK, BandEdges().strata(), 50, "round 1")
-
-    of = {f"žluť-{i}": i * 7919 % 10007 / 10007 for i in range(ROWS)}
-    in_order = sorted(of, key=lambda each: draw_order("round 1", each))
-    for part in frame.strata:
-        mine = [each for each in in_order if (of[each] >= 0.5) == part.stratum.flagged]
-        assert [candidate.id for candidate in part.candidates] == mine[:50]
-    assert set(scans[0]) == {0, 1}
 
 
 def test_two_hundred_strata_are_cut_and_drawn_as_the_plain_rule_says(tmp_path):
@@ -101,44 +47,6 @@ def test_two_hundred_strata_are_cut_and_drawn_as_the_plain_rule_says(tmp_path):
         mine = [i for i in in_order if low <= scores[i] < high and (scores[i] >= 0.5) == up]
         assert part.size == len(mine)
         assert [candidate.id for candidate in part.candidates] == mine[:3]
-
-
-def test_a_beginning_unlike_the_rest_costs_a_second_scan_and_no_item(tmp_path, monkeypatch, scans):
-    score = "case when i < 2000 then 0.95 else i % 20 / 25 end as score"
-    source = parquet_source(tmp_path, mails("'mail-' || i", score=score, rows=40_000))
-
-    plain, bounded = both_ways(source, BANDS, 200, monkeypatch)
-
-    assert bounded == plain
-    assert scans[1:] == [{2: scans[1][2]}, {}]
-
-
-def test_a_model_version_that_begins_late_loses_no_item_to_a_bound(tmp_path, monkeypatch, scans):
-    more = ", case when i < 5900 then 'v1' else 'v2' end as model"
-    columns = {**COLUMNS, "model_version": "model"}
-    source = parquet_source(tmp_path, mails("'mail-' || i", more=more), columns=columns)
-
-    plain, bounded = both_ways(source, BANDS, 20, monkeypatch)
-
-    assert bounded == plain
-    assert bounded.model_version == "v2"
-    assert len(scans) == 3
-
-
-def test_items_without_a_score_are_drawn_the_same_with_a_bound(tmp_path, monkeypatch):
-    more = ", i % 3 = 0 as flagged"
-    score = "case when i % 2 = 0 then i % 10 / 10 end as score"
-    source = parquet_source(
-        tmp_path,
-        mails("'mail-' || (i // 2)", score=score, more=more),
-        threshold=None,
-        columns={**COLUMNS, "predicted": "flagged"},
-    )
-
-    for strata in (BandEdges().strata(), BANDS):
-        monkeypatch.undo()
-        plain, bounded = both_ways(source, strata, 30, monkeypatch)
-        assert bounded == plain
 
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
@@ -161,13 +69,13 @@ def test_md5_is_taken_again_only_of_bands_that_lack_items(
     source = parquet_source(tmp_path, mails("'mail-' || i", score=score))
     before = source.scan(WEEK, BandEdges().strata(), spread, "round 1")
     plain = source.scan(WEEK, strata, 90, "round 1")
-    run, seen = Query.scan, []
+    draw, seen = DuckdbQuery.draw, []
 
-    def noted(query, *arguments):
-        seen.append(arguments[-1])
-        return run(query, *arguments)
+    def noted(query, window, strata, seed, bounds, *more):
+        seen.append(set(bounds))
+        return draw(query, window, strata, seed, bounds, *more)
 
-    monkeypatch.setattr(Query, "scan", noted)
+    monkeypatch.setattr(DuckdbQuery, "draw", noted)
     again = source.scan_again(before, strata, 90, "round 1")
 
     assert seen == hashed_again
@@ -203,11 +111,3 @@ def test_items_without_a_score_are_cut_again_as_scanned(tmp_path):
         again = source.scan_again(before, edges.strata(), 40, "round 1")
 
         assert again == source.scan(WEEK, edges.strata(), 40, "round 1")
-
-
-def test_a_bound_is_high_enough_for_a_stratum_half_as_large_as_guessed():
-    bounds = guessed({0: 1000, 1: 999_000, 2: 10, -1: 500}, 100_000_000, 1000)
-
-    share = int(bounds[0], 16) / 16**8
-    assert share * 100_000_000 * 1000 / 1_000_510 / 2 > 1000 + 6 * 1000**0.5
-    assert set(bounds) == {0, 1}

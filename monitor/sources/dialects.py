@@ -1,7 +1,7 @@
 """What databases write differently, a line each: the few expressions that a draw needs.
 
 Every template is filled with one expression for ``{0}``. What a database does not name here it
-writes as `Words` has it, which is standard SQL.
+writes as `Dialect` has it, which is standard SQL.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import String
+from sqlalchemy import String, TypeDecorator
+from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import IdentifierPreparer
 from sqlalchemy.sql.functions import FunctionElement
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Dialect
+    from sqlalchemy import BindParameter, ColumnElement
+    from sqlalchemy import Dialect as EngineDialect
+    from sqlalchemy.sql import Executable
     from sqlalchemy.types import TypeEngine
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Dialect:
     """How a database writes what is not the same in all of them.
 
     Parameters
@@ -76,12 +80,12 @@ class Words:
     has_types: bool = True
     has_one_charset: bool = True
 
-    def hashing_bytes(self) -> Words:
-        """Return the words for a PostgreSQL whose texts are not stored as UTF-8."""
+    def hashing_bytes(self) -> Dialect:
+        """Return the dialect for a PostgreSQL whose texts are not stored as UTF-8."""
         return replace(self, md5="md5(convert_to({0}, 'UTF8')) collate \"C\"")
 
 
-_POSTGRESQL = Words(
+_POSTGRESQL = Dialect(
     text='cast({0} as text) collate "C"',
     md5='md5({0}) collate "C"',
     double="cast({0} as double precision)",
@@ -100,11 +104,11 @@ _POSTGRESQL = Words(
 )
 
 
-def _mysql(collation: str, limit: str) -> Words:
+def _mysql(collation: str, limit: str) -> Dialect:
     """Write as MySQL and MariaDB do, which differ in names: of a collation that knows spaces."""
     text = f"convert({{0}} using utf8mb4) collate {collation}"
     visible = "char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')"
-    return Words(
+    return Dialect(
         text=text,
         id_text=f"replace({text}, {visible})",
         boolean=f"convert(({{0}} + 0) using utf8mb4) collate {collation}",
@@ -128,10 +132,10 @@ _SQLITE_TEXT = (
     "then cast({0} as integer) else {0} end as text) collate binary"
 )
 
-WORDS = {
+DIALECTS = {
     "postgresql": _POSTGRESQL,
     "mariadb": _mysql("utf8mb4_nopad_bin", "max_statement_time = %(seconds)g"),
-    "sqlite": Words(
+    "sqlite": Dialect(
         text=_SQLITE_TEXT,
         id_text=f"case when instr({_SQLITE_TEXT}, char(0)) > 0 "
         f"then monitor_visible({_SQLITE_TEXT}) else {_SQLITE_TEXT} end",
@@ -153,7 +157,7 @@ WORDS = {
         md5="md5({0})",
         begin=("set transaction read only", "set statement_timeout to %(ms)d"),
     ),
-    "mssql": Words(
+    "mssql": Dialect(
         text="cast(cast({0} as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 "
         "as varchar(8000))",
         uuid="lower(cast(cast({0} as nvarchar(4000)) collate Latin1_General_100_BIN2_UTF8 "
@@ -168,14 +172,14 @@ WORDS = {
         aware=frozenset({"DATETIMEOFFSET"}),
         has_booleans=False,
     ),
-    "snowflake": Words(
+    "snowflake": Dialect(
         text="collate(cast({0} as varchar), '')",
         nan="{0} = 'NaN'::float",
         infinite="{0} in ('inf'::float, '-inf'::float)",
         begin=("alter session set statement_timeout_in_seconds = %(seconds)g, timezone = 'UTC'",),
         aware=frozenset({"TIMESTAMP_TZ", "TIMESTAMP_LTZ"}),
     ),
-    "bigquery": Words(
+    "bigquery": Dialect(
         text="cast({0} as string)",
         md5="to_hex(md5({0}))",
         double="cast({0} as float64)",
@@ -183,14 +187,14 @@ WORDS = {
         infinite="is_inf({0})",
         aware=frozenset({"TIMESTAMP"}),
     ),
-    "databricks": Words(
+    "databricks": Dialect(
         text="cast({0} as string)",
         nan="isnan({0})",
         infinite="{0} in (double('infinity'), double('-infinity'))",
         begin=("set statement_timeout = %(seconds)g", "set time zone 'UTC'"),
         aware=frozenset({"TIMESTAMP"}),
     ),
-    "trino": Words(
+    "trino": Dialect(
         md5="lower(to_hex(md5(to_utf8({0}))))",
         nan="is_nan({0})",
         infinite="is_infinite({0})",
@@ -203,14 +207,14 @@ RUN = ("postgresql", "mariadb", "sqlite")
 """Databases that the tests run."""
 
 
-def words_of(dialect: Dialect) -> Words | None:
-    """Return the words of a database; None of one that is not known."""
-    is_mariadb = getattr(dialect, "is_mariadb", False)
-    return WORDS.get("mariadb" if is_mariadb else dialect.name)
+def dialect_of(engine: EngineDialect) -> Dialect | None:
+    """Return the dialect of a database; None of one that is not known."""
+    is_mariadb = getattr(engine, "is_mariadb", False)
+    return DIALECTS.get("mariadb" if is_mariadb else engine.name)
 
 
 class Written(FunctionElement[Any]):
-    """An expression by a template of `Words`."""
+    """An expression by a template of `Dialect`."""
 
     inherit_cache = False
 
@@ -223,9 +227,50 @@ class Written(FunctionElement[Any]):
 @compiles(Written)
 def _written(element: Written, compiler: Any, **options: Any) -> str:
     [of] = element.clauses
-    return element.template.format(compiler.process(of, **options))
+    return element.template.replace("{0}", compiler.process(of, **options))
 
 
 def written(template: str, of: Any, kind: TypeEngine[Any] | None = None) -> ColumnElement[Any]:
     """Write an expression by a template; it is text unless said otherwise."""
     return Written(template, of, kind or String())
+
+
+class Typed(TypeDecorator[Any]):
+    """A bound value that the engine reads as a type, whatever the time zone of its session."""
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, spelled: str) -> None:
+        super().__init__()
+        self.spelled = spelled
+
+    def bind_expression(self, bindparam: BindParameter[Any]) -> ColumnElement[Any]:
+        """Write the cast around a bound value."""
+        return written(f"cast({{0}} as {self.spelled})", bindparam, self)
+
+
+class _Quoting(IdentifierPreparer):
+    def quote(self, ident: str, force: Any = None) -> str:  # noqa: ARG002  as SQLAlchemy has it
+        return self.quote_identifier(ident)
+
+
+class TextDialect(DefaultDialect):
+    """Writes statements for an engine that takes text and values; every name is quoted."""
+
+    default_paramstyle = "qmark"
+    supports_native_boolean = True
+    supports_statement_cache = False
+
+    def __init__(self, name: str, quote: str) -> None:
+        super().__init__()
+        self.name = name
+        self.identifier_preparer = _Quoting(self, initial_quote=quote, escape_quote=quote)
+
+    def compiled(self, statement: Executable) -> tuple[str, list[Any]]:
+        """Write a statement, with its values in their order."""
+        made: Any = statement.compile(  # type: ignore[attr-defined]
+            dialect=self, compile_kwargs={"render_postcompile": True}
+        )
+        values = made.construct_params()
+        return str(made), [values[name] for name in made.positiontup or ()]

@@ -11,19 +11,18 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.truth import TruthRow, bare_ids, of_items
 from monitor.domain.values import BLANKS
 from monitor.sources.sql_times import local_times
-from monitor.sources.stored_ids import as_stored
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from datetime import datetime
 
     from monitor.domain.truth import TruthColumns, Truths
-    from monitor.sources.queried_source import QueriedSource
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
+    from monitor.sources.table_source import TableSource
 
 
-class QueriedTruths:
+class TableTruths:
     """The truth in some columns.
 
     Parameters
@@ -34,7 +33,7 @@ class QueriedTruths:
         Which columns.
     """
 
-    def __init__(self, source: QueriedSource, truth_columns: TruthColumns) -> None:
+    def __init__(self, source: TableSource, truth_columns: TruthColumns) -> None:
         self._source = source
         self._asked = truth_columns
         self.timeout = source.settings.timeout
@@ -57,7 +56,7 @@ class QueriedTruths:
     def reading(self) -> str:
         """What is read: truths that have it in common are the same."""
         settings = self._source.settings
-        times = (settings.time_zone, settings.time_unit)
+        times = (settings.time_zone, settings.unit_of_times)
         return repr((self.whole_place, self._asked, settings.where, times))
 
     def state(self, now: datetime) -> str | None:  # noqa: ARG002  Spark goes by it
@@ -67,7 +66,7 @@ class QueriedTruths:
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type; refuse when one that is named cannot serve."""
         with self._opened() as (_, query):
-            return {name: str(kind) for name, kind in query.table.types.items()}
+            return query.table.type_names
 
     def values(self) -> Mapping[str, int]:
         """Count the rows of each value, the most frequent first."""
@@ -112,8 +111,7 @@ class QueriedTruths:
         return of_items(ids, truths)
 
     def _found(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
-        kind = query.table.types[self._asked.id] if query.table.words.has_types else None
-        stored = list(as_stored(ids, kind))
+        stored = query.stored(ids)
         if not stored:
             return []
         timed = self._asked.time is not None

@@ -53,6 +53,7 @@ class Framing:
             at_most=at_most,
             segment_columns=columns.segments,
             unknown=self._unknown_values(query, groups),
+            challenger_fault=query.challenger_fault,
         )
 
     def frame_or_none(

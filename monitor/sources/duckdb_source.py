@@ -1,0 +1,94 @@
+"""A source over a table that DuckDB's engine reads, whatever holds it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from monitor.domain.time_limit import OF_FILES, T, within
+from monitor.sources.duckdb_query import DUCKDB, DuckdbQuery, Statements, table_info
+from monitor.sources.sql_draw import groups_of
+from monitor.sources.sql_reading import Reading
+from monitor.sources.table_frames import Framing
+from monitor.sources.table_source import TableSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from monitor.domain.model import Frame, Stratum, Window
+    from monitor.files.relations import OpenTable
+    from monitor.sources.duckdb_query import DuckdbTable
+    from monitor.sources.frames import BucketCount
+    from monitor.sources.sql_query import Query
+    from monitor.sources.sql_table import TableInfo
+    from monitor.sources.sql_times import Times
+    from monitor.sources.table_source import CachedScan
+
+
+class EngineSource(TableSource):
+    """What such sources have in common; one derives, and says where its rows are."""
+
+    advice = OF_FILES
+
+    most_ids = 20_000  # since each statement is a scan
+
+    _scanned: tuple[Window, str, object] | None = None
+
+    def open_table(self, window: Window | None = None) -> AbstractContextManager[OpenTable]:
+        """Open the table; rows outside the window may be left out, but none without a time."""
+        raise NotImplementedError
+
+    @contextmanager
+    def opened(self, window: Window | None = None) -> Iterator[Reading]:
+        """Begin to read; rows outside a window may be left out, but none without a time."""
+        with self.open_table(window) as table:
+            yield Reading(Statements(table), DUCKDB)
+
+    def within(self, read: Callable[[], T]) -> T:
+        """Read, and wait for it no longer than the config allows."""
+        return within(self.settings.timeout, self.whole_place, read, self.advice)
+
+    def found(self, reading: Reading) -> DuckdbTable:
+        """Describe the table."""
+        return table_info(reading.connection.table, self.state)
+
+    def query_of(self, table: TableInfo, times: Times, shown: Sequence[tuple[str, bool]]) -> Query:
+        """Make what builds the statements."""
+        return DuckdbQuery(cast("DuckdbTable", table), self.settings, times, shown)
+
+    def groups_of(
+        self,
+        reading: Reading,
+        query: Query,
+        window: Window,
+        strata: Sequence[Stratum],
+        at_most: int,
+        seed: str,
+        before: Frame | None = None,
+    ) -> list[BucketCount]:
+        """Count and draw; the candidates of a frame before are taken if nothing changed since."""
+        scanned, self._scanned = self._scanned, (window, seed, self.state())
+        usable = before if scanned == self._scanned else None
+        return groups_of(reading, query, window, strata, at_most, seed, before=usable)
+
+    def cache(self, scan: CachedScan) -> None:
+        """Let the next scan return a frame, whose candidates need not be drawn again either."""
+        super().cache(scan)
+        window, _, _, seed = scan.requested
+        self._scanned = (window, seed, scan.state)
+
+    def scan_again(
+        self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
+    ) -> Frame:
+        """Scan the window of a frame by other strata; its candidates are not drawn again.
+
+        They are where files changed since: candidates and sizes must be of the same rows.
+        """
+        window = before.window
+
+        def read(reading: Reading, query: Query) -> Frame:
+            groups = self.groups_of(reading, query, window, strata, at_most, seed, before)
+            return Framing(reading, window).frame(query, strata, at_most, groups)
+
+        return self._read(read, window)
