@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 LOST = "lost_traffic"
 
-LEVEL = 0.995
-"""Share of ordinary windows of which nothing is said, all counts of a window together."""
+LEVEL = 0.005
+"""Share of ordinary windows of which fewer rows are reported."""
 
-WINDOWS = 8
+SEGMENT_LEVEL = 0.002
+"""The same of all segments that are watched, together (Bonferroni)."""
+
+WINDOWS = 12
 """Windows like this one that are compared: of a daily schedule, of the same weekday."""
 
 _FAR = 600  # rounds: of hourly ones, each hour of the week thrice
@@ -42,21 +45,34 @@ def lost_traffic(
     context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
 ) -> list[Concern]:
     """Compare the rows of a window, and of each of its segments, with windows like it."""
-    from monitor.stats.drift.volume import expected_count  # noqa: PLC0415  scipy takes half a second
-
-    now: dict[_Count, int] = {None: frame.rows, **_segments(frame)}
+    now: dict[_Count, float] = {None: frame.rows, **_segments(frame)}
     before = _counts_before(context, frame.window, slot, settings.schedule, now)
-    names = {name for counts in before for name in counts}
-    lost: list[tuple[str | None, int, float]] = []
-    for name in sorted(names, key=lambda name: name or ("", "")):
-        series = [counts.get(name, 0.0) for counts in before]
-        result = expected_count(now.get(name, 0), series)
-        if result is not None and result.probability < (1 - LEVEL) / len(names):
-            shown = None if name is None else f"{name[0]} {name[1]!r}"
-            lost.append((shown, now.get(name, 0), result.count))
+    lost = [
+        (None if name is None else f"{name[0]} {name[1]!r}", int(now.get(name, 0)), expected)
+        for name, expected in reported(now, before).items()
+    ]
     if not lost:
         return []
-    return [Concern(LOST, lost_traffic_sentence(frame.window, lost, windows=len(before)))]
+    sentence = lost_traffic_sentence(frame.window, lost, windows=len(before))
+    return [Concern(LOST, sentence)]
+
+
+def reported(
+    now: Mapping[_Count, float], before: Sequence[Mapping[_Count, float]]
+) -> dict[_Count, float]:
+    """Give what is to be expected of counts that earlier ones, oldest first, show to be too low."""
+    from monitor.stats.drift.volume import expected_count  # noqa: PLC0415  scipy takes half a second
+
+    last, watched = before[-WINDOWS:], {}
+    for name in sorted({name for counts in last for name in counts}, key=lambda each: each or ()):
+        result = expected_count(now.get(name, 0.0), [counts.get(name, 0.0) for counts in last])
+        if result is not None:
+            watched[name] = result
+    return {
+        name: result.count
+        for name, result in watched.items()
+        if result.probability < (LEVEL if name is None else SEGMENT_LEVEL / len(watched))
+    }
 
 
 def _segments(frame: Frame) -> Counter[_Count]:
@@ -72,7 +88,7 @@ def _counts_before(
     window: Window,
     slot: datetime,
     schedule: Schedule,
-    now: Mapping[_Count, int],
+    now: Mapping[_Count, float],
 ) -> list[dict[_Count, float]]:
     """Read the counts of windows like this one, oldest first, as if they were as long.
 
