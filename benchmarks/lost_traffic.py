@@ -7,9 +7,8 @@ by `monitor.rounds.sampling.traffic`. Counts vary by `cv` (coefficient of variat
 by a gamma or a lognormal factor: of the window, which its segments share (`shared`), or of each
 segment (`own`). Daily windows are compared with those of the same weekday, so that a weekday
 pattern changes nothing, and of longer histories the last 12 count. `all` is the share of ordinary
-windows with a notice of any kind, which is to be .01 at most; `-30 %` the share of
-windows in which a loss of three in ten of all rows gives one, and `removed` the same for the largest
-segment.
+windows with a notice of any kind, which is to be .01 at most. `-30 %` is the share of windows in
+which a loss of three in ten of all rows gives a notice, `removed` the same for the largest segment.
 Standard error of .01: .0033 at 900 histories.
 """
 

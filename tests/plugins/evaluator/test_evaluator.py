@@ -18,7 +18,7 @@ import monitor
 from monitor.domain.errors import InputRefused
 from tests.evaluation.sets import SIZES, drawn_by_class
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILES = {
     "pr_monitor_estimates.json",
     "pr_monitor_strata.json",

@@ -21,7 +21,7 @@ from tests.sources.prediction_files import TWO, WEEK
 
 KEYS = {"access": "monitor", "secret": "not-to-be-shown"}
 SECONDS = 60
-BESIDE = Path(__file__).parents[2] / ".s3-server/bin/moto_server"
+BESIDE = Path(__file__).parents[3] / ".s3-server/bin/moto_server"
 
 
 @pytest.fixture(scope="module")
