@@ -281,7 +281,7 @@ def mentioned(model: type[BaseModel], key: str) -> bool:
 
 
 def value(annotation: Any) -> str:
-    """Say in words what may be written."""
+    """Describe in words what may be written."""
     if get_origin(annotation) is Annotated:
         kind, *metadata = get_args(annotation)
         return limited(value(kind), metadata)

@@ -1,6 +1,6 @@
 """Writes what on-call sees into docs/operations.md: `python docs/generate_notices.py`.
 
-Plays three incidents with stand-ins for predictions, labelers and sinks and a clock of its own; the
+Plays three incidents with stand-ins for predictions, labelers and sinks and its own clock; the
 rounds, estimates, notices and pages are the program's. A test fails when the file is not current.
 """
 
@@ -55,7 +55,7 @@ class Terminal(io.StringIO):
     """Where long lines are broken."""
 
     def isatty(self) -> bool:
-        """Say that it is one."""
+        """State that it is one."""
         return True
 
 
@@ -83,7 +83,7 @@ class Sink:
 
 
 class Incident:
-    """A monitor with two hooks, in a store of its own."""
+    """A monitor with two hooks, in its own store."""
 
     def __init__(self, folder: str) -> None:
         self.database = Database(f"sqlite:///{folder}/monitor.db")
@@ -224,7 +224,7 @@ def examples() -> str:
 
 
 def page(text: str) -> str:
-    """Put the examples into their place."""
+    """Place the examples into their place."""
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n\n{examples()}\n{END}{tail}"

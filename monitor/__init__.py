@@ -172,7 +172,7 @@ def plan(
     flagged_cost: float = 1.0,
     passed_cost: float = 1.0,
 ) -> dict[str, Any]:
-    """Say how many labels a round needs, in which strata, and what other numbers would buy.
+    """Return how many labels a round needs, in which strata, and what other numbers would buy.
 
     Of a monitor of the config, from its predictions and what is known of them; or, with
     ``precision``, ``recall`` and ``flagged_rate``, of a window that is only assumed.

@@ -1,4 +1,4 @@
-"""`pr-monitor` as a process of its own; `python -m monitor` is the same.
+"""`pr-monitor` as its own process; `python -m monitor` is the same.
 
 A command that reaches MLflow loads three thousand modules. None of it is ever garbage, yet Python
 would look through it again and again while it loads, and take it apart object by object at the

@@ -305,7 +305,7 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
 
 
 def check_labels(context: MonitorContext) -> str:
-    """Look where a monitor's labels come from, and say where that is.
+    """Check where a monitor's labels come from, and say where that is.
 
     Raises
     ------

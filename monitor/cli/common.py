@@ -106,5 +106,5 @@ def parse_time(text: str, option: str) -> datetime:
 
 
 def minute(at: datetime | None) -> str:
-    """Say a time to the minute, in UTC."""
+    """Describe a time to the minute, in UTC."""
     return "-" if at is None else minute_text(at)

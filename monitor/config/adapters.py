@@ -172,7 +172,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
         return SettingRefused(setting=_KIND, why=message)
 
     def _misfit(self, adapter: Any, kind: str) -> str:
-        """Say what an entry point leads to if that is no adapter of this kind."""
+        """Describe what an entry point leads to if that is no adapter of this kind."""
         if not isinstance(adapter, self.wanted):
             return f"it is of type {type(adapter).__name__}, wanted is {self.wanted.__name__}"
         settings = adapter.settings

@@ -30,7 +30,7 @@ _MOST_CLASSES = 300
 class BlockRequest:
     """What a block asks for: a row for each monitor.
 
-    ``placeholder`` stands in the name, and tells its monitors apart by ``values``.
+    ``placeholder`` is in the name, and tells its monitors apart by ``values``.
     """
 
     kind: str

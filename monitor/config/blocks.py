@@ -1,7 +1,7 @@
 """Blocks of the config written out: one entry of the file becomes a monitor for each value.
 
 It is done on the tree, before anything is validated, so that each monitor is read, compared and
-refused as one that stands in the file by itself, with the lines of its block.
+refused as one that is in the file by itself, with the lines of its block.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RawBlock: TypeAlias = "dict[str, Value]"
 
 @dataclass(slots=True)
 class WrittenOut:
-    """A tree whose monitors stand there one by one, and the block of each, None of a single one.
+    """A tree whose monitors are there one by one, and the block of each, None of a single one.
 
     ``is_refused`` says that a block cannot be written out; then the tree is the file's, with the
     reasons among its problems.
@@ -39,7 +39,7 @@ class WrittenOut:
 
 
 def written_out(tree: Tree) -> WrittenOut:
-    """Give every value of every block a monitor of its own, in the order of the file."""
+    """Give every value of every block its own monitor, in the order of the file."""
     monitors = tree.at(("monitors",))
     if not isinstance(tree.values, dict) or not isinstance(monitors, list):
         return WrittenOut(tree)

@@ -42,7 +42,7 @@ class ConfigDiff:
 
 
 def written(path: Path) -> Written:
-    """Read the settings as they stand in the file, nothing put in for `${NAME}`.
+    """Read the settings as they are in the file, nothing put in for `${NAME}`.
 
     Raises
     ------

@@ -190,7 +190,7 @@ def _closest(word: str, existing: list[str]) -> str:
 
 
 def _of_another_type(errors: list[ErrorDetails]) -> str:
-    """Say what should stand there, in pydantic's words, and what does."""
+    """Describe what should be there, in pydantic's words, and what does."""
     code, value = errors[0]["type"], errors[0]["input"]
     expected = "\n".join(dict.fromkeys(error["msg"] for error in errors))
     for terms, plain in _PLAIN:
@@ -201,7 +201,7 @@ def _of_another_type(errors: list[ErrorDetails]) -> str:
 
 
 def _hint(code: str, value: object) -> str:
-    """Say what to do about a common mistake."""
+    """Describe what to do about a common mistake."""
     match code, value:
         case _, None:
             return "; write a value or leave the line out"

@@ -102,7 +102,7 @@ Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
 class Classes(Settings):
     """One monitor for each class of a classifier with several.
 
-    ``column`` has the predicted class; a row is flagged for the class that stands there. ``values``
+    ``column`` has the predicted class; a row is flagged for the class that is there. ``values``
     are the classes, or names of theirs that can be part of a monitor's name, with the classes:
     ``{real-estate: Real estate}``. ``{class}`` in any setting of the block stands for the one of a
     monitor. Rows of any other class are refused, unless ``source.negative`` has it.
@@ -210,7 +210,7 @@ class MonitorConfig(Settings):
         Parameters
         ----------
         reference
-            The matrix counted from `ReferenceFile`; one that stands in the config is used as
+            The matrix counted from `ReferenceFile`; one that is in the config is used as
             it is.
         """
         provided = self.reference if isinstance(self.reference, ReferenceMatrix) else reference

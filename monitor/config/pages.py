@@ -31,8 +31,8 @@ class TlsSettings(Settings):
 class LoginSettings(Settings):
     """Who may come in by a name and a password.
 
-    Of kind ``users`` whoever `pr-monitor users add` was called for, by the token that it showed;
-    their roles stand in the store. Of kind ``mlflow`` whoever has an account of the MLflow server
+    Of kind ``users`` anyone who `pr-monitor users add` was called for, by the token that it showed;
+    their roles are in the store. Of kind ``mlflow`` anyone who has an account of the MLflow server
     (``mlflow server --app-name basic-auth``) at ``mlflow.tracking_uri``, by its password: those
     named in ``admins`` and ``viewers`` have these roles, all others label.
     """

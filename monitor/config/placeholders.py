@@ -20,7 +20,7 @@ _PLACEHOLDER = re.compile(rf"\{{\{{({WORD})\}}\}}|(?<!\$)\{{({WORD})\}}")
 
 
 def filled(value: Value, row: Row) -> Value:
-    """Put the values of one monitor in; one that is all of a setting keeps its type."""
+    """Place the values of one monitor in; one that is all of a setting keeps its type."""
     if isinstance(value, dict):
         return {key: filled(of, row) for key, of in value.items()}
     if isinstance(value, list):
@@ -53,5 +53,5 @@ def placeholders_in(value: Value) -> list[str]:
 
 
 def text_of(value: Value) -> str:
-    """Write a value as it stands inside a text."""
+    """Write a value as it is inside a text."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -157,7 +157,7 @@ def _unknown(types: dict[str, str], chosen: Chosen) -> list[str]:
 
 
 def _unspecified(types: dict[str, str], chosen: Chosen) -> list[str]:
-    """Say what is still unknown, each with its flag."""
+    """Describe what is still unknown, each with its flag."""
     predicted = chosen.predicted
     unknown = {
         "nothing tells which column is the id (--id)": chosen.id is None,
@@ -173,7 +173,7 @@ def _unspecified(types: dict[str, str], chosen: Chosen) -> list[str]:
 
 
 def _contradictions(chosen: Chosen) -> list[str]:
-    """Say which flags cannot be meant together."""
+    """Describe which flags cannot be meant together."""
     predicted, score, threshold = chosen.predicted, chosen.score, chosen.threshold
     refused = {
         "--threshold needs a column of scores (--score)": threshold is not None and score is None,

@@ -96,7 +96,7 @@ def read_yaml(path: Path) -> Tree:
 
 
 def _syntax(error: yaml.YAMLError) -> str:
-    """Say what the parser met, without the text around it: that may hold a secret."""
+    """Describe what the parser met, without the text around it: that may hold a secret."""
     marker = getattr(error, "problem_mark", None)
     if marker is None:
         return ": this is not YAML: a character that may not stand in a text file"

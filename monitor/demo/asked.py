@@ -151,7 +151,7 @@ class LabelingWeek:
         return sum(answer is really[item in eights] for item, answer in labels.items())
 
     def show(self, answered: Answered) -> None:
-        """Say what the answers came to."""
+        """Print what the answers came to."""
         for line in story(answered, self._scenario.labels):
             self._say(line)
 

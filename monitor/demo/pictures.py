@@ -24,7 +24,7 @@ _EDGE, _SHARPNESS = 0.62, 10.0  # how much ink is gray, and how fast more of it 
 def write_pictures(folder: Path, images: Pixels) -> list[str]:
     """Draw each image into a file of the folder, of equal ones one; returns the names of files.
 
-    They stand in the order of their pixels, so that a name says nothing about the digit.
+    They are in the order of their pixels, so that a name says nothing about the digit.
     """
     folder.mkdir(exist_ok=True)
     distinct, which = np.unique(images, axis=0, return_inverse=True)

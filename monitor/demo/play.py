@@ -47,7 +47,7 @@ def play(
     console: Console | None = None,
     scenario: DigitScenario | None = None,
 ) -> DemoResult:
-    """Play the demo in a folder of its own.
+    """Play the demo in its own folder.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _FEW = 10  # evidence under this is shown with two decimals
 
 
 def show_start(console: Console, scenario: DigitScenario, written: WrittenFolder) -> None:
-    """Say what was set up before the first round."""
+    """Print what was set up before the first round."""
     before = written.reference
     limits = ", ".join(f"{metric} {value:.2f}" for metric, value in written.limits.items())
     _say(
@@ -86,7 +86,7 @@ def show_end(console: Console, result: DemoResult) -> None:
 
 
 def show_way_on(console: Console, result: DemoResult) -> None:
-    """Say where everything is, and the one command that opens MLflow on it."""
+    """Print where everything is, and the one command that opens MLflow on it."""
     _say(console)
     for sink, why in result.failed.items():
         _say(console, f"Not everything got to {sink}: {why}", style="red")
@@ -101,7 +101,7 @@ def show_way_on(console: Console, result: DemoResult) -> None:
 
 
 def columns_text(estimate: WatchedEstimate | None) -> str:
-    """Say an estimate in a few characters: ``0.86 (0.80-0.91)``."""
+    """Describe an estimate in a few characters: ``0.86 (0.80-0.91)``."""
     if estimate is None:
         return "not estimable"
     return f"{estimate.point:.2f} ({estimate.low:.2f}-{estimate.high:.2f})"

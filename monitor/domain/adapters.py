@@ -1,4 +1,4 @@
-"""What a package gives so that its source or its labeler can stand in a config.
+"""What a package gives so that its source or its labeler can be in a config.
 
 An entry point of the group ``pr_monitor.sources`` or ``pr_monitor.labelers``, named as the kind,
 leads to a `SourceAdapter` or a `LabelerAdapter`; docs/adapters.md has an example.
@@ -85,7 +85,7 @@ class SourceAdapter:
 
 
 class MlflowEndpoint(NamedTuple):
-    """Where the labels of a monitor are in MLflow: its address, and an experiment of their own."""
+    """Where the labels of a monitor are in MLflow: its address, and their own experiment."""
 
     tracking_uri: str
     experiment: str

@@ -18,7 +18,7 @@ def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:
     """Give the band of each stratum of a round.
 
     Where strata are bands it is the stratum itself. The cells of a class fall into runs of equal
-    length, as nearly as they can; items without a score are a band of their own.
+    length, as nearly as they can; items without a score are their own band.
 
     Parameters
     ----------

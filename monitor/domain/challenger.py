@@ -1,4 +1,4 @@
-"""The setting of a challenger: another classifier whose decisions stand in the same predictions."""
+"""The setting of a challenger: another classifier whose decisions are in the same predictions."""
 
 from __future__ import annotations
 

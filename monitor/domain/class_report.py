@@ -26,7 +26,7 @@ class ClassRow(Report):
 class AverageRow(Report):
     """Precision or recall over all classes: ``macro`` or ``micro``.
 
-    ``classes`` have a value of their own, ``left_out`` have none, and what is known of those in
+    ``classes`` have their own value, ``left_out`` have none, and what is known of those in
     ``few_labels`` rests on few labels. ``reason`` says why there is no point.
     """
 

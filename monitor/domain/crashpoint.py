@@ -1,6 +1,6 @@
 """Points at which a fault test may end, stop or cut off the program; else nothing happens there.
 
-A point stands before and after each commit and around each call to the outside, so a test that
+A point is before and after each commit and around each call to the outside, so a test that
 kills a process at all of them has seen every state that a power cut can leave. A test checks that
 no commit and no such call stands without its points.
 """

@@ -77,7 +77,7 @@ class SchemaNewer(SchemaMismatch):
 class InputRefused(MonitorError):
     """Data given by a person or a pipeline cannot be used as it is.
 
-    ``is_public`` says that the message repeats nothing that may stand in a row, so that hooks and
+    ``is_public`` says that the message repeats nothing that may be in a row, so that hooks and
     MLflow may have it.
     """
 
@@ -158,7 +158,7 @@ class DeliveryBroke(DeliveryFailed):
 
     @property
     def concerns_one(self) -> bool:
-        """Always: the fault may lie in what this effect holds."""
+        """Always: the fault may be in what this effect holds."""
         return True
 
 
@@ -171,7 +171,7 @@ class StoppedByBug(MonitorError):
 
     @classmethod
     def of(cls, error: BaseException) -> StoppedByBug:
-        """Say which exception it was, on one line; it becomes the cause."""
+        """Return which exception it was, on one line; it becomes the cause."""
         what = masked(" ".join(f"{type(error).__name__}: {error}".split()))
         bug = cls(f"stopped by a bug in this program: {what}; the log has the traceback")
         bug.__cause__ = error

@@ -1,6 +1,6 @@
 """What counts for an item, from all answers of its annotators.
 
-Estimates take the majority of today, and nothing where people contradict each other. Evidence must
+Estimates take the majority of today, and nothing if people contradict each other. Evidence must
 not: whether an item counts would then depend on its answers, and the promise on false alarms holds
 only where it does not (docs/method.md). So evidence takes one answer to each answered item.
 
@@ -109,7 +109,7 @@ def evidence_label(
 
 
 def _current(statements: Sequence[Statement]) -> dict[str, Answer | None]:
-    """Answer of each annotator as it stands now, the first of several given at once."""
+    """Answer of each annotator as it is now, the first of several given at once."""
     provided = {
         name: [statement.answer for statement in latest if _is_answer(statement)]
         for name, latest in _latest(statements).items()

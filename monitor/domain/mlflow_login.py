@@ -77,6 +77,6 @@ def secrets() -> list[str]:
 
 
 def bearer() -> dict[str, str]:
-    """Give the token of the environment as a header; nothing where there is none."""
+    """Give the token of the environment as a header; nothing if there is none."""
     token = os.environ.get("MLFLOW_TRACKING_TOKEN", "").strip()  # a file of it ends its line
     return {"authorization": f"Bearer {token}"} if token else {}

@@ -29,7 +29,7 @@ class Window:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no time lies in it."""
+        """Whether no time is in it."""
         return self.start >= self.end
 
 
@@ -109,7 +109,7 @@ class Decisions:
     high: float | None = None
 
     def __add__(self, other: Decisions) -> Decisions:
-        """Put the items of both together."""
+        """Place the items of both together."""
         lows = [low for low in (self.low, other.low) if low is not None]
         highs = [high for high in (self.high, other.high) if high is not None]
         return Decisions(
@@ -285,9 +285,9 @@ class LabelEvent:
 class Refusal:
     """A row that was not taken, where it stands and why.
 
-    ``version`` differs between states of what it stands in, such as a file that is saved
+    ``version`` differs between states of what it is in, such as a file that is saved
     again; ``rows`` is how many rows it is about. ``is_problem`` where `Collected.problems` has a
-    sentence about it, so that nobody is notified of it twice.
+    sentence about it, so that no one is notified of it twice.
     """
 
     where: str

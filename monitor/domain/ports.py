@@ -65,7 +65,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Rescannable(Protocol):
-    """A source that draws a window again by other strata for less than a scan of its own."""
+    """A source that draws a window again by other strata for less than its own scan."""
 
     def scan_again(
         self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
@@ -129,7 +129,7 @@ def as_counted(source: Source, snapshot: str | None) -> Source:
 class TruthTable(Protocol):
     """Where the truth about items stands, in columns of a table; as a text, its name for people.
 
-    ``timeout`` is how long one reading may take, for whoever waits for it, and ``advice`` what
+    ``timeout`` is how long one reading may take, for anyone who waits for it, and ``advice`` what
     somebody can do where it takes longer.
     """
 
@@ -167,7 +167,7 @@ class TruthTable(Protocol):
         """Return the first ids."""
 
     def some_ids(self, at_most: int) -> Sequence[str]:
-        """Return ids drawn at random; none where they cannot be drawn cheaply."""
+        """Return ids drawn at random; none if they cannot be drawn cheaply."""
 
     def of(self, ids: Collection[str]) -> Truths:
         """Read what is known of some items: values as trimmed text, without empty ones."""
@@ -183,7 +183,7 @@ class HasTruths(Protocol):
 
 @runtime_checkable
 class ReadsTruth(Protocol):
-    """A labeler whose labels stand in a table, so that any item can be looked up in it."""
+    """A labeler whose labels are in a table, so that any item can be looked up in it."""
 
     @property
     def must_reach_passed(self) -> bool:
@@ -205,7 +205,7 @@ class Aliases(Protocol):
     is_cheap: bool
 
     def version_of(self, model: str) -> str | None:
-        """Look up which version a URI such as ``models:/mail@champion`` names; None: it names none.
+        """Find which version a URI such as ``models:/mail@champion`` names; None: it names none.
 
         Raises
         ------
@@ -224,7 +224,7 @@ class Labeler(Protocol):
     asks_people: bool
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Hand out tasks; tasks that are already out stay as they are."""
+        """Assign tasks; tasks that are already out stay as they are."""
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Bring label events for these tasks (by key) since ``cursor``, at least once each."""
@@ -291,7 +291,7 @@ class Checkable(Protocol):
     """A handler or labeler whose settings `pr-monitor check` can try with nothing being sent."""
 
     def usable(self) -> str:
-        """Say what it would use.
+        """Describe what it would use.
 
         Raises
         ------
@@ -330,7 +330,7 @@ class RoundRuns(Protocol):
         """Read the report that a run was written from; None where it is not there any more."""
 
     def retire(self, runs: Sequence[ShownRun]) -> None:
-        """Delete runs of rounds that are done again, so that nobody finds or restores them."""
+        """Delete runs of rounds that are done again, so that no one finds or restores them."""
 
     def rewind(self, store_id: str, monitor: str, newest_round: int) -> None:
         """Let the monitor's long-lived run take rounds after this one for news again."""

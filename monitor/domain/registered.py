@@ -99,7 +99,7 @@ class NamedVersions:
 def named_in(window: Window, observations: Sequence[AliasObservation]) -> NamedVersions:
     """Find which versions an alias named for a window.
 
-    What lies before the first look is taken to be of the version that it found. An alias that is
+    What is before the first look is taken to be of the version that it found. An alias that is
     deleted leaves what is in use as it is, so the version it named last counts on.
 
     Parameters

@@ -42,7 +42,7 @@ class EstimateRow(Report):
 
     Where answers are missing, the ends are worst-case bounds: they reach from the low end if the
     missing answers were the worst for the metric to the high end if they were the best. They then
-    stand in ``bound_low`` and ``bound_high`` too, which are None where no answer is missing.
+    are in ``bound_low`` and ``bound_high`` too, which are None where no answer is missing.
     """
 
     metric: str

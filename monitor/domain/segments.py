@@ -47,7 +47,7 @@ def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) 
 
 
 def folded(sizes: Mapping[str, int], retained: frozenset[str]) -> dict[str, int]:
-    """Put the values that are not kept together as ``(other)``; empty ones are left out.
+    """Place the values that are not kept together as ``(other)``; empty ones are left out.
 
     Examples
     --------

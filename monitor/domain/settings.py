@@ -1,6 +1,6 @@
 """The settings that the rounds themselves need; frozen into each round when it opens.
 
-The config file is made of these models and of the adapters' own. Every default stands beside
+The config file is made of these models and of the adapters' own. Every default is beside
 its unit and its reason.
 """
 
@@ -141,7 +141,7 @@ class Limits(Settings):
 
     A block of monitors promises as one, a round of it being one of each of its monitors.
 
-    In the config each metric stands beside the promise: ``{precision: 0.8, recall: 0.5,
+    In the config each metric is beside the promise: ``{precision: 0.8, recall: 0.5,
     prevalence: {at_most: 0.1}, false_alarm_every: 52}``. A bare number means "at least", or "at
     most" for a rate that is better when lower.
     """

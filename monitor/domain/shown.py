@@ -39,7 +39,7 @@ def picture(data: bytes, path: str = "") -> Value:
 
 
 def no_picture(why: str, path: str = "") -> Value:
-    """Say in the place of a picture why there is none."""
+    """Return in the place of a picture why there is none."""
     return {"kind": "image", "problem": why, **_from(path)}
 
 
@@ -60,7 +60,7 @@ def image_type(data: bytes) -> str | None:
 
 
 def is_picture(value: Value) -> bool:
-    """Whether a value is a picture, or stands in the place of one."""
+    """Whether a value is a picture, or is in the place of one."""
     return not isinstance(value, str) and value["kind"] == "image"
 
 

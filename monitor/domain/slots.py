@@ -177,7 +177,7 @@ def windows_of(schedule: Schedule, slots: Sequence[datetime]) -> list[Window]:
 
 
 def slots_of_windows(schedule: Schedule, start: datetime, end: datetime) -> list[datetime]:
-    """Slots whose windows lie in ``[start, end]`` once the last begun window is counted whole."""
+    """Slots whose windows are in ``[start, end]`` once the last begun window is counted whole."""
     boundaries = slots_between(
         schedule, start + schedule.lag - timedelta(microseconds=1), end + schedule.lag
     )

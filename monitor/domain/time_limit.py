@@ -1,6 +1,6 @@
 """Reading that may never end, as from a network mount that is gone, with an end to the waiting.
 
-Nothing can end a thread that waits for a disk. So reading has a thread of its own, which is asked
+Nothing can end a thread that waits for a disk. So reading has its own thread, which is asked
 to stop and then left behind: it does no harm, and ends with the process.
 """
 

@@ -52,7 +52,7 @@ class JoinedTruth(NamedTuple):
 
 
 class NearMisses(NamedTuple):
-    """Items without a truth of their own that have one by an id written otherwise.
+    """Items without their own truth that have one by an id written otherwise.
 
     ``counts`` has how many by what differs; ``example`` is one id on both sides.
     """

@@ -24,7 +24,7 @@ _LONGEST = 40  # characters of one value
 
 
 def listed(values: Mapping[str, int]) -> str:
-    """Say which values there are, the most frequent first.
+    """Describe which values there are, the most frequent first.
 
     >>> listed({"spam": 3, "ham": 20})
     "'ham' (20 rows), 'spam' (3 rows)"

@@ -24,7 +24,7 @@ _WIDE = 14.0  # of a band over one place only
 
 
 class Box(NamedTuple):
-    """Where a panel lies in its picture, in points from the upper left."""
+    """Where a panel is in its picture, in points from the upper left."""
 
     left: float
     top: float

@@ -33,7 +33,7 @@ class Scale(Protocol):
     """From values to shares of the axis: 0 where it begins, 1 where it ends."""
 
     def share(self, value: float) -> float:
-        """Tell where a value falls."""
+        """Return where a value falls."""
 
     def ticks(self) -> list[Tick]:
         """List the places that are marked."""
@@ -47,7 +47,7 @@ class Linear:
     high: float
 
     def share(self, value: float) -> float:
-        """Tell where a value falls."""
+        """Return where a value falls."""
         return (value - self.low) / self._span
 
     def ticks(self) -> list[Tick]:
@@ -74,7 +74,7 @@ class Log:
     label: Callable[[float], str] = "{:g}".format
 
     def share(self, value: float) -> float:
-        """Tell where a value falls; 0 falls far out."""
+        """Return where a value falls; 0 falls far out."""
         start = math.log(self.low)
         return (math.log(max(value, _LEAST)) - start) / (
             math.log(self.high) - start or _WITHOUT_ENDS
@@ -101,7 +101,7 @@ class Time:
     high: float
 
     def share(self, value: float) -> float:
-        """Tell where a time falls."""
+        """Return where a time falls."""
         return (value - self.low) / (self.high - self.low or _WITHOUT_ENDS)
 
     def ticks(self) -> list[Tick]:
@@ -113,7 +113,7 @@ class Time:
         return [Tick(at.timestamp(), _month_label(at, months)) for at in self._firsts(months)]
 
     def context(self) -> str:
-        """Say what the labels leave out: the day, or the year, at the end of the axis."""
+        """Describe what the labels leave out: the day, or the year, at the end of the axis."""
         end = datetime.fromtimestamp(self.high, UTC)
         is_hours = (self.high - self.low) / _DAY.total_seconds() <= _MOST_TIMES / 2
         return f"{end:%Y-%m-%d}" if is_hours else f"{end:%Y}"

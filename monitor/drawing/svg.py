@@ -1,6 +1,6 @@
 """Shapes of an SVG picture as text.
 
-The same calls always give the same bytes. No element has an id, so several pictures can stand in
+The same calls always give the same bytes. No element has an id, so several pictures can be in
 one page.
 """
 

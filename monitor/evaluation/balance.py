@@ -29,7 +29,7 @@ _ADVICE = "say how the labels were drawn: by sizes, weight or prevalence"
 
 
 def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
-    """Say what looks as if the labels were drawn otherwise; mostly nothing.
+    """Describe what looks as if the labels were drawn otherwise; mostly nothing.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _near_the_rate(flagged: int, labeled: int, rate: float) -> list[str]:
 
 
 def _drawn_evenly(one: int, other: int) -> str | None:
-    """Say why two counts look chosen; None where they may be chance."""
+    """Describe why two counts look chosen; None where they may be chance."""
     if min(one, other) < _FEWEST:
         return None
     if one == other:

@@ -87,7 +87,7 @@ def read_rows(
 
 
 def holds_classes(values: Any) -> bool:
-    """Say whether all values are 0 or 1, as predicted classes are and scores are not."""
+    """Return whether all values are 0 or 1, as predicted classes are and scores are not."""
     numbers = pd.to_numeric(pd.Series(_flat(values)), errors="coerce")
     return bool(numbers.isin([0, 1]).all())
 

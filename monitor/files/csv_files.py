@@ -235,7 +235,7 @@ def _kind(text: str) -> str:
 
 
 def other_line_end(paths: Sequence[str]) -> str | None:
-    """Say which line of some files ends otherwise than the first one; None where none does."""
+    """Describe which line of some files ends otherwise than the first one; None where none does."""
     for path in paths:
         first = None
         for number, end in _line_ends(path):

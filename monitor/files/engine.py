@@ -52,7 +52,7 @@ def session(*, alone: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     Parameters
     ----------
     alone
-        Whether it needs a DuckDB of its own, since it attaches a file by name.
+        Whether it needs its own DuckDB, since it attaches a file by name.
     """
     import duckdb  # noqa: PLC0415
 

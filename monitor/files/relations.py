@@ -377,7 +377,7 @@ def _guessed(paths: Sequence[str]) -> str:
 def class_values(
     path: str, folder: Path, column: str, *, table: str | None = None, at_most: int = 20
 ) -> tuple[str, ...]:
-    """List the values of a column, for ``init``; none where there are more than a class has."""
+    """List the values of a column, for ``init``; none if there are more than a class has."""
     with opened(DataFiles((path,), folder, table)) as data:
         text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
         rows = data.rows(
@@ -388,7 +388,7 @@ def class_values(
 
 
 def texts_of(value: Scalar) -> tuple[str, ...]:
-    """All texts under which a configured value may stand in a column cast to text.
+    """All texts under which a configured value may be in a column cast to text.
 
     >>> texts_of(1), texts_of(True), texts_of("fraud")
     (('1', '1.0'), ('true', 'True', 'TRUE'), ('fraud',))

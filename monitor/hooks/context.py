@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HookContext:
-    """Where a hook stands in the config, and what all hooks share.
+    """Where a hook is in the config, and what all hooks share.
 
     Parameters
     ----------

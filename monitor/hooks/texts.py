@@ -1,7 +1,7 @@
 """Texts of notices, made safe for wherever they are shown.
 
 Names of columns, reasons and values come from data that strangers may write, so nothing in a text
-may steer a terminal, turn the direction of reading, begin a line of its own or call people.
+may steer a terminal, turn the direction of reading, begin its own line or call people.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def disarmed(text: str) -> str:
 
 
 def title(notice: Notice) -> str:
-    """Say in a line what a notice is about: ``ALERT: mail-travel, precision``."""
+    """Describe in a line what a notice is about: ``ALERT: mail-travel, precision``."""
     about = notice.metric or (notice.sink if notice.event.startswith("delivery.") else None)
     names = [name for name in (notice.monitor, about) if name]
     return clean(f"{_STATES.get(notice.event, notice.event)}: {', '.join(names)}", 120)
 
 
 def body(notice: Notice, safe: Callable[[str], str] = str) -> list[str]:
-    """Say what happened, what to do, where to look and what is promised, a paragraph each.
+    """Describe what happened, what to do, where to look and what is promised, a paragraph each.
 
     ``safe`` is applied to all but the link.
     """

@@ -35,7 +35,7 @@ class AbsentLabeler:
         self._refuse("these rounds")
 
     def close(self, round_name: str) -> None:
-        """Refuse to end the asking: what people were shown may still lie there."""
+        """Refuse to end the asking: what people were shown may still are there."""
         self._refuse(round_name)
 
     def forget(self, round_name: str, keys: Collection[str]) -> Sequence[str]:

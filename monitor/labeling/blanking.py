@@ -64,7 +64,7 @@ def blank(path: Path, keys: Collection[str], retained: Collection[str] = KEPT_CO
 
 
 def _blank_workbook(path: Path, keys: frozenset[str], retained: frozenset[str]) -> bool:
-    """Write a workbook anew with the cells alone: texts may stand in any other part of it too."""
+    """Write a workbook anew with the cells alone: texts may be in any other part of it too."""
     name = printable(path.name)
     try:
         with opened(path) as stream:

@@ -123,7 +123,7 @@ class ColumnSettings(Labeling):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths, also where one was given; none where the source reads."""
+        """All paths, also where one was given; none if the source reads."""
         return (self.path,) if isinstance(self.path, str) else self.path or ()
 
     @property
@@ -361,7 +361,7 @@ class ColumnLabeler:
         )
 
     def some_ids(self, at_most: int) -> Sequence[str]:
-        """Return ids of the truth drawn at random; none where they cannot be drawn cheaply."""
+        """Return ids of the truth drawn at random; none if they cannot be drawn cheaply."""
         return self._within(lambda: self.truths.some_ids(at_most))
 
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:

@@ -2,7 +2,7 @@
 
 A row that a file ends with, without a line break, may have been cut off while it was written, in
 the middle of a name. It is taken once the file has stood still for long. Should the file go on
-all the same, the row as it was is taken back, so that nobody answers twice under half a name.
+all the same, the row as it was is taken back, so that no one answers twice under half a name.
 """
 
 from __future__ import annotations

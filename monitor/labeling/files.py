@@ -58,7 +58,7 @@ class FilesSettings(Labeling):
 class FilesLabeler:
     """A `Labeler` over a folder.
 
-    Tasks of a round stand in ``<folder>/<round>.csv``; tasks added later in ``<round>.part2.csv``
+    Tasks of a round are in ``<folder>/<round>.csv``; tasks added later in ``<round>.part2.csv``
     and so on, second copies for another person in ``<round>.second.csv``. A file that people may
     have filled is never written over.
     """
@@ -77,7 +77,7 @@ class FilesLabeler:
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Write the tasks that stand in no file of this round yet.
+        """Write the tasks that are in no file of this round yet.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class FilesLabeler:
         """Refuse a folder that is gone, unlike one without files.
 
         Else a round whose deadline passes while a share is not mounted would close without the
-        labels that lie there.
+        labels that are there.
         """
         if self.filled.is_symlink():
             message = (

@@ -70,7 +70,7 @@ _MANGLED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
 
 
 def file_ending(format: Format) -> str:
-    """Tell how the names of task files end.
+    """Return how the names of task files end.
 
     >>> file_ending("csv"), file_ending("prodigy")
     ('csv', 'jsonl')
@@ -177,7 +177,7 @@ def _own_row(task: Task, shown: dict[str, str], question: str | None) -> dict[st
 
 
 def _one_text(shown: dict[str, str]) -> str:
-    """Put what is shown into one text, as tools show one: with its names where it is several."""
+    """Place what is shown into one text, as tools show one: with its names where it is several."""
     if len(shown) == 1:
         return next(iter(shown.values()))
     return "\n\n".join(f"{name}: {text}" for name, text in shown.items())

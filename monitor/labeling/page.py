@@ -1,4 +1,4 @@
-"""Labels given in a browser: tasks stand on the labeling page, answers come back from it.
+"""Labels given in a browser: tasks are on the labeling page, answers come back from it.
 
 The page itself is `monitor.service.pages`. Both sides meet in tables of the store that
 hold no score, no class and no stratum (`monitor.storage.pages.page_store`). If a block of classes
@@ -84,7 +84,7 @@ class PageLabeler:
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Put the tasks on the page that are not there yet.
+        """Place the tasks on the page that are not there yet.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class PageLabeler:
     def _share(
         self, connection: Connection, block: Block, page_round: PageRound, tasks: Sequence[Task]
     ) -> None:
-        """Put the tasks on the page as those of one round for all monitors that ask alike."""
+        """Place the tasks on the page as those of one round for all monitors that ask alike."""
         name = shared_task_store.page_rounds_of(connection, [page_round.name]).get(page_round.name)
         if name is None:
             shared = _shared_round(block, page_round, tasks)
@@ -121,7 +121,7 @@ class PageLabeler:
         return ControlRates(requested.repeats, requested.gold_share, requested.gold_feedback)
 
     def gold(self) -> list[GoldItem]:
-        """Read the gold items; none where the config names no file of them.
+        """Read the gold items; none if the config names no file of them.
 
         Raises
         ------

@@ -18,7 +18,7 @@ class PageSettings(Labeling):
     see each item once, and choose one of the classes, for all monitors of the block that drew it.
     ``guideline`` is a Markdown file that says what counts as yes, with examples. ``repeats`` is
     the share of their tasks that people are asked once more, later and unmarked. ``gold`` is a CSV
-    file of items whose truth is known and stands in the column ``truth``; for ``gold_share`` of a
+    file of items whose truth is known and is in the column ``truth``; for ``gold_share`` of a
     person's tasks one of them comes as well, and with ``gold_feedback`` who got it wrong is told.
     Neither changes a label, a count or evidence. A round keeps all of this as it was when its tasks
     went out.

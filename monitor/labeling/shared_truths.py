@@ -61,7 +61,7 @@ class SharedTruths:
         read: Callable[[Collection[str]], Truths],
         idle_timeout: timedelta = WAIT_LIMIT,
     ) -> Truths:
-        """Give the truths of some items as they stand in this state of the table.
+        """Give the truths of some items as they are in this state of the table.
 
         Another's reading is waited for with some patience; one that hangs keeps nobody from
         reading alone.

@@ -1,7 +1,7 @@
 """Whether a file that somebody writes at this moment is whole yet.
 
 A file stands still while neither its size nor its time of change moves. Its time is that of the
-machine it lies on, so it is compared with the clock of this machine and not with a round's.
+machine it is on, so it is compared with the clock of this machine and not with a round's.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The tools are told apart by their fields, so a filled file needs no word of where it comes from.
 
-Prodigy (`prodigy mark --view-id classification`, `db-out`) keeps what stands in ``meta``, and adds
+Prodigy (`prodigy mark --view-id classification`, `db-out`) keeps what is in ``meta``, and adds
 ``answer``. doccano keeps other columns than ``text`` as they are, and fills ``label`` with a list.
 Argilla 2 keeps the ``id``, and has one answer for each user in ``label.responses``.
 """

@@ -69,7 +69,7 @@ class AlertLine(Identified, Limited, Protocol):
 
 
 def fired(alert: AlertLine) -> str:
-    """Say when an alert fired, by which round, and of when its predictions are."""
+    """Describe when an alert fired, by which round, and of when its predictions are."""
     return (
         f"fired {minute_text(alert.fired_at)} UTC by round {alert.fired_in_round}, on the "
         f"predictions of {alert.window}"
@@ -77,7 +77,7 @@ def fired(alert: AlertLine) -> str:
 
 
 def open_alert_line(alert: AlertLine) -> str:
-    """Say in `status` which limit an alert is on, and since when."""
+    """Describe in `status` which limit an alert is on, and since when."""
     return (
         f"alert {alert.id[:8]}: {limit_text(alert.metric, alert.side, alert.limit)}, firing since "
         f"round {alert.fired_in_round}: predictions of {alert.window}, "
@@ -86,18 +86,18 @@ def open_alert_line(alert: AlertLine) -> str:
 
 
 def broken_limit(alert: Limited) -> str:
-    """Say on which side of its limit a metric is."""
+    """Describe on which side of its limit a metric is."""
     side = "under" if alert.side == "at_least" else "over"
     return f"{alert.metric} is {side} its limit {alert.limit:g}"
 
 
 def ended_by_round(number: int) -> str:
-    """Say that the labels of a round ended an alert."""
+    """Return the sentence that the labels of a round ended an alert."""
     return f"by round {number}"
 
 
 def firing_sentence(alert: AlertLine, pooled: EstimateRow | None, report: RoundReport) -> str:
-    """Say that a limit is not kept, by which numbers, and why it may be so."""
+    """Return the sentence that a limit is not kept, by which numbers, and why it may be so."""
     return (
         f"{report.monitor}: {broken_limit(alert)}: {_how_sure(pooled)} with earlier rounds."
         f"{_because(alert, report)} {capital(fired(alert))}."
@@ -107,7 +107,7 @@ def firing_sentence(alert: AlertLine, pooled: EstimateRow | None, report: RoundR
 def resolved_sentence(
     alert: AlertLine, pooled: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
-    """Say that a round ended an alert."""
+    """Return the sentence that a round ended an alert."""
     reason = why or (
         "the labels of the rounds since then show that it keeps its limit again. Of alerts on a "
         "metric that stays beyond its limit at most 1 in 20 ever end so"
@@ -119,12 +119,12 @@ def resolved_sentence(
 
 
 def recovery_sentence(alert: Limited, recovery: RecoveryRow) -> str:
-    """Say how far an open alert is from its end, and how long that may take."""
+    """Return how far an open alert is from its end, and how long that may take."""
     return f"{_where(alert, recovery)}. {_gathered(recovery)}{_upcoming(alert, recovery)}."
 
 
 def _where(alert: Limited, recovery: RecoveryRow) -> str:
-    """Say where the metric was last estimated to be, seen from its limit."""
+    """Describe where the metric was last estimated to be, seen from its limit."""
     if recovery.level is None:
         return f"{alert.metric} is {NOT_ESTIMABLE} with earlier rounds"
     beyond = "under" if alert.side == "at_least" else "over"
@@ -136,7 +136,7 @@ def _where(alert: Limited, recovery: RecoveryRow) -> str:
 
 
 def _gathered(recovery: RecoveryRow) -> str:
-    """Say how much evidence of recovery there is, and how much ends the alert."""
+    """Return how much evidence of recovery there is, and how much ends the alert."""
     if not recovery.rounds:
         expected = f"evidence of recovery of {recovery.ends_at:g}"
         return f"No later round has closed yet, and {expected} ends the alert"
@@ -144,7 +144,7 @@ def _gathered(recovery: RecoveryRow) -> str:
 
 
 def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
-    """Say how long that takes if nothing changes."""
+    """Return how long that takes if nothing changes."""
     if recovery.level is None:
         return ""
     if not keeps(alert.side, alert.limit, recovery.level):
@@ -160,7 +160,7 @@ def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
 
 
 def revised_sentence(alert: AlertLine, pooled: EstimateRow | None, report: RoundReport) -> str:
-    """Say that late labels took back what an alert fired on."""
+    """Return the sentence that late labels took back what an alert fired on."""
     return (
         f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
         f"revised: with the labels that came late it would not have fired. It is "
@@ -169,7 +169,7 @@ def revised_sentence(alert: AlertLine, pooled: EstimateRow | None, report: Round
 
 
 def ended_sentence(alert: AlertLine, *, monitor: str, number: int, by_hand: bool, why: str) -> str:
-    """Say that an alert of a round ended that no round ended."""
+    """Return the sentence that an alert of a round ended that no round ended."""
     how = "was ended by hand" if by_hand else "has ended"
     return (
         f"{monitor}: the alert on {_limit(alert)} of round {number} {how}: {why}. "
@@ -178,7 +178,7 @@ def ended_sentence(alert: AlertLine, *, monitor: str, number: int, by_hand: bool
 
 
 def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
-    """Say that the store was restored to a time before an alert."""
+    """Return the sentence that the store was restored to a time before an alert."""
     return (
         f"{monitor}: the alert on {_limit(alert)} of round {number} ends here, because the store "
         "was restored from a backup that does not know it. This does not mean that anything got "
@@ -188,7 +188,7 @@ def forgotten_sentence(alert: Limited, *, monitor: str, number: int) -> str:
 
 
 def alert_to_do(alert: Identified, *, monitor: str, number: int) -> str:
-    """Say what whoever is called may do, the cheapest first."""
+    """Describe what anyone who is called may do, the cheapest first."""
     steps = " ".join([*REMEDIES, end_alert_text(alert)])
     return f"pr-monitor show {number} -m {monitor} has the counts and the evidence. {steps}"
 
@@ -203,12 +203,12 @@ REMEDIES = (
 
 
 def end_alert_text(alert: Identified, called: str = "it") -> str:
-    """Say how to end an alert that needs nothing done."""
+    """Describe how to end an alert that needs nothing done."""
     return f'To end {called} now: pr-monitor alerts resolve {alert.id[:8]} --reason "..."'
 
 
 def promise(every: float) -> str:
-    """Say how often an alert may be false."""
+    """Return how often an alert may be false."""
     return f"At most one false alarm per {every:g} rounds is promised, for labels as given."
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def attention_text(attention: Attention) -> str:
-    """Say what it is, and of which round.
+    """Describe what it is, and of which round.
 
     >>> from monitor.domain.attention import Attention
     >>> attention_text(Attention("mail", 4, Matter.NOT_ESTIMABLE, "no positives", "recall"))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def cause_sentence(change: PrecisionChange, rounds: int) -> str:
-    """Say why precision changed, and what of it is within noise."""
+    """Describe why precision changed, and what of it is within noise."""
     was, now = f"{change.before.point:.2f}", f"{change.after.point:.2f}"
     if _is_noise(change.change):
         return (
@@ -34,7 +34,7 @@ def cause_sentence(change: PrecisionChange, rounds: int) -> str:
 
 
 def cause_near_alert(cause: CauseRow) -> str:
-    """Say it where precision is under its limit.
+    """Describe it where precision is under its limit.
 
     Rounds that differ by no more than chance are then no comfort: precision was low before.
     """

@@ -28,22 +28,22 @@ ONE_ANALYSIS = (
 
 
 def not_read_reason() -> str:
-    """Say that the challenger's decisions could not be read."""
+    """Return the sentence that the challenger's decisions could not be read."""
     return "its decisions could not be read when the round was drawn"
 
 
 def no_decisions_reason() -> str:
-    """Say that a source does not read challengers."""
+    """Return the sentence that a source does not read challengers."""
     return "its source has no decisions of challengers"
 
 
 def few_labels_reason() -> str:
-    """Say that labels do not suffice for a comparison."""
+    """Return the sentence that labels do not suffice for a comparison."""
     return "too few labels, or none of what it flags is among them"
 
 
 def undecided_reason(undecided: int, size: int, allowed: float) -> str:
-    """Say that the challenger made no decision on too many items."""
+    """Return the sentence that the challenger made no decision on too many items."""
     return (
         f"it made no decision on {undecided:,} of {size:,} items, more than bad_rows_max = "
         f"{allowed:g} allows"
@@ -51,7 +51,7 @@ def undecided_reason(undecided: int, size: int, allowed: float) -> str:
 
 
 def fault_sentence(title: str, fault: str) -> str:
-    """Say that a window was drawn without its challenger, and why."""
+    """Return the sentence that a window was drawn without its challenger, and why."""
     return f"challenger {title} is not compared: {fault}"
 
 
@@ -65,14 +65,14 @@ def undecided_sentence(title: str, decided: Decisions, size: int) -> str:
 
 
 def extreme_sentence(title: str, decided: Decisions, size: int) -> str:
-    """Say that a challenger flags nothing, or everything."""
+    """Return the sentence that a challenger flags nothing, or everything."""
     what = "nothing" if decided.flagged == 0 else "everything"
     scores = "" if decided.low is None else f" (its scores go from {_ends_text(decided)})"
     return f"challenger {title} flags {what} of {size:,} items{scores}; is its threshold right?"
 
 
 def scale_sentence(title: str, decided: Decisions) -> str:
-    """Say that the challenger's scores are of another scale than the classifier's."""
+    """State that the challenger's scores are of another scale than the classifier's."""
     return (
         f"the scores of challenger {title} go from {_ends_text(decided)}, the classifier's lie "
         "between 0 and 1; is its threshold meant for such scores?"
@@ -80,7 +80,7 @@ def scale_sentence(title: str, decided: Decisions) -> str:
 
 
 def same_sentence(title: str, size: int) -> str:
-    """Say that the challenger decides as the classifier does."""
+    """Return the sentence that the challenger decides as the classifier does."""
     return (
         f"challenger {title} flags the same items as the classifier, all {size:,} alike, so the "
         "difference is 0; is it another classifier's column?"
@@ -88,7 +88,7 @@ def same_sentence(title: str, size: int) -> str:
 
 
 def challenger_sentence(row: ChallengerRow) -> str:
-    """Say in one sentence how the challenger does."""
+    """Describe in one sentence how the challenger does."""
     if row.alone is None:
         parts = [f"challenger {row.name} is not compared: {row.reason}"]
     else:
@@ -118,7 +118,7 @@ def challenger_tables(row: ChallengerRow) -> Iterator[ComparisonTable]:
 
 
 def challenger_lines(row: ChallengerRow) -> Iterator[str]:
-    """Say what to know about the comparisons."""
+    """Describe what to know about the comparisons."""
     if row.alone is None:
         yield f"challenger {row.name} is not compared: {row.reason}"
     newest = row.pooled or row.alone

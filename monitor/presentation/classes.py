@@ -22,7 +22,7 @@ _LACKING = {
 
 
 def ended_text(number: int, state: str, reason: str | None) -> str:
-    """Say why a round of a class has no estimate.
+    """Describe why a round of a class has no estimate.
 
     >>> ended_text(3, "abandoned", "no label came")
     'round 3 was abandoned: no label came'
@@ -59,7 +59,7 @@ class ClassBlock(Protocol):
 
 
 def block_lines(block: ClassBlock) -> list[str]:
-    """Say what was last reported of a block of classes, and what the next report waits for."""
+    """Describe what was last reported of a block of classes, and what the next report waits for."""
     nothing = f"{block.block}, all {len(block.classes)} classes: nothing reported yet"
     existing = [nothing] if block.report is None else report_lines(block.report)
     if block.slot is None or not block.waits_for:
@@ -68,7 +68,7 @@ def block_lines(block: ClassBlock) -> list[str]:
 
 
 def report_lines(report: ClassReport) -> list[str]:
-    """Say all that a block of classes reported of a window."""
+    """Describe all that a block of classes reported of a window."""
     return [
         f"{report.block}, all classes: {window_line(report)}",
         *(f"  {average_line(row)}" for row in report.averages),
@@ -77,7 +77,7 @@ def report_lines(report: ClassReport) -> list[str]:
 
 
 def window_line(report: ClassReport) -> str:
-    """Say which window a report is of, and what its labels cost."""
+    """Describe which window a report is of, and what its labels cost."""
     due = f"round due {minute_text(report.slot)} UTC, {len(report.classes)} classes"
     if not report.averages:
         return due
@@ -97,7 +97,7 @@ def average_line(row: AverageRow) -> str:
 
 
 def remark_lines(report: ClassReport) -> list[str]:
-    """Say which classes are left out of averages or are others, and of which little is known."""
+    """Report which classes are left out of averages or are others, and of which little is known."""
     lines = [_missing_line(row) for row in report.missing]
     if report.new or report.gone:
         lines.append(_changed_line(report.new, report.gone))
@@ -129,7 +129,7 @@ def _changed_line(new: Sequence[str], removed: Sequence[str]) -> str:
 
 
 def waiting_line(slot: datetime, classes: Sequence[str], total: int) -> str:
-    """Say which classes the next averages wait for.
+    """Describe which classes the next averages wait for.
 
     >>> from datetime import UTC, datetime
     >>> waiting_line(datetime(2026, 3, 2, 6, tzinfo=UTC), ["travel", "finance"], 30)

@@ -56,7 +56,7 @@ def sink_name(sink: str) -> str:
 
 
 def waiting_sentence(waiting: WaitingEffects) -> str:
-    """Say what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``.
+    """Describe what waits: ``3 rounds wait for MLflow since 02:00, next try 02:40: <why>``.
 
     Of what is dead, with how often it was tried.
     """
@@ -73,7 +73,7 @@ def waiting_sentence(waiting: WaitingEffects) -> str:
 
 
 def dead_sentence(monitor: str, sink: str, since: datetime, attempts: int, error: str) -> str:
-    """Say that a sink has taken nothing for long."""
+    """Return the sentence that a sink has taken nothing for long."""
     return (
         f"{monitor}: {sink_name(sink)} has taken nothing since {minute_text(since)} UTC, tried "
         f"{attempts} times: {error}"
@@ -81,7 +81,7 @@ def dead_sentence(monitor: str, sink: str, since: datetime, attempts: int, error
 
 
 def aside_sentence(monitor: str, number: int, sink: str, attempts: int, error: str) -> str:
-    """Say that one delivery fails by itself, and that others do not wait for it."""
+    """Return the sentence that one delivery fails by itself, and that others do not wait for it."""
     return (
         f"{monitor}, round {number}: one delivery to {sink_name(sink)} failed {attempts} times and "
         f"steps aside, so that other rounds go on: {error}"
@@ -89,7 +89,7 @@ def aside_sentence(monitor: str, number: int, sink: str, attempts: int, error: s
 
 
 def dead_to_do(sink: str) -> str:
-    """Say what helps a dead letter."""
+    """Describe what helps a dead letter."""
     return (
         f"pr-monitor effects lists what waits. Once it is fixed, all goes on by itself, at once "
         f"with: pr-monitor effects retry --sink {sink}"
@@ -97,28 +97,28 @@ def dead_to_do(sink: str) -> str:
 
 
 def dead_line(waiting: WaitingEffects) -> str:
-    """Say in `status` what is held up for long, and what helps."""
+    """Describe in `status` what is held up for long, and what helps."""
     return f"{waiting_sentence(waiting)}. {dead_to_do(waiting.sink)}"
 
 
 def recovered_sentence(sink: str) -> str:
-    """Say that a sink takes everything again."""
+    """Return the sentence that a sink takes everything again."""
     return f"Nothing is held up at {sink_name(sink)} any more."
 
 
 def no_hook_reason(sink: str) -> str:
-    """Say why an effect for a hook that was taken out of the config is dead."""
+    """Describe why an effect for a hook that was taken out of the config is dead."""
     return f"the config has no hook {sink} any more"
 
 
 def orphaned_sentence(monitor: str, sink: str, notices: int) -> str:
-    """Say that notices wait for a hook that the config does not have."""
+    """Return the sentence that notices wait for a hook that the config does not have."""
     things = "1 notice waits" if notices == 1 else f"{notices} notices wait"
     return f"{monitor}: {things} for hook {sink}, but {no_hook_reason(sink)}."
 
 
 def orphaned_to_do(sink: str) -> str:
-    """Say what helps notices for a hook that the config does not have."""
+    """Describe what helps notices for a hook that the config does not have."""
     return (
         f"Put the hook back into the config, or give them up: "
         f'pr-monitor effects drop --sink {sink} --reason "..."'
@@ -126,7 +126,7 @@ def orphaned_to_do(sink: str) -> str:
 
 
 def broken_handler_reason(sink: str, kind: str, error: Exception) -> str:
-    """Say that a handler has a bug; the error's text stays in the log: it may hold secrets."""
+    """State that a handler has a bug; the error's text stays in the log: it may hold secrets."""
     return (
         f"{sink} did not take {kind}: its handler broke with {type(error).__name__}; the log says "
         "where. It is tried again"
@@ -134,7 +134,7 @@ def broken_handler_reason(sink: str, kind: str, error: Exception) -> str:
 
 
 def crash_looping_reason(sink: str, kind: str, *, attempts: int) -> str:
-    """Say that no process came back from so many deliveries of an effect in a row."""
+    """State that no process came back from so many deliveries of an effect in a row."""
     return (
         f"{sink} is not asked to take {kind}: {attempts} times or more, each time with nothing "
         f"else to do, {INTERRUPTED}. The system's log may say why (memory?); it is tried again, "
@@ -143,5 +143,5 @@ def crash_looping_reason(sink: str, kind: str, *, attempts: int) -> str:
 
 
 def alerts_not_stored_reason(sink: str, error: Exception) -> str:
-    """Say that a sink that forgets alerts could not be reminded of those that are open."""
+    """State that a sink that forgets alerts could not be reminded of those that are open."""
     return f"{sink} was not reminded of open alerts: {type(error).__name__}; see the log"

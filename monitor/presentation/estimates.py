@@ -24,7 +24,7 @@ POOLED_INTERVALS = "intervals with earlier rounds are of calibrated pooling"
 
 
 def pooled_intervals_text(coverage: tuple[float, float] | None) -> str:
-    """Say what pooled intervals are, and how often they held the truth where that was measured.
+    """Report what pooled intervals are, and how often they held the truth where that was measured.
 
     >>> pooled_intervals_text(None)
     'intervals with earlier rounds are of calibrated pooling'
@@ -87,7 +87,7 @@ def estimate_text(row: EstimateRow | None) -> str:
 
 
 def missing_text(row: AnswersRow) -> str:
-    """Say how many answers are missing.
+    """Return how many answers are missing.
 
     >>> from monitor.domain.report import AnswersRow
     >>> missing_text(AnswersRow(wanted=400, labeled=356, declined=4))
@@ -98,7 +98,7 @@ def missing_text(row: AnswersRow) -> str:
 
 
 def worst_case_text(rows: Iterable[EstimateRow], answers: AnswersRow | None) -> str | None:
-    """Say that intervals are worst-case bounds, and why; None where none of them is."""
+    """State that intervals are worst-case bounds, and why; None where none of them is."""
     if not any(row.is_worst_case for row in rows):
         return None
     if answers is None or not answers.missing:
@@ -110,7 +110,7 @@ def worst_case_text(rows: Iterable[EstimateRow], answers: AnswersRow | None) -> 
 
 
 def too_few_text(row: AnswersRow) -> str:
-    """Say that a round is partial, and what that means for its estimates and its evidence."""
+    """State that a round is partial, and what that means for its estimates and its evidence."""
     return (
         f"partial: {missing_text(row)}, more than {percent_text(MISSING_MAX)}. Its intervals are "
         f"worst-case bounds, which hold {WHATEVER}, and its points may be far off; evidence counts "
@@ -126,12 +126,12 @@ def answered_text(row: ReportedEstimate) -> str | None:
 
 
 def reason_text(reason: Reasoned) -> str:
-    """Say why there is no number."""
+    """Describe why there is no number."""
     return f"{NOT_ESTIMABLE}: {reason.reason or 'no reason was kept'}"
 
 
 def caution_text(classes: Sequence[Deciding]) -> str | None:
-    """Say that few labels decide a metric, and which; None where none do.
+    """Return the sentence that few labels decide a metric, and which; None where none do.
 
     >>> from monitor.domain.report import DecidingRow
     >>> caution_text([DecidingRow(predicted="passed", answer="positive", worth=2.1)])
@@ -161,7 +161,7 @@ def _named(one: Deciding) -> str:
 
 
 def caution_lines(cautions: Iterable[tuple[str, str | None]]) -> list[str]:
-    """Say of which metrics a caution holds, those of one caution together.
+    """Describe of which metrics a caution holds, those of one caution together.
 
     >>> caution_lines([("recall", "few labels decide this"), ("f1", "few labels decide this")])
     ['recall, f1: few labels decide this']

@@ -37,7 +37,7 @@ def evidence_sentence(
     recovery_rounds: int | None = None,
     log_r: float | None = None,
 ) -> str:
-    """Say how much evidence there is against a limit, or why there is none.
+    """Return how much evidence there is against a limit, or why there is none.
 
     >>> evidence_sentence(
     ...     "precision", "at_least", 0.8,
@@ -57,7 +57,7 @@ def evidence_sentence(
 
 
 def recurring_text(recurring: int, drawn: int) -> str:
-    """Say how many drawn items evidence leaves out, since an earlier round asked about them.
+    """Return how many drawn items evidence leaves out, since an earlier round asked about them.
 
     >>> recurring_text(90, 400)
     'evidence counts an item once: earlier rounds asked about 90 of the 400 items, and 310 count'
@@ -69,7 +69,7 @@ def recurring_text(recurring: int, drawn: int) -> str:
 
 
 def recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
-    """Say how much evidence there is that the metric of an alert keeps its limit again.
+    """Return how much evidence there is that the metric of an alert keeps its limit again.
 
     >>> recovery_text(4.218, 3, 20)
     'evidence of recovery is 4.21 after 3 later rounds, and 20 ends the alert'

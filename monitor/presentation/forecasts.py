@@ -26,7 +26,7 @@ REFERENCE_MATRIX = "the reference matrix, without score bands"
 
 
 def earlier_rounds_text(rounds: int) -> str:
-    """Say how many earlier rounds a plan rests on; on none, it is the reference.
+    """Return how many earlier rounds a plan rests on; on none, it is the reference.
 
     >>> earlier_rounds_text(0), earlier_rounds_text(1), earlier_rounds_text(7)
     ('the labeled reference', 'one earlier round', '7 earlier rounds')
@@ -37,7 +37,7 @@ def earlier_rounds_text(rounds: int) -> str:
 
 
 def closed_rounds_text(rounds: int, *, with_reference: bool) -> str:
-    """Say how many closed rounds a simulation goes by.
+    """Return how many closed rounds a simulation goes by.
 
     >>> closed_rounds_text(1, with_reference=True), closed_rounds_text(3, with_reference=False)
     ('1 closed round and the reference', '3 closed rounds')
@@ -49,7 +49,7 @@ def closed_rounds_text(rounds: int, *, with_reference: bool) -> str:
 def assured_text(
     margins: Mapping[str, float], requested: Mapping[str, float], assured: Mapping[str, float]
 ) -> str:
-    """Say which half-widths are expected, and how sure it is that they are within their margins.
+    """Report which half-widths are expected, and how sure it is that they are within their margins.
 
     >>> assured_text({"recall": 0.046, "precision": 0.03}, {"recall": 0.05}, {"recall": 0.812})
     'recall +-0.046 expected, within +-0.05 with probability 0.81'
@@ -63,7 +63,7 @@ def assured_text(
 
 
 def plausible_text(plausible: PlausibleScores, assured: Mapping[str, float]) -> str:
-    """Say what a plan by scores assumes, and what it may come to where that is wrong.
+    """Describe what a plan by scores assumes, and what it may come to where that is wrong.
 
     >>> from monitor.stats.design.plausible_scores import PlausibleScores
     >>> text = plausible_text(PlausibleScores({"recall": (0.0, 1.0)}, (294, 3165)), {"recall": 0.8})
@@ -85,12 +85,12 @@ def plausible_text(plausible: PlausibleScores, assured: Mapping[str, float]) -> 
 
 
 def smallest_drop_texts(drops: Mapping[str, Mapping[Misses, float | None]]) -> list[str]:
-    """Say which drops are found, by metric and by where the misses of a fall of recall appear.
+    """Describe which drops are found, by metric and by where the misses of a fall of recall appear.
 
     >>> smallest_drop_texts({"precision": {"in_proportion": None}})
     ['no drop of precision']
     >>> smallest_drop_texts({"recall": {"in_proportion": 0.08, "in_lowest_band": 0.21}})
-    ['recall down by 0.08 (0.21 if all new misses lie in the lowest band)']
+    ['recall down by 0.08 (0.21 if all new misses are in the lowest band)']
     """
     return [_smallest_drop_text(metric, result) for metric, result in drops.items()]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def silent_text(loop: str, seconds: float) -> str:
-    """Say that a loop has shown no sign of life for long.
+    """Return the sentence that a loop has shown no sign of life for long.
 
     >>> silent_text("mlflow", 960)
     'the loop of mlflow has been silent for 16 minutes'
@@ -13,12 +13,12 @@ def silent_text(loop: str, seconds: float) -> str:
 
 
 def stuck_text(step: str, seconds: float) -> str:
-    """Say that a step takes longer than any should."""
+    """Return the sentence that a step takes longer than any should."""
     return f"{step} has been under way for {_minutes(seconds)}"
 
 
 def broken_text(loop: str, bug: str) -> str:
-    """Say that a bug stops a loop at each tick.
+    """Return the sentence that a bug stops a loop at each tick.
 
     >>> broken_text("rounds", "KeyError")
     'the loop of rounds is stopped by a bug (KeyError); the log has the traceback'
@@ -27,7 +27,7 @@ def broken_text(loop: str, bug: str) -> str:
 
 
 def unable_text(monitors: int) -> str:
-    """Say that no monitor can work.
+    """Return the sentence that no monitor can work.
 
     >>> unable_text(3)
     'no monitor can work: a bug stopped the last look at each of 3; the log has the traceback'

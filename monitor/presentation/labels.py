@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def same_person_reason(annotator: str) -> str:
-    """Say why an answer to one copy of an item is refused: its other copy has this person's."""
+    """Report why an answer to one copy of an item is refused: its other copy has this person's."""
     return (
         f"is a second copy of an item that {annotator!r} answered already; give it to another "
         "person"
@@ -21,7 +21,7 @@ def same_person_reason(annotator: str) -> str:
 def unreached_sentence(
     *, flagged: tuple[int, int], passed: int, windows: int, expected: float
 ) -> str:
-    """Say that a truth has rows of flagged items alone, where a missing row means negative.
+    """State that a truth has rows of flagged items alone, where a missing row means negative.
 
     ``flagged`` has how many have a row, and how many were looked up, ``passed`` how many were.
     """
@@ -36,7 +36,7 @@ def unreached_sentence(
 
 
 def near_misses_sentence(counts: Mapping[str, int], example: tuple[str, str], *, items: int) -> str:
-    """Say how many items have a label only by an id in another form, such as the example's."""
+    """Return how many items have a label only by an id in another form, such as the example's."""
     differs = ", ".join(f"{count} but for {what}" for what, count in counts.items())
     return (
         f"{sum(counts.values())} of {items} items have a label only by an id that is written "
@@ -46,7 +46,7 @@ def near_misses_sentence(counts: Mapping[str, int], example: tuple[str, str], *,
 
 
 def unlabeled_passed_sentence(size: int, answered: int, expected: int) -> str:
-    """Say that a round has labels of flagged items alone."""
+    """Return the sentence that a round has labels of flagged items alone."""
     return (
         f"none of the {size} passed items has a label ({answered} of {expected} answers came by "
         "the deadline), so precision is estimated, and recall and what else rests on passed items "

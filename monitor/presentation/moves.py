@@ -26,7 +26,7 @@ DRAW_INTERRUPTED = "the last worker ended while it drew the sample, perhaps kill
 
 
 def missed_reason(newest: datetime) -> str:
-    """Say why a slot is recorded as skipped: nobody ran it before the newest came due."""
+    """Describe why a slot is recorded as skipped: nobody ran it before the newest came due."""
     return f"missed: the newest due slot is {minute_text(newest)} UTC"
 
 
@@ -38,7 +38,7 @@ def closed_reason(
     second_planned: int = 0,
     cut_short: bool = False,
 ) -> str:
-    """Say that a round has all its answers, or that its time is over; of second copies too.
+    """State that a round has all its answers, or that its time is over; of second copies too.
 
     ``cut_short`` is whether its second wave never went out.
 
@@ -65,7 +65,7 @@ NO_SECOND_WAVE = "no second wave goes out: the deadline has passed"
 
 
 def drawn_reason(drawn: int, items: int, *, later: int = 0) -> str:
-    """Say how many items of a window go out, and how many more may.
+    """Return how many items of a window go out, and how many more may.
 
     >>> drawn_reason(200, 3500)
     'drew 200 of 3500 predictions'
@@ -77,7 +77,7 @@ def drawn_reason(drawn: int, items: int, *, later: int = 0) -> str:
 
 
 def waves_sentence(first: int, planned: int, *, second_at: datetime | None) -> str:
-    """Say how a round in two waves was handed out, and when the second goes out at the latest.
+    """Describe how a round in two waves was handed out, and when the second goes out at the latest.
 
     >>> waves_sentence(83, 200, second_at=None)
     'two waves: 83 of the 200 items went out first'
@@ -95,7 +95,7 @@ def waves_sentence(first: int, planned: int, *, second_at: datetime | None) -> s
 
 
 def second_wave_reason(drawn: int, *, answered: int, expected: int, removed: int = 0) -> str:
-    """Say that the second wave of a round goes out, and after how much of the first.
+    """State that the second wave of a round goes out, and after how much of the first.
 
     ``removed`` items were to go out and cannot be shown to anybody any more.
 
@@ -113,7 +113,7 @@ def second_wave_reason(drawn: int, *, answered: int, expected: int, removed: int
 
 
 def unlabeled_reason(predicted: str, *, answered: int, expected: int) -> str:
-    """Say why a round gives no estimate: no item of a predicted class has a label.
+    """Describe why a round gives no estimate: no item of a predicted class has a label.
 
     >>> unlabeled_reason("flagged", answered=0, wanted=200)
     'no flagged item has a label: 0 of 200 answers came by the deadline'
@@ -127,12 +127,12 @@ def unlabeled_reason(predicted: str, *, answered: int, expected: int) -> str:
 
 
 def corrected_reason(version: int) -> str:
-    """Say why a closed round has another version."""
+    """Describe why a closed round has another version."""
     return f"labels changed: version {version}"
 
 
 def restated_reason(version: int, by: str, why: str) -> str:
-    """Say why a round has a version that a person asked for.
+    """Describe why a round has a version that a person asked for.
 
     >>> restated_reason(2, "ana", "the truth file was wrong in May.")
     'restated by ana, the truth file was wrong in May: version 2'
@@ -141,12 +141,12 @@ def restated_reason(version: int, by: str, why: str) -> str:
 
 
 def overtaken_reason(version: int) -> str:
-    """Say why a round of a restored store has a version above those that MLflow shows."""
+    """Describe why a round of a restored store has a version above those that MLflow shows."""
     return f"MLflow showed a later version: version {version}"
 
 
 def forgotten_item_reason(item_id: str) -> str:
-    """Say that what people were shown of an item is gone from the store."""
+    """Return the sentence that what people were shown of an item is gone from the store."""
     return f"what people were shown of item {item_id!r} was deleted on request"
 
 

@@ -22,7 +22,7 @@ _SURE = 0.99
 
 
 def moved_sentence(unusual: Sequence[WindowDistance], flagged: tuple[float, float]) -> str:
-    """Say that a window holds other items than usual; ``flagged`` is the share now and before."""
+    """State that a window holds other items than usual; ``flagged`` is the share now and before."""
     moves = "; ".join(_moved(move, *flagged) for move in unusual)
     return f"the window holds other items than usual: {moves}"
 
@@ -35,7 +35,7 @@ def _moved(move: WindowDistance, now: float, before: float) -> str:
 
 
 def unexpected_sentence(metric: str, value: float, expected: Interval, level: float) -> str:
-    """Say that labels found a metric outside of what was expected."""
+    """Return the sentence that labels found a metric outside of what was expected."""
     return (
         f"{metric} {fixed_text(value)}, as the labels of this round have it, lies outside "
         f"{fixed_text(expected.low)} to {fixed_text(expected.high)}, where {percent_text(level)} "
@@ -44,7 +44,7 @@ def unexpected_sentence(metric: str, value: float, expected: Interval, level: fl
 
 
 def changed_sentence(predicted: str, probability: float, rate: float | None, usual: float) -> str:
-    """Say that a predicted class seems to have changed, and to which share of positives."""
+    """State that a predicted class seems to have changed, and to which share of positives."""
     moved = "" if rate is None else f": {rate:.3g} of them are positive, before {usual:.3g}"
     sure = "over 0.99" if probability > _SURE else f"{probability:.2f}"
     return (
@@ -54,7 +54,7 @@ def changed_sentence(predicted: str, probability: float, rate: float | None, usu
 
 
 def recurring_sentence(recurring: int, drawn: int) -> str:
-    """Say that evidence counts few items, since earlier rounds asked about the others."""
+    """State that evidence counts few items, since earlier rounds asked about the others."""
     return (
         f"earlier rounds asked about {recurring} of the {drawn} items of this round, so evidence "
         f"on limits counts {drawn - recurring} of them: an alert comes late or never"
@@ -62,7 +62,7 @@ def recurring_sentence(recurring: int, drawn: int) -> str:
 
 
 def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
-    """Say that people agree too little to conclude from their labels."""
+    """Return the sentence that people agree too little to conclude from their labels."""
     return (
         f"people label {row.disagreed} of {row.items} items differently (alpha "
         f"{alpha:.2f}; from .80 on labels are good to rely on, under .67 they are not): look "
@@ -80,7 +80,7 @@ def last_rounds(rounds: int) -> str:
 
 
 def inverted_sentence(labels: str, area: tuple[float, float, float]) -> str:
-    """Say that higher scores mean positives less often, by which labels."""
+    """Return the sentence that higher scores mean positives less often, by which labels."""
     point, low, high = area
     return (
         f"by the {labels}, positives have lower scores than negatives: the area under the ROC "
@@ -98,7 +98,7 @@ def disputed_sentence(
     answered: int,
     ways: tuple[float, float],
 ) -> str:
-    """Say that a limit hangs on how disputed items are counted, and which values it then has."""
+    """State that a limit hangs on how disputed items are counted, and which values it then has."""
     return (
         f"people contradict each other on {disputed} of {answered} answered items: by the way "
         f"these are counted {metric} is {ways[0]:.2f} or {ways[1]:.2f}, and its limit is "

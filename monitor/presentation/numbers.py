@@ -139,7 +139,7 @@ def limits_text(limits: Mapping[str, float]) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Say how many of something.
+    """Return how many of something.
 
     >>> plural(1, "round"), plural(0, "row")
     ('1 round', '0 rows')

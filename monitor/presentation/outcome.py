@@ -47,7 +47,7 @@ def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
 
 
 def verdict_sentence(report: RoundReport) -> str:
-    """Say in one sentence how the classifier does."""
+    """Describe in one sentence how the classifier does."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     if firing:
         return f"{capital('; '.join(_broken(report, alert) for alert in firing))}."
@@ -61,7 +61,7 @@ def verdict_sentence(report: RoundReport) -> str:
 
 
 def meaning_sentences(report: RoundReport) -> list[str]:
-    """Say what precision and recall come to in items, of this round alone."""
+    """Describe what precision and recall come to in items, of this round alone."""
     results = []
     precision = _own(report, "precision")
     if precision is not None and report.flagged:
@@ -79,7 +79,7 @@ def meaning_sentences(report: RoundReport) -> list[str]:
 
 
 def to_do_sentences(report: RoundReport) -> list[str]:
-    """Say what to do, the most urgent first."""
+    """Describe what to do, the most urgent first."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     if firing:
         results = [*REMEDIES, *_ends(firing)]
@@ -104,7 +104,7 @@ def to_do_sentences(report: RoundReport) -> list[str]:
 
 
 def _broken(report: RoundReport, alert: AlertRow) -> str:
-    """Say of an open alert where its metric is now: it may be back within its limit."""
+    """Describe of an open alert where its metric is now: it may be back within its limit."""
     row = best_row(report, alert.metric)
     limit = f"its limit {alert.limit:g}"
     if row is None or row.point is None:
@@ -123,14 +123,14 @@ def _broken(report: RoundReport, alert: AlertRow) -> str:
 
 
 def _ends(firing: Sequence[AlertRow]) -> list[str]:
-    """Say how to end each open alert; by its metric where there are several."""
+    """Describe how to end each open alert; by its metric where there are several."""
     if len(firing) == 1:
         return [end_alert_text(firing[0])]
     return [end_alert_text(one, f"the alert on {_texts(one.metric)}") for one in firing]
 
 
 def _current(report: RoundReport) -> str:
-    """Say how the limits stand where no alert is open."""
+    """Describe how the limits stand where no alert is open."""
     if report.status is Status.ATTENTION:
         return "No alert, but the round needs a look"
     if not report.evidence:
@@ -144,7 +144,7 @@ def _current(report: RoundReport) -> str:
 
 
 def _figures(report: RoundReport) -> list[str]:
-    """Quote precision and recall, in a part of a sentence; nothing where there is neither."""
+    """Quote precision and recall, in a part of a sentence; nothing if there is neither."""
     rows = [(name, best_row(report, name)) for name in ("precision", "recall")]
     texts = [f"{name} is {estimate_text(row)}" for name, row in rows if row is not None]
     return [" and ".join(texts)] if texts else []
@@ -171,7 +171,7 @@ def holds_for_text(report: RoundReport) -> str:
 
 
 def labels_text(report: RoundReport) -> str:
-    """Say for which prevalence a figure holds, and on how many labels it rests."""
+    """Describe for which prevalence a figure holds, and on how many labels it rests."""
     row = report.estimate("prevalence", basis="round", estimand="window")
     prevalence = f"prevalence {percent_text(row.point)}; " if row and row.point is not None else ""
     labeled = sum(stratum.labeled for stratum in report.strata)
@@ -179,7 +179,7 @@ def labels_text(report: RoundReport) -> str:
 
 
 def no_curves_text(report: RoundReport) -> str:
-    """Say why there are no curves; empty where there are."""
+    """Describe why there are no curves; empty where there are."""
     if report.curves is not None or not report.estimates:
         return ""
     positive = sum(row.positive for row in report.strata)
@@ -200,5 +200,5 @@ def no_curves_text(report: RoundReport) -> str:
 
 
 def window_text(report: RoundReport) -> str:
-    """Say of when the predictions are."""
+    """Describe of when the predictions are."""
     return f"{minute_text(report.window_start)} to {minute_text(report.window_end)} UTC"

@@ -55,12 +55,12 @@ _REMARKS = {
 
 
 def undefined_reason(why: Undefined) -> str:
-    """Say which cells of the matrix are 0."""
+    """Describe which cells of the matrix are 0."""
     return _UNDEFINED[why]
 
 
 def no_estimate_reason(why: NoEstimate | None) -> str | None:
-    """Say why there is no estimate; None where there is one.
+    """Describe why there is no estimate; None where there is one.
 
     >>> no_estimate_reason(Unlabeled("passed", 9500))
     'none of the 9500 passed items is labeled'
@@ -103,7 +103,7 @@ UNTESTED = " (taking the scores for probabilities, which no label has tested)"
 
 
 def plan_note(note: PlanNote) -> str:
-    """Say what a plan could not do as asked.
+    """Describe what a plan could not do as asked.
 
     >>> plan_note(OutOfReach("precision", 0.043, 0.01))
     'precision: even every item labeled leaves +-0.043, more than 0.01'

@@ -19,7 +19,7 @@ REMOVED = "the monitor is no longer in the config"
 def removed_sentence(
     monitor: str, alerts: Iterable[AlertLine], rounds: Iterable[int], ends_at: datetime
 ) -> str:
-    """Say what is open of a monitor that the config does not have, and what becomes of that."""
+    """Report what is open of a monitor that the config does not have, and what becomes of that."""
     open_alerts = [f"an alert on {alert.metric} ({alert.id[:8]})" for alert in alerts]
     open_rounds = [f"round {number}" for number in rounds]
     parts = ["Nothing watches it, unless another config on this store has it"]

@@ -19,7 +19,7 @@ _BEST_FIRST = (("pooled", "rate"), ("round", "window"))
 
 
 def restated_text(row: RestatedRow) -> str:
-    """Say who restated a round, when and why, and what stood there before.
+    """Describe who restated a round, when and why, and what stood there before.
 
     Such as ``restated 2025-06-02 by ana: a label file was wrong; before: precision 0.83 (0.78 to
     0.88), recall 0.60 (0.48 to 0.71)``.
@@ -38,17 +38,17 @@ def last_restated(rows: Sequence[RestatedRow]) -> tuple[Sequence[RestatedRow], s
 
 
 def restated_since_text(version: int, newest: int) -> str:
-    """Say at an earlier version that a later one was restated."""
+    """Describe at an earlier version that a later one was restated."""
     return f"restated since: version {newest} is the newest, this is version {version} as it was"
 
 
 def not_closed_text(monitor: str, number: int, state: str) -> str:
-    """Say that only a closed round can be restated."""
+    """Return the sentence that only a closed round can be restated."""
     return f"round {number} of {monitor} is {state}; only closed rounds can be restated"
 
 
 def not_final_text(monitor: str, number: int, until: datetime) -> str:
-    """Say that a round needs no restatement yet."""
+    """Return the sentence that a round needs no restatement yet."""
     return (
         f"round {number} of {monitor} takes labels until {minute_text(until)} UTC, and is "
         "corrected by those that change; restate it after that, if it has to be"
@@ -56,7 +56,7 @@ def not_final_text(monitor: str, number: int, until: datetime) -> str:
 
 
 def not_by_people_text(monitor: str) -> str:
-    """Say that a label file changes nothing where labels come from a column."""
+    """Return the sentence that a label file changes nothing if labels come from a column."""
     return (
         f"the labels of these rounds of {monitor} come from a column, not from people; correct the "
         "column and read it again with --truth"
@@ -64,7 +64,7 @@ def not_by_people_text(monitor: str) -> str:
 
 
 def not_by_column_text(monitor: str) -> str:
-    """Say that there is no column to read again."""
+    """Return the sentence that there is no column to read again."""
     return (
         f"people labeled these rounds of {monitor}, so there is no column to read again; give "
         "corrected answers with --labels FILE"
@@ -72,7 +72,7 @@ def not_by_column_text(monitor: str) -> str:
 
 
 def not_an_annotator_text(monitor: str, name: str, existing: Collection[str]) -> str:
-    """Say that nobody of this name labeled the rounds, and who did."""
+    """Return the sentence that nobody of this name labeled the rounds, and who did."""
     names = [repr(one) for one in sorted(existing)]
     remaining = len(names) - _MOST_NAMES
     more = [f"{remaining:,} more"] if remaining > 0 else []
@@ -84,7 +84,7 @@ def not_an_annotator_text(monitor: str, name: str, existing: Collection[str]) ->
 
 
 def uncounted_text(monitor: str, number: int) -> str:
-    """Say that late labels of a round come first."""
+    """Return the sentence that late labels of a round come first."""
     return (
         f"round {number} of {monitor} has late labels that no version has counted; nothing was "
         "restated, run pr-monitor run-once and then this again"
@@ -92,7 +92,7 @@ def uncounted_text(monitor: str, number: int) -> str:
 
 
 def unlabeled_text(monitor: str, number: int) -> str:
-    """Say that a round would be left without labels."""
+    """Return the sentence that a round would be left without labels."""
     return (
         f"round {number} of {monitor} would be left with no label for one of the predicted "
         "classes; nothing was restated"
@@ -100,7 +100,7 @@ def unlabeled_text(monitor: str, number: int) -> str:
 
 
 def busy_text(monitor: str, number: int) -> str:
-    """Say that another worker has a round."""
+    """Return the sentence that another worker has a round."""
     return (
         f"another worker is busy with round {number} of {monitor}; nothing of it was restated, run "
         "the same command again"

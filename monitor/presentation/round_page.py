@@ -47,24 +47,24 @@ COLUMNS = {
 
 
 def no_round_text(monitor: str, number: int, there: Sequence[int]) -> str:
-    """Say that a monitor has no such round, and which it has, in slot order."""
+    """Return the sentence that a monitor has no such round, and which it has, in slot order."""
     rounds = f"its rounds are {there[0]} to {there[-1]}" if there else "it has none yet"
     return f"{monitor} has no round {number}; {rounds}"
 
 
 def no_version_text(monitor: str, number: int, requested: int, newest: int) -> str:
-    """Say that a round has no such version, and which is its newest; 0 for none."""
+    """Return the sentence that a round has no such version, and which is its newest; 0 for none."""
     there = f"the newest is {newest}" if newest else "it has no estimate yet"
     return f"round {number} of {monitor} has no version {requested}; {there}"
 
 
 def no_report_text(monitor: str, number: int, state: str) -> str:
-    """Say that a round has no report yet."""
+    """Return the sentence that a round has no report yet."""
     return f"round {number} of {monitor} has no report yet: it is {state}"
 
 
 def no_reports_text(monitor: str) -> str:
-    """Say that no round of a monitor has a report yet."""
+    """Return the sentence that no round of a monitor has a report yet."""
     return f"no round of {monitor} has a report yet: none has closed"
 
 
@@ -75,7 +75,7 @@ def remarks_text(
     worst_case: bool = False,
     restated: bool = False,
 ) -> str:
-    """Say in a list of rounds what is special about the estimates of one.
+    """Describe in a list of rounds what is special about the estimates of one.
 
     ``worst_case`` is whether intervals are worst-case bounds, since answers are missing; those of
     a partial round are. ``restated`` is whether a person asked for a version.
@@ -93,7 +93,7 @@ def remarks_text(
 
 
 def head_lines(page: dict[str, Any]) -> Iterator[str]:
-    """Say which round it is, of when, and what was odd about its rows."""
+    """Describe which round it is, of when, and what was odd about its rows."""
     partial = ", partial" if page["partial"] else ""
     due, (start, end) = minute_text(page["slot"]), page["window"]
     yield f"{page['monitor']}, round {page['round']}: {page['state']}{partial}, due {due} UTC"
@@ -121,7 +121,7 @@ def strata_table(page: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def strata_lines(page: dict[str, Any]) -> Iterator[str]:
-    """Say how the items of the strata were drawn and handed out."""
+    """Describe how the items of the strata were drawn and handed out."""
     strata = page["strata"]
     if not strata:
         return
@@ -146,7 +146,7 @@ def estimates_table(page: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def estimate_lines(page: dict[str, Any]) -> list[str]:
-    """Say what to know of some of the estimates."""
+    """Describe what to know of some of the estimates."""
     rows, cautions = _estimates(page), page["cautions"]
     metrics, columns = _metrics(rows), _columns(rows)
     ordered = [of[metric] for metric in metrics for of in columns.values() if metric in of]
@@ -167,19 +167,19 @@ def answered_texts(rows: Iterable[ReportedEstimate]) -> dict[str, str]:
 
 
 def evidence_lines(page: dict[str, Any]) -> list[str]:
-    """Say how much evidence there is against each limit."""
+    """Return how much evidence there is against each limit."""
     return [_evidence(row) for row in page["evidence"]]
 
 
 def recurring_lines(page: dict[str, Any]) -> list[str]:
-    """Say how many items evidence leaves out, if any."""
+    """Return how many items evidence leaves out, if any."""
     if not page["evidence"] or not page["recurring"]:
         return []
     return [recurring_text(page["recurring"], sum(row["planned"] for row in page["strata"]))]
 
 
 def notice_lines(page: dict[str, Any]) -> list[str]:
-    """Say what was unusual."""
+    """Describe what was unusual."""
     return [f"notice, {row['kind']}: {row['sentence']}" for row in page["notices"]]
 
 
@@ -188,14 +188,14 @@ def _estimates(page: dict[str, Any]) -> list[EstimateRow]:
 
 
 def pooled_lines(page: dict[str, Any]) -> list[str]:
-    """Say what the intervals with earlier rounds are, where there are any."""
+    """Describe what the intervals with earlier rounds are, where there are any."""
     rows = page["estimates"]
     has_pooled = any(row["basis"] == "pooled" and row["point"] is not None for row in rows)
     return [pooled_intervals_text(page["pooled_coverage"])] if has_pooled else []
 
 
 def people_lines(page: dict[str, Any]) -> Iterator[str]:
-    """Say which answers are missing, and how far the people agree who gave the others."""
+    """Describe which answers are missing, and how far the people agree who gave the others."""
     if page["answers"] is not None:
         sentence = answers_sentence(AnswersRow(**page["answers"]))
         yield from () if sentence is None else (sentence,)
@@ -204,7 +204,7 @@ def people_lines(page: dict[str, Any]) -> Iterator[str]:
 
 
 def cause_lines(page: dict[str, Any]) -> list[str]:
-    """Say why precision is not what it was, where that was asked."""
+    """Describe why precision is not what it was, where that was asked."""
     sentence = cause_text(page)
     return [] if sentence is None else [f"against earlier rounds: {sentence}"]
 
@@ -239,7 +239,7 @@ def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:
 
 
 def _missing(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[str]:
-    """Say where precision and recall lie whatever the missing answers are."""
+    """Describe where precision and recall lie whatever the missing answers are."""
     return [
         f"{row.metric}: {fixed_text(row.bound_low)} to {fixed_text(row.bound_high)} in this round, "
         f"{WHATEVER}{f'; {answered[row.metric]}' if row.metric in answered else ''}"
@@ -251,7 +251,7 @@ def _missing(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[s
 
 
 def _reasons(rows: Sequence[EstimateRow]) -> list[str]:
-    """Say why metrics have no number, those of one reason together."""
+    """Describe why metrics have no number, those of one reason together."""
     result: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.point is None:

@@ -33,7 +33,7 @@ def run_command(monitor: str, slot: datetime) -> str:
 def round_sentence(
     window: Window, own: Rows, pooled: Rows, *, few: Sequence[str], alerts: str
 ) -> str:
-    """Say what a closed round found, by metric, and whether an alert is open.
+    """Describe what a closed round found, by metric, and whether an alert is open.
 
     Parameters
     ----------
@@ -52,40 +52,40 @@ def round_sentence(
 
 
 def alerts_text(firing: Sequence[AlertLine]) -> str:
-    """Say which alerts are open."""
+    """Describe which alerts are open."""
     open_ones = (f"ALERT: {broken_limit(a)}, firing since round {a.fired_in_round}" for a in firing)
     return "; ".join(open_ones) or "no alert"
 
 
 def learning_text(proposed: Mapping[str, float]) -> str:
-    """Say how far a monitor without limits is."""
+    """Return how far a monitor without limits is."""
     if not proposed:
         return "learning, no limits set yet"
     return f"learning; proposed limits {limits_text(proposed)}"
 
 
 def no_estimate_sentence(number: int, reason: str) -> str:
-    """Say in its report that a round ended without an estimate."""
+    """Describe in its report that a round ended without an estimate."""
     return f"Round {number} gave no estimate: {reason}."
 
 
 def check_sentence(number: int, reason: str) -> str:
-    """Say in its report that a round needs a look."""
+    """Describe in its report that a round needs a look."""
     return f"Round {number} needs a look: {reason}."
 
 
 def abandoned_sentence(monitor: str, number: int, reason: str) -> str:
-    """Say in a notice that a round ended without an estimate."""
+    """Describe in a notice that a round ended without an estimate."""
     return f"{monitor}, round {number}: no estimate. {capital(reason)}."
 
 
 def attention_sentence(monitor: str, number: int, concern: str) -> str:
-    """Say in a notice that a round needs a look."""
+    """Describe in a notice that a round needs a look."""
     return f"{monitor}, round {number} needs a look: {concern}."
 
 
 def corrected_sentence(number: int, turned: int, labels: int) -> str:
-    """Say that later labels turned many answers of a closed round."""
+    """Return the sentence that later labels turned many answers of a closed round."""
     return (
         f"a correction turned at least {turned:,} of the {labels:,} labels of round {number}, so "
         "its estimates, and those of the rounds that pool it, are others than before"
@@ -93,12 +93,12 @@ def corrected_sentence(number: int, turned: int, labels: int) -> str:
 
 
 def unusual_sentence(monitor: str, number: int, notice: str) -> str:
-    """Say in the log what was unusual about a round that closed."""
+    """Describe in the log what was unusual about a round that closed."""
     return f"{monitor}, round {number}: {notice}."
 
 
 def attention_to_do(monitor: str, number: int) -> str:
-    """Say what helps a round that needs a look and goes on."""
+    """Describe what helps a round that needs a look and goes on."""
     return (
         f"The round goes on, and alerts fire as ever. pr-monitor check says what the newest "
         f"predictions look like, {show_command(monitor, number)} what was "
@@ -107,7 +107,7 @@ def attention_to_do(monitor: str, number: int) -> str:
 
 
 def undrawn_to_do(monitor: str, slot: datetime) -> str:
-    """Say what helps a round that was given up before it was drawn."""
+    """Describe what helps a round that was given up before it was drawn."""
     return (
         f"{_until(monitor)} Fix that, see with pr-monitor check that a round can be drawn, and run "
         f"this one again: {run_command(monitor, slot)}"
@@ -115,7 +115,7 @@ def undrawn_to_do(monitor: str, slot: datetime) -> str:
 
 
 def unlabeled_to_do(monitor: str, number: int, *, by_column: bool) -> str:
-    """Say what helps a round of which only labels were missing, from people or from a column."""
+    """Report what helps a round of which only labels were missing, from people or from a column."""
     if by_column:
         return (
             f"{_until(monitor)} See with pr-monitor check whether the ids of the labels are those "

@@ -26,7 +26,7 @@ BANDS_OF_CELLS = (
 
 
 def score_range_text(low: float | None, high: float | None) -> str:
-    """Say which scores a stratum holds.
+    """Describe which scores a stratum holds.
 
     >>> score_range_text(0.5, 0.7), score_range_text(None, 0.1), score_range_text(None, None)
     ('0.5 to 0.7', '… to 0.1', 'all')
@@ -38,7 +38,7 @@ def score_range_text(low: float | None, high: float | None) -> str:
 
 
 def needs_text(row: SegmentRow) -> str | None:
-    """Say how many labels a segment's margin still needs; None where that means nothing."""
+    """Return how many labels a segment's margin still needs; None where that means nothing."""
     if row.margin is None or row.more_segment is None:
         return None
     requested = f"{row.metric} ±{row.margin:g}"
@@ -49,7 +49,7 @@ def needs_text(row: SegmentRow) -> str | None:
 
 
 def next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float]) -> list[str]:
-    """Say when the next round is due and how many labels it asks for.
+    """Describe when the next round is due and how many labels it asks for.
 
     ``reached`` are the half-widths of this round, by metric.
     """
@@ -71,7 +71,7 @@ def next_round_sentences(row: NextRoundRow | None, reached: Mapping[str, float])
 
 
 def answers_sentence(row: AnswersRow) -> str | None:
-    """Say how many answers are missing and when the others came; None if all are there."""
+    """Return how many answers are missing and when the others came; None if all are there."""
     if not row.missing:
         return None
     unanswered = row.missing - row.declined
@@ -87,7 +87,7 @@ def answers_sentence(row: AnswersRow) -> str | None:
 
 
 def agreement_sentence(row: AgreementRow) -> str:
-    """Say how far the people who label a round agree."""
+    """Return how far the people who label a round agree."""
     parts = [
         f"{row.annotators} people, {row.items} items with two answers, {row.disagreed} of "
         "them contradicting"

@@ -47,7 +47,7 @@ def segment_tables(rows: Sequence[SegmentRow]) -> list[SegmentTable]:
 def _grouped(
     rows: Iterable[SegmentRow], key: Callable[[SegmentRow], str]
 ) -> dict[str, list[SegmentRow]]:
-    """Put rows of one key together, in the order in which keys first come."""
+    """Place rows of one key together, in the order in which keys first come."""
     groups: dict[str, list[SegmentRow]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)

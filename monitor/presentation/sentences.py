@@ -1,6 +1,6 @@
 """How sentences begin; a clause gets its full stop where it becomes a sentence.
 
-So no clause ends as a question: what it asks stands in brackets.
+So no clause ends as a question: what it asks is in brackets.
 """
 
 from __future__ import annotations

@@ -43,18 +43,18 @@ def difference_text(difference: Difference) -> str:
 
 
 def change_sentence(change: Change) -> str:
-    """Say what a round is the first of, and by which settings."""
+    """Describe what a round is the first of, and by which settings."""
     first = _FIRST[change.begins]
     return f"{first} ({_all(change.differences)})" if change.differences else first
 
 
 def next_history_sentence(differences: Sequence[Difference], start: HistoryStart) -> str:
-    """Say that the next round is of another history than the newest, and what it starts from."""
+    """State that the next round is of another history than the newest, and what it starts from."""
     return f"{_all(differences)}: {_STARTS[start]}"
 
 
 def next_schedule_sentence(differences: Sequence[Difference], begins_at: datetime) -> str:
-    """Say where the first window of another schedule begins."""
+    """Describe where the first window of another schedule begins."""
     return (
         f"{_all(differences)}: the next window begins where the last one ended, "
         f"{minute_text(begins_at)} UTC; none overlaps and nothing is left out"
@@ -62,7 +62,7 @@ def next_schedule_sentence(differences: Sequence[Difference], begins_at: datetim
 
 
 def next_challenger_sentence(difference: Difference) -> str:
-    """Say that the next round compares with another challenger, or with none."""
+    """Return the sentence that the next round compares with another challenger, or with none."""
     if difference.after is None:
         return f"{difference_text(difference)}: the next round compares with nothing"
     return (

@@ -68,12 +68,12 @@ def last_estimate_line(number: int, slot: datetime, *, partial: bool = False) ->
 
 
 def next_round_line(slot: datetime) -> str:
-    """Say when the next round is due."""
+    """Describe when the next round is due."""
     return f"next round due {minute_text(slot)} UTC"
 
 
 def open_round_line(open_round: OpenRoundState) -> str:
-    """Say how many answers a round has, or that it is not drawn yet."""
+    """Return how many answers a round has, or that it is not drawn yet."""
     begin = f"round {open_round.round}, due {minute_text(open_round.slot)} UTC, is"
     if open_round.state is RoundState.OPEN or open_round.deadline is None:
         return f"{begin} not drawn yet"
@@ -84,7 +84,7 @@ def open_round_line(open_round: OpenRoundState) -> str:
 
 
 def learning_lines(rounds_remaining: int, proposed: Mapping[str, float]) -> list[str]:
-    """Say when limits are proposed, or which are."""
+    """Describe when limits are proposed, or which are."""
     wait = f"limits are proposed after {plural(rounds_remaining, 'more round')}"
     limits = (
         "proposed limits, up to 0.05 under the level of the last rounds, to accept in the config: "
@@ -94,27 +94,27 @@ def learning_lines(rounds_remaining: int, proposed: Mapping[str, float]) -> list
 
 
 def round_line(number: int, text: str) -> str:
-    """Put the round that a line is about in front of it."""
+    """Place the round that a line is about in front of it."""
     return f"round {number}: {text}"
 
 
 def unopened_line(due: datetime) -> str:
-    """Say that nobody opened the round that is due."""
+    """Return the sentence that nobody opened the round that is due."""
     return f"the round due {minute_text(due)} UTC has not been opened; run-once does"
 
 
 def waiting_line(number: int, until: datetime | None, reason: str | None) -> str:
-    """Say what keeps a round from its next step, and until when it waits."""
+    """Describe what keeps a round from its next step, and until when it waits."""
     return f"round {number} waits{until_text(until)}: {reason}"
 
 
 def overdue_line(number: int, *, answered: int, expected: int) -> str:
-    """Say that the deadline of a round has passed, and nobody closed it."""
+    """Return the sentence that the deadline of a round has passed, and nobody closed it."""
     return f"round {number} is past its deadline with {answered} of {expected} answers"
 
 
 def unanswered_line(number: int, remaining: timedelta) -> str:
-    """Say that a round without any answer ends soon."""
+    """Return the sentence that a round without any answer ends soon."""
     return (
         f"round {number} has no answer and ends in {span_text(remaining)} without an estimate, "
         "unless some come"
@@ -122,7 +122,7 @@ def unanswered_line(number: int, remaining: timedelta) -> str:
 
 
 def closing_line(number: int, remaining: timedelta, *, missing: int) -> str:
-    """Say that a round closes soon, and how many answers it lacks."""
+    """Return the sentence that a round closes soon, and how many answers it lacks."""
     return (
         f"round {number} is closed in {span_text(remaining)} with the answers it has; {missing} "
         "are missing"
@@ -130,7 +130,7 @@ def closing_line(number: int, remaining: timedelta, *, missing: int) -> str:
 
 
 def second_wave_line(number: int, at: datetime, *, items: int) -> str:
-    """Say how many items of a round are still to go out, and when."""
+    """Return how many items of a round are still to go out, and when."""
     return (
         f"round {number} hands out {items} more items once those that are out are answered, at "
         f"{minute_text(at)} UTC at the latest"
@@ -138,17 +138,17 @@ def second_wave_line(number: int, at: datetime, *, items: int) -> str:
 
 
 def no_estimate_line(number: int, reason: str | None) -> str:
-    """Say that the newest round that ended has no estimate."""
+    """Return the sentence that the newest round that ended has no estimate."""
     return f"round {number} gave no estimate: {reason}"
 
 
 def unread_labels_line(obstacle: str) -> str:
-    """Say that the place that labels come from could not be read."""
+    """Return the sentence that the place that labels come from could not be read."""
     return f"labels cannot be read: {obstacle}"
 
 
 def restored_line(monitor: str, due: datetime, *, store: str) -> str:
-    """Say that MLflow shows a round that the store does not know, and what to do."""
+    """State that MLflow shows a round that the store does not know, and what to do."""
     return (
         f"MLflow shows a round of {monitor} due {minute_text(due)} UTC that the store {store} does "
         "not know: it was restored from an older backup, or is a copy of another store. If it was "
@@ -158,7 +158,7 @@ def restored_line(monitor: str, due: datetime, *, store: str) -> str:
 
 
 def lost_round_line(monitor: str, due: datetime, *, store: str) -> str:
-    """Say that the store lost a round that it had, and what that means."""
+    """Return the sentence that the store lost a round that it had, and what that means."""
     return (
         f"the store {store} has lost the round of {monitor} due {minute_text(due)} UTC: a failover "
         "or a restore took back what was committed. Its slot is done again with other items, so "
@@ -168,7 +168,7 @@ def lost_round_line(monitor: str, due: datetime, *, store: str) -> str:
 
 
 def unwatched_line(number: int, *, had_limits: bool) -> str:
-    """Say that limits are set which the last round could not watch.
+    """Return the sentence that limits are set which the last round could not watch.
 
     ``had_limits`` is whether any were set when it closed.
     """
@@ -195,7 +195,7 @@ def retrospective_line(limit: LimitSide, row: EstimateRow, *, oldest: int, newes
 
 
 def upcoming_line(rounds: int, last: int, due: datetime) -> str:
-    """Say that rounds lie ahead of the clock, the last of them being due then."""
+    """Return the sentence that rounds lie ahead of the clock, the last of them being due then."""
     if rounds == 1:
         subject, verb, opened = "round", "lies", "it was opened"
     else:
@@ -207,18 +207,18 @@ def upcoming_line(rounds: int, last: int, due: datetime) -> str:
 
 
 def untagged_line(why: str) -> str:
-    """Say why the registered model does not carry the tags of the last round."""
+    """Describe why the registered model does not carry the tags of the last round."""
     return f"the model is not tagged: {why}"
 
 
 def last_named_line(model: str, observation: AliasObservation) -> str:
-    """Say which version an alias named when it was last looked at."""
+    """Describe which version an alias named when it was last looked at."""
     version = "no version" if observation.version is None else f"version {observation.version}"
     return f"{model} named {version} at the last look, {minute_text(observation.last_at)} UTC"
 
 
 def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
-    """Say what was odd about the rows of a window, those that were left out first.
+    """Describe what was odd about the rows of a window, those that were left out first.
 
     ``issues`` has, by what they are, how many there are and whether they were left out.
 
@@ -235,5 +235,5 @@ def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
 
 
 def until_text(until: datetime | None) -> str:
-    """Say until when a round waits; nothing where there is no such time."""
+    """Describe until when a round waits; nothing if there is no such time."""
     return "" if until is None else f" until {minute_text(until)} UTC"

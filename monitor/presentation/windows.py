@@ -33,12 +33,12 @@ class UsualRate(Protocol):
 
 
 def no_rows_sentence(window: Window) -> str:
-    """Say that a window holds nothing."""
+    """Return the sentence that a window holds nothing."""
     return f"no predictions from {window} (is the source up to date?)"
 
 
 def bad_rows_sentence(frame: Frame, allowed: float) -> str:
-    """Say that too many rows of a window are bad, and why they are."""
+    """Return the sentence that too many rows of a window are bad, and why they are."""
     bad = sum(frame.bad_rows.values())
     reasons = ", ".join(f"{count} {reason}" for reason, count in frame.bad_rows.items())
     return (
@@ -48,12 +48,12 @@ def bad_rows_sentence(frame: Frame, allowed: float) -> str:
 
 
 def no_items_sentence(frame: Frame) -> str:
-    """Say that a window holds rows, and none of them belongs to a stratum."""
+    """Return the sentence that a window holds rows, and none of them belongs to a stratum."""
     return f"none of the {frame.rows} rows from {frame.window} can be sampled"
 
 
 def changed_sentence(removed: int, drawn: int) -> str:
-    """Say that predictions were replaced while a round was drawn from them."""
+    """Return the sentence that predictions were replaced while a round was drawn from them."""
     return (
         f"{removed} of {drawn} items left the predictions while the round was drawn, so their "
         "files changed; it is drawn anew at the next look"
@@ -61,7 +61,7 @@ def changed_sentence(removed: int, drawn: int) -> str:
 
 
 def removed_items_sentence(removed: int, expected: int) -> str:
-    """Say that items which a round is to hand out have left the predictions, and what follows."""
+    """State that items which a round is to hand out have left the predictions, and what follows."""
     return (
         f"{removed} of {expected} items of the second wave are not among the predictions any "
         "more, so nobody can be shown them; put these predictions back, else the round closes "
@@ -70,7 +70,7 @@ def removed_items_sentence(removed: int, expected: int) -> str:
 
 
 def unknown_values_sentence(unknown: Mapping[str, int], block: Block | None) -> str:
-    """Say which predicted values the config does not name."""
+    """Describe which predicted values the config does not name."""
     has_classes = block is not None and block.kind == "classes"
     positive = "classes.values" if has_classes else "source.positive"
     return (
@@ -80,7 +80,7 @@ def unknown_values_sentence(unknown: Mapping[str, int], block: Block | None) -> 
 
 
 def held_back_sentence(monitor: str, number: int) -> str:
-    """Say where the fault of a window is shown, for those who may not see its rows."""
+    """Describe where the fault of a window is shown, for those who may not see its rows."""
     return (
         "the predictions could not be used as they are; what was wrong stands in "
         f"{show_command(monitor, number)}"
@@ -88,19 +88,19 @@ def held_back_sentence(monitor: str, number: int) -> str:
 
 
 def never_any_sentence(window: Window) -> str:
-    """Say that a window is empty, as all were so far."""
+    """Return the sentence that a window is empty, as all were so far."""
     return f"no predictions from {window}, and none at all yet (is the source up to date?)"
 
 
 def gap_sentence(window: Window, newest: datetime) -> str:
-    """Say that a window is empty, though there are later predictions."""
+    """Return the sentence that a window is empty, though there are later predictions."""
     return f"{_end_of(window, newest)}, after it (is something missing in the source?)"
 
 
 def ended_before_sentence(
     window: Window, newest: datetime, rerun: tuple[str, datetime] | None
 ) -> str:
-    """Say that predictions end before a window.
+    """Return the sentence that predictions end before a window.
 
     ``rerun`` names the monitor, and the slot whose window has the newest; None if that was run.
     """
@@ -113,7 +113,7 @@ def _end_of(window: Window, newest: datetime) -> str:
 
 
 def few_rows_sentence(frame: Frame, window: Window, usual: float) -> str:
-    """Say that a window holds fewer rows than is usual."""
+    """Return the sentence that a window holds fewer rows than is usual."""
     return (
         f"{frame.rows} predictions from {window}, where {usual:.0f} are usual in windows "
         "like it (are all of them there?)"
@@ -121,7 +121,7 @@ def few_rows_sentence(frame: Frame, window: Window, usual: float) -> str:
 
 
 def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest: timedelta) -> str:
-    """Say that a window's newest row is older than is usual; ``longest`` is the most before."""
+    """State that a window's newest row is older than is usual; ``longest`` is the most before."""
     before, most = span_text(gap), span_text(longest)
     return (
         f"the newest prediction from {window} is of {minute_text(newest)}, {before} before its "
@@ -147,12 +147,12 @@ def lost_traffic_sentence(
 
 
 def flagged_sentence(flagged: int, size: int, usual: UsualRate) -> str:
-    """Say how much is flagged, and how much was."""
+    """Return how much is flagged, and how much was."""
     return f"{flagged} of {size} items are flagged, {percent_text(flagged / size)}{_before(usual)}"
 
 
 def one_class_sentence(flagged: int, size: int, usual: UsualRate | None) -> str:
-    """Say that nothing or everything is flagged."""
+    """Return the sentence that nothing or everything is flagged."""
     return f"{'everything' if flagged else 'nothing'} of {size} items is flagged{_before(usual)}"
 
 
@@ -164,7 +164,7 @@ def threshold_sentence(
     threshold: float,
     scores: tuple[float, float],
 ) -> str:
-    """Say the same where the threshold lies outside of the scores, from lowest to highest."""
+    """Describe the same where the threshold lies outside of the scores, from lowest to highest."""
     side = "at or under" if flagged else "over"
     return (
         f"{one_class_sentence(flagged, size, usual)}: source.threshold {threshold:g} lies "
@@ -182,7 +182,7 @@ def _before(usual: UsualRate | None) -> str:
 
 
 def broken_pictures_sentence(problems: Mapping[str, int], items: int) -> str:
-    """Say how many items have a picture that cannot be shown, and why they have."""
+    """Return how many items have a picture that cannot be shown, and why they have."""
     reasons = "; ".join(f"{count}: {why}" for why, count in problems.items())
     return (
         f"{sum(problems.values())} of {items} items have a picture that cannot be shown ({reasons})"
@@ -190,17 +190,17 @@ def broken_pictures_sentence(problems: Mapping[str, int], items: int) -> str:
 
 
 def late_rows_sentence(number: int, late: int) -> str:
-    """Say how many rows of a round's window came after its draw."""
+    """Return how many rows of a round's window came after its draw."""
     return f"{late} rows of the window of round {number} came after its draw"
 
 
 def many_late_rows_sentence(number: int, rows: int, late: int) -> str:
-    """Say so where these are many, against the ``rows`` that were there."""
+    """Describe so where these are many, against the ``rows`` that were there."""
     return f"{late_rows_sentence(number, late)}, to {rows} that it saw (is schedule.lag too short?)"
 
 
 def alias_moved_sentence(alias: str, named: NamedVersions) -> str:
-    """Say that a window is of several versions of a model, and what would part them."""
+    """State that a window is of several versions of a model, and what would part them."""
     times = ", then ".join(
         f"from version {move.before} to {move.now} between {minute_text(move.after)} and "
         f"{minute_text(move.by)} UTC"
@@ -214,7 +214,7 @@ def alias_moved_sentence(alias: str, named: NamedVersions) -> str:
 
 
 def alias_unknown_sentence(alias: str, named: NamedVersions, why_not: str | None) -> str:
-    """Say that nobody knows whether the alias still named the version that it named last."""
+    """State that nobody knows whether the alias still named the version that it named last."""
     if named.last_look is None or not named.versions:
         taken = "and never was, so no version is known"
     else:
@@ -227,6 +227,6 @@ def alias_unknown_sentence(alias: str, named: NamedVersions, why_not: str | None
 
 
 def alias_removed_sentence(alias: str, named: NamedVersions) -> str:
-    """Say that the alias names no version any more."""
+    """Return the sentence that the alias names no version any more."""
     last = f"; version {named.versions[-1]} counts, which it named last" if named.versions else ""
     return f"the alias {alias} names no version{last}: set it again, or name a version in `model`"

@@ -214,7 +214,7 @@ def _gain_label(shortfall: float) -> str:
 
 
 def _shortfall(values: list[float]) -> list[float]:
-    """Say by how much gains fall short of 1, which a logarithmic axis can show."""
+    """Return by how much gains fall short of 1, which a logarithmic axis can show."""
     return [max(1 - value, _LEAST_AXIS) for value in values]
 
 

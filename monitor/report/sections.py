@@ -153,7 +153,7 @@ def _drawn(figures: Iterable[bytes | None]) -> list[Markup]:
 
 
 def _inline(figure: bytes) -> Markup:
-    """Put a figure into the page: `monitor.drawing.svg` has escaped every text of it."""
+    """Place a figure into the page: `monitor.drawing.svg` has escaped every text of it."""
     return Markup(figure.decode())  # noqa: S704
 
 
@@ -188,7 +188,7 @@ def _evidence(report: RoundReport, row: EvidenceRow) -> dict[str, Any]:
 
 
 def _evidence_lines(report: RoundReport) -> list[str]:
-    """Say how much speaks against each limit; of an open alert, how far it is from its end."""
+    """Return how much speaks against each limit; of an open alert, how far it is from its end."""
     results = []
     for row in report.evidence:
         alert = _open_alert(report, row)
@@ -207,7 +207,7 @@ def _open_alert(report: RoundReport, row: EvidenceRow) -> AlertRow | None:
 
 
 def _restated(report: RoundReport) -> list[str]:
-    """Say of the last restatements who asked for them, and what stood there before."""
+    """Describe of the last restatements who asked for them, and what stood there before."""
     rows, more = last_restated(report.restated)
     answers = [f"version {row.version}: {restated_text(row)}" for row in rows]
     return [*answers, *([more] if more else [])]
@@ -244,7 +244,7 @@ def _limits(report: RoundReport, metric: str) -> str:
 
 
 def _half_widths(report: RoundReport) -> dict[str, float]:
-    """Tell how near this round's own intervals came to what its margins ask for."""
+    """Return how near this round's own intervals came to what its margins ask for."""
     rows = [report.estimate(metric, basis="round", estimand="window") for metric in _WATCHED]
     return {
         row.metric: (row.high - row.low) / 2

@@ -23,7 +23,7 @@ log = structlog.get_logger("monitor.rounds")
 
 
 def check_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorError]:
-    """Look at the aliases of all monitors, each once, where that is cheap.
+    """Check the aliases of all monitors, each once, where that is cheap.
 
     Returns what somebody has to know of, by monitor: not that MLflow is away, which the rounds say
     that are drawn meanwhile.

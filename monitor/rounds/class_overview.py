@@ -24,7 +24,7 @@ class ClassOverview:
     """A block of classes at one moment.
 
     ``report`` is what was last reported, None before that. ``waits_for`` are classes whose round
-    of the newest window, due at ``slot``, has not ended; none where that is what was reported.
+    of the newest window, due at ``slot``, has not ended; none if that is what was reported.
     """
 
     block: str
@@ -35,7 +35,7 @@ class ClassOverview:
 
 
 def class_overviews(database: Database, monitors: Sequence[MonitorSettings]) -> list[ClassOverview]:
-    """Say how the blocks of classes stand that some monitors belong to, in their order."""
+    """Return how the blocks of classes stand that some monitors belong to, in their order."""
     blocks: dict[str, dict[str, str]] = {}
     for monitor in monitors:
         block = monitor.round.block

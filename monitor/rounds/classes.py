@@ -1,9 +1,9 @@
 """Precision and recall over the classes of a block, once the rounds of a window have all ended.
 
-Each class has a monitor of its own, whose rounds close by themselves: in any order, at any time,
+Each class has its own monitor, whose rounds close by themselves: in any order, at any time,
 and again when labels change. Whoever ends or corrects one looks whether all of its window have
 ended; if so, the averages are computed from the labels that are stored and written as an effect.
-The effect's key holds the state of all these rounds, so the same state is written once, whoever
+The effect's key holds the state of all these rounds, so the same state is written once, anyone who
 comes to it. What a process did not get to before it was killed, or for an error, is made up for by
 the next look at any monitor of the block.
 """
@@ -136,7 +136,7 @@ def publish_classes(context: MonitorContext, slots: Iterable[datetime]) -> None:
     """Publish the averages of a block's windows whose rounds have all ended, once per state.
 
     Nothing is done where the monitor is of no block of classes, or a round has not ended or is to
-    be corrected first: whoever does that comes here.
+    be corrected first: anyone who does that comes here.
     """
     if context.class_monitors:
         for slot in slots:

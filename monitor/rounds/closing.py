@@ -44,7 +44,7 @@ class LabelingState:
 
 
 def advance_labeling(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
-    """Hand out the second wave of a round, or close it; nothing where it is not time for either."""
+    """Assign the second wave of a round, or close it; nothing if it is not time for either."""
     if second_wave.is_due(state.round, state.labels, context.clock()):
         if second_wave.hand_out_rest(context, state.round, state.labels, claim):
             send(context, state.round, claim)
@@ -121,7 +121,7 @@ def _classes_without_label(strata: list[StratumTally]) -> list[str]:
 
 
 def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[str, str]:
-    """Look at how the truth of a round's items joins, where that stands in a table.
+    """Check how the truth of a round's items joins, where that is in a table.
 
     Raises
     ------

@@ -74,7 +74,7 @@ def near_deadline(
 
 
 def closing_lines(rounds: Sequence[OpenRound], deadline: timedelta, now: datetime) -> list[str]:
-    """Say which rounds soon close though answers are missing."""
+    """Describe which rounds soon close though answers are missing."""
     return [
         closing_line(round_.round, remaining, missing=round_.wanted - round_.answered)
         for round_, remaining in near_deadline(rounds, deadline, now)

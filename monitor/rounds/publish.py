@@ -175,7 +175,7 @@ def restate(
     """Give old rounds of a history, and those that pool one, a new version by today's labels.
 
     Evidence and alerts stay as they are, whatever the labels say now. Returns the rounds with
-    their new versions; none where every number comes out as it was. ``dry_run`` writes nothing.
+    their new versions; none if every number comes out as it was. ``dry_run`` writes nothing.
     """
     batch = _read_batch(context, restatement.rounds[0], restating=restatement)
     restatement.refuse_unlabeled(batch)

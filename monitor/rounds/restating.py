@@ -1,7 +1,7 @@
 """Restating old rounds when a person asks for it: changed labels, or a newer method.
 
 Late labels correct a round by themselves; this is for what comes after. All that a history gets is
-written at once, so whoever is stopped asks again, and nothing is done twice.
+written at once, so anyone who is stopped asks again, and nothing is done twice.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
     Raises
     ------
     DeliveryFailed
-        If MLflow does not answer; whoever repeats this goes on from there.
+        If MLflow does not answer; anyone who repeats this goes on from there.
     """
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
@@ -172,7 +172,7 @@ def _reports(
 
 
 def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> RoundSettings:
-    """Give a round the plan that it was drawn by, and from what; none where it was never drawn.
+    """Give a round the plan that it was drawn by, and from what; none if it was never drawn.
 
     Labels that came late, or rounds that closed in another order, would make another one.
     """

@@ -185,7 +185,7 @@ def _answered(report: dict[str, Any]) -> dict[str, str]:
 
 
 def _cautions(report: dict[str, Any]) -> dict[str, str]:
-    """Say which metrics of this round alone few labels decide."""
+    """Describe which metrics of this round alone few labels decide."""
     rows = [row for row in report.get("estimates", []) if (row["basis"], row["estimand"]) == OWN]
     return {
         row.metric: text

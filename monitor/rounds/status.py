@@ -203,7 +203,7 @@ class _StatusOfOne:
 def overviews(
     database: Database, monitors: Sequence[MonitorSettings], now: datetime
 ) -> list[Overview]:
-    """Say how some monitors stand, in as many queries as for one."""
+    """Return how some monitors stand, in as many queries as for one."""
     only = monitors[0].name if len(monitors) == 1 else None
     with database.read() as connection:
         read = _read(connection, only, now)
@@ -307,7 +307,7 @@ def _status(one: _StatusOfOne, problems: Sequence[str], concerns: Sequence[str])
 
 
 def _problems(one: _StatusOfOne) -> list[str]:
-    """Say what keeps estimates from coming, or news from going out."""
+    """Describe what keeps estimates from coming, or news from going out."""
     return [
         *_unopened(one),
         *_held_back(one),
@@ -358,13 +358,13 @@ def _without_estimate(one: _StatusOfOne) -> list[str]:
 
 
 def _of_labels(one: _StatusOfOne) -> list[str]:
-    """Say what somebody has to put right about labels, and which places could not be read."""
+    """Describe what somebody has to put right about labels, and which places could not be read."""
     met = [problem for notes in one.labels for problem in notes.problems]
     return [*met, *(unread_labels_line(notes.obstacle) for notes in one.labels if notes.obstacle)]
 
 
 def _notes(one: _StatusOfOne) -> list[str]:
-    """Say what is worth knowing, and needs nobody."""
+    """Describe what is worth knowing, and needs nobody."""
     return [
         *_upcoming(one.seen.ahead),
         *second_wave_lines(one.open_rounds),
@@ -376,20 +376,20 @@ def _notes(one: _StatusOfOne) -> list[str]:
 
 
 def _upcoming(rounds: Sequence[Round]) -> list[str]:
-    """Say that rounds are there whose time is still to come; none of them is the newest."""
+    """State that rounds are there whose time is still to come; none of them is the newest."""
     made = [round_ for round_ in rounds if round_.state is not RoundState.SKIPPED]
     return [upcoming_line(len(made), made[-1].number, made[-1].slot)] if made else []
 
 
 def _of_newest(one: _StatusOfOne) -> list[str]:
-    """Say what was odd about the rows of the newest round's window."""
+    """Describe what was odd about the rows of the newest round's window."""
     if one.newest is None:
         return []
     return [round_line(one.newest.number, text) for text in row_lines(one.issues)]
 
 
 def _of_last(one: _StatusOfOne) -> list[str]:
-    """Say what the last closed round could not watch, that it was restated, and what was odd."""
+    """Report what the last closed round could not watch, that it was restated, and what was odd."""
     if one.last is None:
         return []
     number, watches = one.last.number, one.settings.round.limits.bounds
@@ -401,7 +401,7 @@ def _of_last(one: _StatusOfOne) -> list[str]:
 
 
 def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
-    """Say why the model version that the config names was not tagged by the last round."""
+    """Describe why the model version that the config names was not tagged by the last round."""
     if settings.round.model is None:
         return []
     result = effect_admin.last_done(connection, settings.name, EffectKind.MODEL_TAGS)

@@ -66,7 +66,7 @@ def broken_import(error: BaseException | None) -> str | None:
 
 
 def end_for(what: str) -> StoppedByBug:
-    """Say why a process ends whose imports are broken."""
+    """Return why a process ends whose imports are broken."""
     return StoppedByBug(
         f"an import failed and may fail in this process for ever ({what}). The process ends, so "
         "that its supervisor starts a new one, which goes on where this one stopped"

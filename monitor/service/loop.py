@@ -310,7 +310,7 @@ class MonitorWork:
         )
 
     def mlflow(self) -> None:
-        """Look at what aliases in MLflow name, and deliver its effects."""
+        """Check what aliases in MLflow name, and deliver its effects."""
         heartbeat = self.running.pulse
         self.running.check_store()
         check_aliases(self.running.application.monitors)

@@ -1,4 +1,4 @@
-"""Delivering to MLflow in a process of its own, which ends when nothing is left to deliver.
+"""Delivering to MLflow in its own process, which ends when nothing is left to deliver.
 
     python -m monitor.service.mlflow_child
 
@@ -106,7 +106,7 @@ class Service:
         return over
 
     def msg(self, line: str) -> None:
-        """Tell it a line, if it is there to hear it."""
+        """Report it a line, if it is there to hear it."""
         with suppress(BrokenPipeError):
             os.write(self._told, f"{line}\n".encode())
 

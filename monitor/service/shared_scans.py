@@ -59,7 +59,7 @@ class SharedScans:
 
     @contextmanager
     def shared(self, context: MonitorContext) -> Iterator[None]:
-        """Look at a monitor while its window is at hand, if it shares one."""
+        """Check a monitor while its window is at hand, if it shares one."""
         group = self._groups.get(context.settings.name)
         if group is None or len(group.contexts) < _FEWEST:
             yield

@@ -53,7 +53,7 @@ class Dialect:
         Names of column types that are instants, and of those whose values come as UTC without
         saying so.
     has_booleans
-        Whether truths are a type of their own, and no numbers.
+        Whether truths are their own type, and no numbers.
     has_types
         Whether a column holds values of its type alone.
     has_one_charset

@@ -72,7 +72,7 @@ class BucketCount:
 
 
 def in_window(groups: Iterable[BucketCount]) -> list[BucketCount]:
-    """Keep the groups of rows whose time is known to lie in the window."""
+    """Keep the groups of rows whose time is known to be in the window."""
     return [group for group in groups if group.bucket not in _NOT_IN_WINDOW]
 
 

@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def naive_time(location: object, columns: Columns, example: str) -> SourceRefused:
-    """Say that times lack a zone and the config names none."""
+    """State that times lack a zone and the config names none."""
     message = (
         f"{location}: column {columns.time!r} (columns.time) holds times without a time zone, the "
         f"first is {example!r}; set source.time_zone (such as UTC or Europe/Prague), or write "
@@ -32,7 +32,7 @@ def parsed_instant(location: object, columns: Columns, microseconds: int) -> dat
     Raises
     ------
     SourceRefused
-        If no calendar has it, as where seconds stand in a column of milliseconds.
+        If no calendar has it, as where seconds are in a column of milliseconds.
     """
     try:
         return _EPOCH + timedelta(microseconds=microseconds)

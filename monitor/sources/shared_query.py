@@ -1,6 +1,6 @@
 """The SQL that counts and draws for several monitors of one table, each row of which is read once.
 
-Monitors are known by their places. To be counted, a row stands there once for each of them, with
+Monitors are known by their places. To be counted, a row is there once for each of them, with
 the place as ``k``; drawn, it comes back once, with its bucket and its score for each.
 """
 
@@ -147,11 +147,11 @@ class SharedQuery:
 
     @staticmethod
     def own(rows: Subquery, name: str, index: int) -> ColumnElement[Any]:
-        """Write what a monitor has of its own; null where it has none."""
+        """Write what its own monitor has; null where it has none."""
         return rows.c[f"{name}_{index}"] if f"{name}_{index}" in rows.c else null()
 
     def for_each(self, rows: Subquery) -> Subquery:
-        """Let each row stand there once for every monitor, whose place it has as ``k``."""
+        """Let each row are there once for every monitor, whose place it has as ``k``."""
         locations = union_all(
             *(select(code_of(location).label("k")) for location in self.places)
         ).subquery()
@@ -167,7 +167,7 @@ class SharedQuery:
         return range(len(self.scans))
 
     def placed(self, rows: Subquery, index: int, leaf: Leaf) -> ColumnElement[Any]:
-        """Put a row into its stratum for one of the monitors."""
+        """Place a row into its stratum for one of the monitors."""
         names = {name: f"{name}_{index}" for name in _OWN}
         own = {name: rows.c.get(named) for name, named in names.items()}
         c = SimpleNamespace(id=rows.c.id, version=rows.c.version, **own)

@@ -70,7 +70,7 @@ class ShownColumn(Settings):
 
 
 def _is_section(value: object) -> str:
-    """Choose by what stands there, so that a problem of a section is told as its own."""
+    """Choose by what is there, so that a problem of a section is told as its own."""
     return "section" if isinstance(value, dict | ShownColumn) else "name"
 
 

@@ -60,7 +60,7 @@ class DescribedColumn:
             return [(name, _named(kind, reading.dialect)) for name, kind in table.types.items()]
 
     def class_values(self, column: str) -> tuple[str, ...]:
-        """List the values of a column; none where there are more than a class has."""
+        """List the values of a column; none if there are more than a class has."""
         with self._database.reading() as reading:
             table = find_table(reading, str(self._database), self._table)
             value = written(reading.dialect.text, table.column(column)).label("value")

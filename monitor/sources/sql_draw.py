@@ -212,7 +212,7 @@ def finish(
     *,
     is_first: bool = True,
 ) -> None:
-    """Look for rows until none are short; where not for the first time, there may be many."""
+    """Search for rows until none are short; where not for the first time, there may be many."""
     options: dict[str, Any] = {} if is_first else _STREAMED
     while draw.bounds:
         statement = query.draw(window, strata, seed, draw.bounds, draw.version, draw.wanted)

@@ -380,7 +380,7 @@ class Query:
         return [text for text in texts if text not in self._positives]
 
     def placed(self, c: Any, strata: Sequence[Stratum], leaf: Leaf) -> ColumnElement[Any]:
-        """Put a row into its stratum, or name the reason why it is in none; by halving.
+        """Place a row into its stratum, or name the reason why it is in none; by halving.
 
         ``c`` has the `parts` of a row as attributes.
         """

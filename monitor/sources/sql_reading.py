@@ -223,7 +223,7 @@ class SqlDatabase:
 
 
 def slow(column: str) -> str:
-    """Say what somebody can do where a database takes too long to find rows by a column."""
+    """Describe what somebody can do where a database takes too long to find rows by a column."""
     return (
         f"It is tried again; an index on the {column} column helps, and source.timeout may be "
         "raised if a reading needs longer"

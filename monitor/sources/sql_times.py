@@ -1,4 +1,4 @@
-"""Times as a database holds them: what of a column lies in a window, and which instant a value is.
+"""Times as a database holds them: what of a column is in a window, and which instant a value is.
 
 A window's bounds are brought into the form of the column, not the column into that of the bounds,
 so that an index or a partition of the column serves.
@@ -67,7 +67,7 @@ class Times:
         return column.between(first, last)
 
     def within(self, column: ColumnElement[Any], window: Window) -> ColumnElement[bool]:
-        """Write which values of a column lie in a window."""
+        """Write which values of a column are in a window."""
         if self.is_whole:
             return column.between(self.bound(window.start), self.bound(window.end) - 1)
         start, end = (literal(self.bound(at), self.kind) for at in (window.start, window.end))

@@ -146,13 +146,13 @@ class TableSettings(SourceSettings):
 
     @property
     def reads_classes(self) -> bool:
-        """Whether any classifier's predicted class stands in a column."""
+        """Whether any classifier's predicted class is in a column."""
         by_challenger = self.challenger is not None and self.challenger.predicted is not None
         return self.columns.predicted is not None or by_challenger
 
     @property
     def challenged_by(self) -> Challenger | None:
-        """Another classifier whose decisions stand in the same rows."""
+        """Another classifier whose decisions are in the same rows."""
         return self.challenger
 
     @property
@@ -191,7 +191,7 @@ class TableSettings(SourceSettings):
 def why_no_challenger(
     challenger: Challenger, shown: Collection[str], own: tuple[str | None, float | None]
 ) -> str | None:
-    """Say why a challenger cannot be one; None if it can.
+    """Describe why a challenger cannot be one; None if it can.
 
     ``shown`` are the columns that labelers see, ``own`` is the column and threshold by which the
     monitored classifier flags.

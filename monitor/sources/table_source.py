@@ -314,7 +314,7 @@ def truth_settings(
 
 
 def _usable(planned: PlannedScan, table: TableInfo) -> list[Scan]:
-    """Make the scan of a source; none where its own one finds a fault and says which."""
+    """Make the scan of a source; none if its own one finds a fault and says which."""
     try:
         query = planned.source.query(table)
     except SourceRefused:

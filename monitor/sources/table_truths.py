@@ -91,7 +91,7 @@ class TableTruths:
     def of(self, ids: Collection[str]) -> Truths:
         """Read what is known of some items, by as many statements as their ids need.
 
-        Blanks around an id in the table count as none where the database compares so (CHAR).
+        Blanks around an id in the table count as none if the database compares so (CHAR).
         """
         expected = sorted(bare_ids(ids).union(ids))
         rows: list[tuple[Any, ...]] = []

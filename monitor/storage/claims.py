@@ -45,7 +45,7 @@ def attempts_alone(claimed_by: str | None) -> int:
 
 
 def claim_of_ours(table: Table, milliseconds: int, *, alone: int = 0) -> dict[str, Any]:
-    """Values that make a row ours for some time; each claim is an attempt of its own.
+    """Values that make a row ours for some time; each claim is its own attempt.
 
     ``alone`` goes with the claim, since nobody else can say what ended its process.
     """

@@ -206,7 +206,7 @@ class Database:
             raise StoreUnavailable(message) from error
 
     def _sentence(self, error: DBAPIError) -> MonitorError | None:
-        """Say what an error of the database means for a person; None for a bug of ours."""
+        """Return what an error of the database means for a person; None for a bug of ours."""
         first = (str(error.orig).strip().splitlines() or [type(error.orig).__name__])[0]
         cause = masked(first, self._secrets)
         if isinstance(error, DataError):

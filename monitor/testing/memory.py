@@ -214,7 +214,7 @@ class MemorySource:
 
 
 def within(row: Row, window: Window) -> bool:
-    """Whether the row's time is known and lies in the window."""
+    """Whether the row's time is known and is in the window."""
     return row["time"] is not None and window.start <= row["time"] < window.end
 
 
@@ -284,14 +284,14 @@ class MemoryLabeler:
         self._given: set[str] = set()
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Hand out tasks; those already out stay as they are."""
+        """Assign tasks; those already out stay as they are."""
         self._answer()
         out = self.sent.setdefault(round_name, {})
         for task in tasks:
             out.setdefault(task.key, task)
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:  # noqa: ARG002
-        """Say all that is known now about these tasks."""
+        """Return all that is known now about these tasks."""
         self._answer()
         events = []
         for key, task in tasks.items():

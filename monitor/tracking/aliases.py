@@ -1,7 +1,7 @@
 """Which version of a registered model an alias names, asked without MLflow's library.
 
 A server is asked by plain HTTP. Any other registry, such as a SQLite file, needs the library, which
-takes 150 MB and gives none of them back: it is asked by a process of its own
+takes 150 MB and gives none of them back: it is asked by its own process
 (`monitor.tracking.alias_process`).
 """
 
@@ -64,7 +64,7 @@ class MlflowAliases:
         self._failed: tuple[float, RegistryUnavailable] | None = None
 
     def version_of(self, model: str) -> str | None:
-        """Look up which version a URI such as ``models:/mail@champion`` names; None: it names none.
+        """Find which version a URI such as ``models:/mail@champion`` names; None: it names none.
 
         Raises
         ------

@@ -46,7 +46,7 @@ def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:
 
 
 def sentence_of(report: RoundReport) -> str | None:
-    """Say how the challenger does; None without one."""
+    """Describe how the challenger does; None without one."""
     return None if report.challenger is None else challenger_sentence(report.challenger)
 
 

@@ -148,7 +148,7 @@ def table_text(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _restated(report: RoundReport) -> list[str]:
-    """Say of the last restatements who asked for them, and what stood there before."""
+    """Describe of the last restatements who asked for them, and what stood there before."""
     rows, more = last_restated(report.restated)
     return [
         *(f"**Version {row.version}:** {escaped(restated_text(row))}." for row in rows),
@@ -169,7 +169,7 @@ def _alert(row: AlertRow) -> str:
 
 
 def _at(row: AlertRow) -> str:
-    """Say when an alert fired and of when its predictions are; nothing in older reports."""
+    """Describe when an alert fired and of when its predictions are; nothing in older reports."""
     if row.fired_at is None or row.window_start is None or row.window_end is None:
         return ""
     window = f"{minute(row.window_start)} to {minute(row.window_end)}"
@@ -185,7 +185,7 @@ def _notices(report: RoundReport) -> list[str]:
 
 
 def _cause(report: RoundReport) -> list[str]:
-    """Say why metrics with an alert are not what they were, then whether precision moved."""
+    """Describe why metrics with an alert are not what they were, then whether precision moved."""
     firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
     causes = [alert_cause(alert, report) for alert in firing]
     if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
@@ -207,7 +207,7 @@ def _challenger_table(report: RoundReport) -> list[str]:
 
 
 def _next_round(report: RoundReport) -> list[str]:
-    """Say when the next round is due and what it asks for; nothing in older reports."""
+    """Describe when the next round is due and what it asks for; nothing in older reports."""
     sentences = next_round_sentences(report.next_round, {})
     return [f"**Next round:** {escaped(sentence)}." for sentence in sentences]
 
@@ -248,7 +248,7 @@ def _limit(report: RoundReport, metric: str) -> str:
 
 
 def _missing(report: RoundReport) -> list[str]:
-    """Say how many items have no answer, and how far they could move the intervals."""
+    """Return how many items have no answer, and how far they could move the intervals."""
     answers = None if report.answers is None else answers_sentence(report.answers)
     sentences = [] if answers is None else [f"{answers}."]
     bounds = _bounds(report)
@@ -278,7 +278,7 @@ def _bounds(report: RoundReport) -> list[str]:
 
 
 def _corrected(report: RoundReport) -> list[str]:
-    """Say what the audit of the labels makes of precision and recall."""
+    """Describe what the audit of the labels makes of precision and recall."""
     basis, estimand = CORRECTED
     rows = [
         report.estimate(metric, basis=basis, estimand=estimand)

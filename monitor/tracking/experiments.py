@@ -91,7 +91,7 @@ def has_room(experiment: TrackedExperiment, view: str) -> bool:
 def _set_tag(client: MlflowClient, experiment: TrackedExperiment, tag: str, value: str) -> None:
     """Write what is more than the numbers: a refusal costs it, and nothing else.
 
-    Where MLflow does not answer, the delivery is tried again: what stands there is of an earlier
+    Where MLflow does not answer, the delivery is tried again: what is there is of an earlier
     round.
     """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415

@@ -20,7 +20,7 @@ log = structlog.get_logger("monitor.tracking")
 
 
 def html_report(report: RoundReport) -> dict[str, bytes]:
-    """Make the report, by its file; none where that fails.
+    """Make the report, by its file; none if that fails.
 
     It repeats what the run has in other forms, so no round waits for want of it.
     """
@@ -33,7 +33,7 @@ def html_report(report: RoundReport) -> dict[str, bytes]:
 
 
 def page_link(run: Run, page: Mapping[str, bytes]) -> str:
-    """Lead from a description to the report, and begin a new paragraph; nothing where none is."""
+    """Lead from a description to the report, and begin a new paragraph; nothing if none is."""
     return f"[Report]({report_path(run.info.experiment_id, run.info.run_id)})\n\n" if page else ""
 
 

@@ -26,7 +26,7 @@ REPORT = "report.json"
 def keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
     """Keep the report that a new version is about to replace, as ``report-v1.json``.
 
-    By what stands in the file: a try that was cut off may have replaced it already. A store of
+    By what is in the file: a try that was cut off may have replaced it already. A store of
     files that refuses to give it back costs this copy, not the round.
     """
     if report.version == 1 or "monitor.version" not in run.data.tags:

@@ -310,7 +310,7 @@ def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
 
 
 def _pages(uri: str) -> str:
-    """Give what addresses of MLflow's pages begin with; nothing where it has none."""
+    """Give what addresses of MLflow's pages begin with; nothing if it has none."""
     return f"{shown(uri).rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
 
 

@@ -66,7 +66,7 @@ def _write_description(
 
 
 def with_our_part(before: str, report: RoundReport, links: RoundLinks) -> str:
-    """Put how a monitor stands into a description, in place of what it said there before.
+    """Place how a monitor stands into a description, in place of what it said there before.
 
     The rest belongs to people. A monitor's part stands between two comments, which the page does
     not show and its editor does; where there is none yet, it comes last.

@@ -19,7 +19,7 @@ _NOT_THERE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "P
 
 
 def model_version(client: MlflowClient, uri: str) -> ModelVersion:
-    """Look up ``models:/name/7`` or ``models:/name@alias``.
+    """Find ``models:/name/7`` or ``models:/name@alias``.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def model_version(client: MlflowClient, uri: str) -> ModelVersion:
 
 
 def watched_version(client: MlflowClient, report: RoundReport) -> ModelVersion:
-    """Look up the version that the predictions of a round are of.
+    """Find the version that the predictions of a round are of.
 
     Raises
     ------

@@ -23,7 +23,7 @@ _PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mssql": 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What was answered, and for how long whoever answered wants to be left alone."""
+    """What was answered, and for how long anyone who answered wants to be left alone."""
 
     status: int
     retry_after: timedelta | None

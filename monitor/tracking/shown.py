@@ -63,7 +63,7 @@ class MlflowRuns:
         return sorted(results, key=lambda run: (run.slot, run.version))
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
-        """Tell the latest slot that a live run is of; None where there is none.
+        """Notify the latest slot that a live run is of; None where there is none.
 
         The service asks for all monitors after a pause, so a server is asked without MLflow's
         library, and left alone for a while once it did not answer.
@@ -144,7 +144,7 @@ class MlflowRuns:
         return result if isinstance(result, dict) else None
 
     def retire(self, runs: Sequence[ShownRun]) -> None:
-        """Delete runs of rounds that are done again, so that nobody finds or restores them."""
+        """Delete runs of rounds that are done again, so that no one finds or restores them."""
         for run in runs:
             with self._connection.open("the end of a run whose round is done again") as client:
                 remove(client, run.run_id, FORGOTTEN, _WHY)

@@ -84,7 +84,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
 
 
 def _models(application: Application) -> Iterator[Check]:
-    """Look up the model versions that monitors name, which nothing else would miss."""
+    """Find the model versions that monitors name, which nothing else would miss."""
     handler = mlflow_handler(application.config)
     for context in application.monitors:
         model = context.settings.round.model
@@ -112,7 +112,7 @@ def _aliases(application: Application) -> Iterator[Check]:
 
 
 def promise_lines(config: Config) -> list[str]:
-    """Say how many false alarms a year all monitors together promise; nothing without limits."""
+    """Return how many false alarms a year all monitors together promise; nothing without limits."""
     promised = config.false_alarms_a_year()
     if not promised:
         return []
@@ -137,7 +137,7 @@ def _expected(context: MonitorContext) -> Iterator[Check]:
 
 
 def plan_line(expected_round: ExpectedRound) -> str | None:
-    """Say the half-widths expected and the assurance of the margins; None without margins."""
+    """Describe the half-widths expected and the assurance of the margins; None without margins."""
     from monitor.presentation.forecasts import assured_text
 
     plan = expected_round.plan
@@ -149,7 +149,7 @@ def plan_line(expected_round: ExpectedRound) -> str | None:
 
 
 def alerts_line(context: MonitorContext, expected_round: ExpectedRound) -> str | None:
-    """Say which drops a monitor's labels can find; None without limits from below."""
+    """Describe which drops a monitor's labels can find; None without limits from below."""
     limits = context.settings.round.limits
     if not limits.bounds:
         return None
@@ -199,7 +199,7 @@ def _store(database: Database) -> str:
 
 
 def _notes(application: Application) -> Iterator[Check]:
-    """Say what the config changes for rounds that are in the store."""
+    """Return what the config changes for rounds that are in the store."""
     names = [context.settings.name for context in application.monitors]
     with application.database.read() as connection:
         for context in application.monitors:

@@ -1,4 +1,4 @@
-"""What `pr-monitor check` says of a monitor's predictions, and of a truth that stands in a column.
+"""What `pr-monitor check` says of a monitor's predictions, and of a truth that is in a column.
 
 It asks what the next draw will ask, and what that finds too late: whether ids are unique, and
 whether the truth joins.
@@ -91,7 +91,7 @@ def check_source(context: MonitorContext) -> CheckResult:
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
-    """Say what people would not see of some items.
+    """Describe what people would not see of some items.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
 
 
 def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
-    """Say by what people would tell gold items, which are texts, from tasks."""
+    """Describe by what people would tell gold items, which are texts, from tasks."""
     try:
         gold = labeler.gold()
     except LabelsRefused:
@@ -263,7 +263,7 @@ def _is_fewer(some: ClassReach, others: ClassReach) -> bool:
 
 
 def _unmatched_warnings(context: MonitorContext, labeler: ColumnLabeler) -> Iterator[str]:
-    """Say that most rows of a truth match no prediction, where a missing row means negative."""
+    """State that most rows of a truth match no prediction, where a missing row means negative."""
     span = context.source.span()
     if labeler.settings.missing_means != "negative" or span is None:
         return
@@ -279,7 +279,7 @@ def _unmatched_warnings(context: MonitorContext, labeler: ColumnLabeler) -> Iter
 
 
 def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str, ...]:
-    """Say which values are odd; refuse those that mean nothing if too many to be noise do."""
+    """Describe which values are odd; refuse those that mean nothing if too many to be noise do."""
     values, block = labeler.values(), context.settings.round.block
     classes = () if block is None else block.values
     similar = {text: rows for text, rows in values.alike.items() if text not in classes}

@@ -68,7 +68,7 @@ def plan(
     plot: PlotOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say how many labels a round needs, and what they buy.
+    """Print how many labels a round needs, and what they buy.
 
     For a monitor of the config, from its predictions and what earlier rounds, a reference or the
     scores say of them; or, with --precision, --recall and --flagged-rate, from these values alone,

@@ -237,7 +237,7 @@ def hook_test(
 
 
 def _promises(application: Application) -> list[str]:
-    """Say how many false alarms several monitors promise together."""
+    """Return how many false alarms several monitors promise together."""
     from monitor.cli.commands.checks import promise_lines
 
     config = application.config

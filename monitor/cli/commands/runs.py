@@ -273,7 +273,7 @@ def _with_progress(
 def _backfill_sentences(
     context: MonitorContext, slots: Sequence[datetime], rounds: Sequence[Round]
 ) -> Iterator[str]:
-    """Say what a backfill did, and what the rounds that it opened wait for."""
+    """Describe what a backfill did, and what the rounds that it opened wait for."""
     from monitor.domain.state import RoundState
 
     name = context.settings.name
@@ -298,7 +298,7 @@ def _counted_states(rounds: Sequence[Round]) -> str:
 
 
 def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
-    """Say what rounds that wait for people need, and by when."""
+    """Describe what rounds that wait for people need, and by when."""
     from monitor.labeling.files import FilesLabeler
     from monitor.labeling.page import PageLabeler
 

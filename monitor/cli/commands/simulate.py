@@ -72,7 +72,7 @@ def simulate(
 ) -> None:
     """Try a drift: how soon it is found, and false alarms without it.
 
-    Limits, promise and labels are those of the config. The classifier is the one that closed
+    Limits, promise and labels are the config's. The classifier is the one that closed
     rounds, else the reference, have shown; --precision, --recall, --flagged-rate and --size stand
     in for both. A drop makes the wrong answers of a class more common by one factor; a change of
     prevalence leaves recall as it is and moves precision.

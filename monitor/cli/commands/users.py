@@ -1,4 +1,4 @@
-"""Commands about who may use the pages by a token of their own: users."""
+"""Commands about who may use the pages by their own token: users."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def add(
 ) -> None:
     """Let somebody in, and print the token that they sign in with.
 
-    It is shown this once, since the store has its hash only; whoever lost one is removed and added
-    again. A labeler answers, a viewer sees how the monitors fare, an admin does both.
+    It is shown this once, since the store has its hash only; anyone who lost one is removed and
+    added again. A labeler answers, a viewer sees how the monitors fare, an admin does both.
     """
     from monitor.domain.errors import InputRefused
     from monitor.service.pages import tokens
@@ -174,7 +174,7 @@ class _UserChange:
                 raise InputRefused(message)
 
     def unknown(self) -> Exception:
-        """Say that there is no such user."""
+        """State that there is no such user."""
         from monitor.domain.errors import InputRefused
 
         return InputRefused(f"there is no user {self.name}; pr-monitor users list has all names")

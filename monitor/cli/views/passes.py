@@ -120,7 +120,7 @@ def echo_failures(result: Pass) -> None:
 def _round_sentences(
     rounds: Sequence[Round], assigned: Collection[int], *, is_stated: bool
 ) -> Iterator[str]:
-    """Say where each round stands; skipped rounds that follow one another share a sentence.
+    """Describe where each round stands; skipped rounds that follow one another share a sentence.
 
     ``is_stated`` says that the reason why a round waits stands elsewhere.
     """
@@ -155,14 +155,14 @@ def _round_sentence(round_: Round, *, is_stated: bool, has_more: bool) -> str:
 
 
 def _wave(round_: Round, *, has_more: bool) -> str:
-    """Say that more items follow those that are out, or are out now."""
+    """Return the sentence that more items follow those that are out, or are out now."""
     if has_more:
         return "; its second wave of items is out now"
     return "" if round_.second_wave_at is None else ", in two waves of which this is the first"
 
 
 def _waits(round_: Round) -> str:
-    """Say until when a round waits for predictions that can be used."""
+    """Describe until when a round waits for predictions that can be used."""
     until = gives_up_at(round_)
     return "" if until is None else f" and waits{until_text(until)}"
 
@@ -170,7 +170,7 @@ def _waits(round_: Round) -> str:
 def _still(
     context: MonitorContext, waiting: Sequence[OpenRound], *, is_stated: bool
 ) -> Iterator[str]:
-    """Say what a monitor in which nothing moved waits for.
+    """Describe what a monitor in which nothing moved waits for.
 
     ``is_stated`` says that the reason why it does not go on stands elsewhere.
     """

@@ -42,7 +42,7 @@ def echo_plan(forecast: PlanForecast) -> None:
 
 
 def sentences(forecast: PlanForecast) -> list[str]:
-    """Say the plan in sentences: what it gives, what was asked, what could not be done."""
+    """Describe the plan in sentences: what it gives, what was asked, what could not be done."""
     plan = forecast.outlook.plan
     cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""
@@ -161,7 +161,7 @@ def _smallest(power: AlertPower) -> str:
 
 
 def _in_lowest_band(power: AlertPower) -> str:
-    """Say the same where all new misses lie in the lowest band."""
+    """Describe the same where all new misses are in the lowest band."""
     if "in_lowest_band" not in power.smallest_drops or power.expected < power.limit.value:
         return "-"
     drop = power.smallest_drops["in_lowest_band"]
@@ -181,7 +181,7 @@ def _requested(needed: LabelsNeeded) -> str:
 
 
 def _widths(margins: Mapping[str, float]) -> str:
-    """Say half-widths, such as ``precision +-5 %, recall +-8 %``."""
+    """Describe half-widths, such as ``precision +-5 %, recall +-8 %``."""
     return ", ".join(f"{name} {_width(margins[name])}" for name in METRICS if name in margins)
 
 

@@ -68,7 +68,7 @@ def echo_rounds(listed: ListedRounds, *, more: bool = True) -> None:
 
 
 def older_text(rows: Sequence[Row]) -> str:
-    """Say how to see the rounds before those listed."""
+    """Describe how to see the rounds before those listed."""
     names = {row.round.monitor for row in rows}
     number = rows[0].round.number
     next_ones = (
@@ -125,7 +125,7 @@ def _two_lines(row: Row) -> list[list[str]]:
 
 
 def _more(row: Row) -> str:
-    """Say what is special about a round's estimates."""
+    """Describe what is special about a round's estimates."""
     version, partial = row.round.estimated_version, row.round.partial
     worst_case = any(one.is_worst_case for one in row.estimates)
     return remarks_text(version, partial=partial, worst_case=worst_case, restated=row.restated)

@@ -109,7 +109,7 @@ def _drift_lines(forecast: Forecast, after: Detection, text: str) -> Iterator[st
 
 
 def _tail(after: Detection) -> str:
-    """Say when nine of ten are found."""
+    """Describe when nine of ten are found."""
     late = next((k for k, share in enumerate(after.found_within, 1) if share >= MOST), None)
     if late is None:
         last = len(after.found_within)
@@ -118,7 +118,7 @@ def _tail(after: Detection) -> str:
 
 
 def _percent(share: float) -> str:
-    """Say a share, never 100 % of what is less."""
+    """Describe a share, never 100 % of what is less."""
     return "100 %" if share >= 1 else f"{100 * min(share, 0.999):.1f} %"
 
 

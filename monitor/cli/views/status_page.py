@@ -128,7 +128,7 @@ def removed_monitor_json(removed: RemovedMonitor) -> dict[str, Any]:
 
 
 def with_links(overview: Overview, link: Link) -> Overview:
-    """Put in where the rounds of open alerts show in MLflow."""
+    """Add where the rounds of open alerts show in MLflow."""
     notices = {
         alert_id: notice.model_copy(update={"link": link(notice)})
         for alert_id, notice in overview.firing_notices.items()
@@ -150,7 +150,7 @@ def echo_overview(overview: Overview) -> None:
 
 
 def _existing(overview: Overview) -> Iterator[str]:
-    """Say what the last closed round found."""
+    """Describe what the last closed round found."""
     if overview.last_round is not None and overview.last_slot is not None:
         yield last_estimate_line(
             overview.last_round, overview.last_slot, partial=overview.last_partial
@@ -162,7 +162,7 @@ def _existing(overview: Overview) -> Iterator[str]:
 
 
 def _alert(alert: StoredAlert, overview: Overview) -> Iterator[str]:
-    """Say what fires, how far it is from its end, and what was sent when it began to."""
+    """Describe what fires, how far it is from its end, and what was sent when it began to."""
     notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
     yield open_alert_line(alert)
     if recovery is not None:
@@ -181,7 +181,7 @@ def _number(row: EstimateRow) -> str:
 
 
 def _doing(overview: Overview) -> Iterator[str]:
-    """Say what is open, what is wrong, and what waits."""
+    """Describe what is open, what is wrong, and what waits."""
     yield from map(open_round_line, overview.open_rounds)
     yield from (f"problem: {problem}" for problem in overview.problems)
     yield from (f"needs a look: {concern}" for concern in overview.concerns)

@@ -26,7 +26,7 @@ class PrMonitorEvaluator(ModelEvaluator):
     def can_evaluate(
         cls, *, model_type: str | None, evaluator_config: dict[str, Any] | None, **_: Any
     ) -> bool:
-        """Say yes where the config says how the labels were drawn, for models of every type.
+        """Return yes where the config says how the labels were drawn, for models of every type.
 
         A type that is not a classifier's is refused with the reason by ``evaluate``.
         """

@@ -99,6 +99,6 @@ def _ours(
 
 
 def _cleaned(text: str, settings: LakeSettings) -> str:
-    """Put a message on one line, without secrets of the config and of signed addresses."""
+    """Place a message on one line, without secrets of the config and of signed addresses."""
     line = " ".join(_COLOUR.sub("", text).split())
     return masked(line, secrets_of(settings.storage | settings.catalog))

@@ -1,4 +1,4 @@
-"""A table of a lake as DuckDB's engine reads it: each query gets a stream of its own.
+"""A table of a lake as DuckDB's engine reads it: each query gets its own stream.
 
 The library of the table format reads the files, and alone knows which rows of them were deleted;
 rows come as a stream of Arrow batches, so that memory does not grow with the table.
@@ -51,7 +51,7 @@ class Near:
 
 
 def near(window: Window, column: str, column_type: str) -> Near | None:
-    """Say which rows may be in a window; None where the column's type does not tell."""
+    """Return which rows may be in a window; None where the column's type does not tell."""
     if not TIMES.fullmatch(column_type) or not _PLAIN.fullmatch(column):
         return None
     if column_type.startswith(("TIMESTAMP WITH", "TIMESTAMPTZ")):

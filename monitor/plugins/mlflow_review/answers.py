@@ -210,7 +210,7 @@ class ReviewCursor:
         return removed | {name: _later(before.get(name), now) for name, now in answer.items()}
 
     def events(self, keys: Iterable[str]) -> list[LabelEvent]:
-        """Say what stands of these tasks, and what was taken back."""
+        """Return what stands of these tasks, and what was taken back."""
         return [
             LabelEvent(
                 key,

@@ -97,7 +97,7 @@ class ReviewExperiment:
         Raises
         ------
         LabelsRefused
-            If none was deleted: whoever goes on until none is there would not come to an end.
+            If none was deleted: anyone who goes on until none is there would not come to an end.
         """
         body = {"experiment_id": self.id, "request_ids": list(ids)}
         answer = self.calls.post(f"{V3}/traces/delete-traces", body)
@@ -165,7 +165,7 @@ class ReviewExperiment:
         return str(schema["schema_id"])
 
     def attach(self, queue: ReviewQueue, ids: Sequence[str]) -> None:
-        """Put traces into a queue; those that are in it stay as they are."""
+        """Place traces into a queue; those that are in it stay as they are."""
         for part in parts(ids):
             body = {"queue_id": queue.id, "item_ids": part}
             self.calls.post(f"{V3}/review-queues/items/add", body)

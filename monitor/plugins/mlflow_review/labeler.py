@@ -218,7 +218,7 @@ class MlflowReviewLabeler:
         return reading
 
     def _removed(self, missing: Sequence[str]) -> tuple[str, ...]:
-        """Say that traces are not there: nobody else is to delete them."""
+        """Return the sentence that traces are not there: nobody else is to delete them."""
         if not missing:
             return ()
         sentence = (

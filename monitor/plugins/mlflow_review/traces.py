@@ -105,7 +105,7 @@ def _text(value: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    r"""Write a text so that Markdown shows it as it stands: no format, picture, HTML or heading.
+    r"""Write a text so that Markdown shows it as it is: no format, picture, HTML or heading.
 
     A picture in a mail would be loaded, and so tell its sender that somebody reads it.
 

@@ -167,7 +167,7 @@ class SharedSparkQuery(SharedQuery):
     """Builds statements of Spark for several monitors."""
 
     def for_each(self, rows: Subquery) -> Subquery:
-        """Let each row stand there once for every monitor, whose place it has as ``k``."""
+        """Let each row are there once for every monitor, whose place it has as ``k``."""
         locations = func.sequence(code_of(0), code_of(len(self.scans) - 1))
         return select(*rows.c, func.explode(locations).label("k")).subquery()
 
@@ -220,7 +220,7 @@ class SharedSparkQuery(SharedQuery):
 
 
 def _own(c: Any, is_drawn: ColumnElement[bool], segments: Sequence[str]) -> list[Any]:
-    """Write what makes a row that is drawn a group of its own."""
+    """Write what makes a row that is drawn its own group."""
     return [case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *segments)]
 
 

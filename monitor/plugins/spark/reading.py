@@ -1,4 +1,4 @@
-"""Reading by Spark: the rows under a name of their own, statements, and what ends them."""
+"""Reading by Spark: the rows under their own name, statements, and what ends them."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def deliver(
     """Deliver all that is due, notices before MLflow, each queue in its order.
 
     A sink that is down is asked once per call. Safe to run in several processes at a time: an
-    effect belongs to whoever claimed it, and a write-back after the claim is lost is dropped.
+    effect belongs to anyone who claimed it, and a write-back after the claim is lost is dropped.
     A handler that breaks holds up its own queue only, and one that ends the process is tried
     again when all else is done. At the end, sinks that forget alerts are reminded of those that
     are open.
@@ -172,7 +172,7 @@ class _Call:
         return effect
 
     def _with_link(self, effect: Effect) -> Effect:
-        """Put the link into a notice before any sink gets it, so that all get the same one."""
+        """Place the link into a notice before any sink gets it, so that all get the same one."""
         if self.link is None or effect.kind is not EffectKind.NOTICE:
             return effect
         if effect.payload.get("link") is not None:
@@ -215,7 +215,7 @@ def _deliver_one(
 def _settle(connection: Connection, effect: Effect, now: datetime) -> None:
     """Let an effect be done again whose claim was lost: another worker may have come between.
 
-    Not a notice: whoever got it twice knows it by its id.
+    Not a notice: anyone who got it twice knows it by its id.
     """
     if effect.kind is EffectKind.NOTICE:
         return
@@ -301,7 +301,7 @@ def _delivered_alerts(
 ) -> dict[str, list[dict[str, Any]]]:
     """Read, by sink, the newest notice of each alert that is open or ended not long ago.
 
-    Only notices that the sink got by an effect of its own, which alone keeps their order.
+    Only notices that the sink got by its own effect, which alone keeps their order.
     """
     with database.read() as connection:
         alerts = alert_store.current_alerts(connection, now - ENDED_SINCE)

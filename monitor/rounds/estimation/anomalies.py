@@ -105,7 +105,7 @@ def recurring_notices(recurring: int, drawn: int) -> list[NoticeRow]:
 
 
 def _by_score(bands: Sequence[Stratum]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Say which strata each band has, from the lowest to the highest score, and its class.
+    """Return which strata each band has, from the lowest to the highest score, and its class.
 
     In many score cells windows of a few thousand items differ by chance alone.
     """

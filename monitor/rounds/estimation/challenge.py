@@ -34,7 +34,7 @@ _DRAWS = 2**12
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """What a version of a round says of its challenger, and the counts that it stands on."""
+    """What a version of a round says of its challenger, and the counts that it is on."""
 
     row: ChallengerRow
     counted: tuple[ChallengedStratum, ...] = ()
@@ -111,7 +111,7 @@ def _challenge(
 
 
 def _why_not(round_: Round, strata: Strata) -> str | None:
-    """Say why a round cannot compare; None if it can."""
+    """Describe why a round cannot compare; None if it can."""
     if not strata:
         return not_read_reason()
     undecided, size = (sum(getattr(part, of) for part in strata) for of in ("undecided", "size"))

@@ -168,7 +168,7 @@ def _own_estimates(now: Tally, settings: RoundSettings, seed: int) -> list[list[
 def _unless_unlabeled(
     pooled: MetricEstimate, unlabeled: Mapping[str, NoEstimate]
 ) -> MetricEstimate:
-    """Return an estimate, or none where this round has no label of a class that it rests on.
+    """Return an estimate, or none if this round has no label of a class that it rests on.
 
     The pooled value would be that of earlier rounds, shown as one of this round.
     """

@@ -32,7 +32,7 @@ def corrected_rows(
     *,
     seed: int,
 ) -> list[ReportedEstimate]:
-    """Estimate every metric once more; none where the config names no audit.
+    """Estimate every metric once more; none if the config names no audit.
 
     ``complete`` are the counts with answers to what is missing (`missing.completions`). Where by
     the audit labels are no better than chance, each has that as its reason.

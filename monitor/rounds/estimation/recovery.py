@@ -49,7 +49,7 @@ LARGEST = 700
 def recovery_rows(
     connection: Connection, batch: HistoryBatch, estimates: Estimates, alerts: Sequence[StoredAlert]
 ) -> dict[str, RecoveryRow]:
-    """Say of each open alert, by its id, how its evidence stands and how long it may stay open.
+    """Report of each open alert, by its id, how its evidence stands and how long it may stay open.
 
     The rounds to come are supposed to be as the newest round of the history: its sizes, its
     labels, and the rates and the level that were last estimated with it.

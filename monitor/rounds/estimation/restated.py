@@ -125,7 +125,7 @@ class Restatement:
         stored: Mapping[int, list[EstimateRow]],
         estimates: Estimates,
     ) -> list[RestatedRound]:
-        """Say what becomes of each round."""
+        """Return what becomes of each round."""
         return [
             RestatedRound(
                 member.round,

@@ -29,7 +29,7 @@ _CHANCE = 0.5
 def inverted_order(
     database: Database, batch: HistoryBatch, pictures: Pictures | None
 ) -> str | None:
-    """Say that positives have lower scores than negatives, if the labels so far are sure of it.
+    """State that positives have lower scores than negatives, if the labels so far are sure of it.
 
     Where the round that is due has a curve, that decides; else the labels of the rounds
     before it in its history are pooled, newest first, until there are ten of each kind.

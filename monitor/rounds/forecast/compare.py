@@ -42,7 +42,7 @@ class Others:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A comparison with the labels it stands on.
+    """A comparison with the labels it is on.
 
     ``counted`` says that the other classifier's flagged items were counted in the whole window.
     """

@@ -44,7 +44,7 @@ __all__ = [
 
 
 def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
-    """Hand out the tasks that are not out yet; safe to repeat."""
+    """Assign the tasks that are not out yet; safe to repeat."""
     with context.database.read() as connection:
         tasks, waiting = label_store.tasks_to_send(connection, round_.id)
     if not waiting:

@@ -45,7 +45,7 @@ MOST_LOGGED = 10_000
 class CollectResult:
     """What came of asking: ``read`` are the rounds whose every place was read.
 
-    ``unsettled`` are those of them for which something lies there that cannot be taken yet;
+    ``unsettled`` are those of them for which something is there that cannot be taken yet;
     ``unread`` has, by name, the places that could not be read; ``news`` are the rounds of
     which labels were stored.
     """
@@ -217,6 +217,6 @@ def _digest(refusal: Refusal) -> str:
 
 
 def _refused_note(collected: Collected) -> list[str]:
-    """Show rows that were refused, unless they are a problem of their own."""
+    """Show rows that were refused, unless they are their own problem."""
     rows = [refusal for refusal in collected.refused if not refusal.is_problem]
     return [refused_line(rows)] if rows else []

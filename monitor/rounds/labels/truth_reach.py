@@ -52,7 +52,7 @@ class ClassReach:
     positive: int = 0
 
     def __add__(self, other: ClassReach) -> ClassReach:
-        """Put the items of both together."""
+        """Place the items of both together."""
         return ClassReach(
             self.size + other.size,
             self.looked + other.looked,
@@ -71,7 +71,7 @@ class Reach:
     windows: int = 0
 
     def __add__(self, other: Reach) -> Reach:
-        """Put the windows of both together."""
+        """Place the windows of both together."""
         return Reach(
             self.flagged + other.flagged,
             self.passed + other.passed,
@@ -86,7 +86,7 @@ class Reach:
 
 
 def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Reach:
-    """Look the items of a window up in the truth, class by class.
+    """Check the items of a window up in the truth, class by class.
 
     ``expected`` are the rows of passed items that a recall of ``RECALL`` leaves among those that
     were looked up: beside :math:`T` flagged positives :math:`T (1 - R) / R` passed ones.
@@ -147,7 +147,7 @@ def reading_truth(labelers: Sequence[object]) -> ReadsTruth | None:
 def near_misses_concern(
     labeler: ReadsTruth, ids: Sequence[str], widths: Collection[int] = ()
 ) -> str | None:
-    """Say how many items have a label only by an id in another form; None where few have."""
+    """Return how many items have a label only by an id in another form; None where few have."""
     with outside("collect"):
         near = labeler.near_misses(ids, widths)
     if near is None or near.total < max(2, NEAR * len(ids)):

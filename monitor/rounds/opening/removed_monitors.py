@@ -2,7 +2,7 @@
 
 Their rounds stay as they are, for a monitor that is put back goes on with them. An open alert
 would stay open for ever, so it is ended; but several configs may share a store, so not before a
-slot of the monitor has passed that whoever still runs it would have opened.
+slot of the monitor has passed that anyone who still runs it would have opened.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RemovedMonitor:
 
     @property
     def sentence(self) -> str:
-        """Say what is open of it, and what becomes of that."""
+        """Describe what is open of it, and what becomes of that."""
         return removed_sentence(self.monitor, self.alerts, self.open_rounds, self.ends_at)
 
 

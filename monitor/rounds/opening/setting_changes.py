@@ -38,7 +38,7 @@ Values = dict[str, object]
 
 
 def pending_changes(connection: Connection, context: MonitorContext) -> list[str]:
-    """Say what the next round begins that the newest one in the store did not have, and why."""
+    """Report what the next round begins that the newest one in the store did not have, and why."""
     settings = context.settings.round
     monitor_id = round_store.find_monitor(connection, context.settings.name)
     newest = None if monitor_id is None else round_store.newest_round(connection, monitor_id)

@@ -101,7 +101,7 @@ def newest_recorded(connection: Connection, context: MonitorContext) -> datetime
 def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: datetime) -> None:
     """Record consecutive slots as skipped, oldest first.
 
-    In several transactions if there are many: whoever is stopped in between goes on from there,
+    In several transactions if there are many: anyone who is stopped in between goes on from there,
     and nobody else waits long for the store.
     """
     schedule = context.settings.round.schedule

@@ -172,7 +172,7 @@ def enqueue_ended(
     *,
     by_hand: bool = True,
 ) -> None:
-    """Write the notices of an alert that no round ended, for whoever had one when it fired."""
+    """Write the notices of an alert that no round ended, for anyone who had one when it fired."""
     round_ = round_store.read_round(connection, alert.fired_round_id)
     store = store_id(connection)
     notice = ended_notice(alert, round_, store_id=store, by_hand=by_hand, why=why, at=now)

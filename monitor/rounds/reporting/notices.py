@@ -207,7 +207,7 @@ def attention_notice(
 
 
 def _after_abandoned(round_: Round) -> str:
-    """Say what helps: of a round that was drawn already, only labels were missing."""
+    """Describe what helps: of a round that was drawn already, only labels were missing."""
     if round_.state is not RoundState.LABELING:
         return undrawn_to_do(round_.monitor, round_.slot)
     retained = round_.settings.labeling or {}

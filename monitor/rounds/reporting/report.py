@@ -198,7 +198,7 @@ def _release() -> str:
 
 
 def _picture_fields(pictures: Pictures | None) -> dict[str, Any]:
-    """Give what `monitor.rounds.estimation.curves` found; nothing where it was not asked."""
+    """Give what `monitor.rounds.estimation.curves` found; nothing if it was not asked."""
     if pictures is None:
         return {}
     return {

@@ -27,7 +27,7 @@ def band_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]
 
 
 def cell_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]:
-    """Report the score cells of a round; none where the bands are its strata."""
+    """Report the score cells of a round; none if the bands are its strata."""
     return [] if sample.cells is None else [_row(part.stratum, [part]) for part in parts]
 
 

@@ -38,7 +38,7 @@ class WatchedAlias:
         ----------
         row_version
             What the rows say made them. Where the alias ever named that, they are right: a scorer
-            may load a version long after the alias moved to it. Else it is a name of their own.
+            may load a version long after the alias moved to it. Else it is their own name.
         """
         named = self.named
         if row_version is not None and row_version in named.ever:
@@ -57,7 +57,7 @@ class WatchedAlias:
         return versions[0] if versions else None
 
     def concerns(self, why_not: str | None) -> list[Concern]:
-        """Say what keeps the window from being known to be of one version.
+        """Return what keeps the window from being known to be of one version.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ def watched_alias(context: MonitorContext, round_: Round) -> WatchedAlias | None
 
 
 def find_versions(context: MonitorContext, round_: Round) -> str | None:
-    """Look at the alias of a round if nobody did since its window ended.
+    """Check the alias of a round if nobody did since its window ended.
 
     Returns why it is not known; None where it is.
     """

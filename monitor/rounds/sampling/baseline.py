@@ -61,7 +61,7 @@ def check_baseline(
 def usual_flagged(
     context: MonitorContext, slot: datetime, settings: RoundSettings
 ) -> tuple[Usual | None, bool]:
-    """Say how much is usually flagged, and whether no round was drawn before."""
+    """Return how much is usually flagged, and whether no round was drawn before."""
     usual = _usual_of_rounds(context, slot, settings)
     if usual is not None:
         return usual, False
@@ -100,7 +100,7 @@ def _usual_of_reference(context: MonitorContext, settings: RoundSettings) -> Usu
 
 
 def order_concerns(reference: ReferenceItems) -> list[Concern]:
-    """Say whether positives of the reference have lower scores than its negatives."""
+    """Return whether positives of the reference have lower scores than its negatives."""
     items = np.flatnonzero(~np.isnan(reference.score))
     if len(items) > _MOST:
         # One seed for all: the same reference gives the same answer whenever it is looked at.

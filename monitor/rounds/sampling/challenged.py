@@ -32,7 +32,7 @@ class ChallengerCheck(NamedTuple):
 
 
 def check_challenger(frame: Frame, settings: RoundSettings) -> ChallengerCheck:
-    """Look at a window's challenger. Whatever is wrong with it, the round goes on."""
+    """Check a window's challenger. Whatever is wrong with it, the round goes on."""
     if settings.challenger is None or not frame.size:
         return ChallengerCheck()
     title, decided = settings.challenger.title, frame.challenged

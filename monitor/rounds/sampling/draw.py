@@ -134,14 +134,14 @@ def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
 
 
 def _alias_concerns(scan: WindowScan, why_not: str | None) -> tuple[Concern, ...]:
-    """Say what is not known of the version, unless the rows say which one made them."""
+    """Return what is not known of the version, unless the rows say which one made them."""
     if scan.alias is None or scan.frame.model_version is not None:
         return ()
     return tuple(scan.alias.concerns(why_not))
 
 
 def _checked(context: MonitorContext, round_: Round) -> WindowScan:
-    """Look at what the round was drawn from before, if it was and that is still kept."""
+    """Check what the round was drawn from before, if it was and that is still kept."""
     before = as_counted(context.source, round_.settings.snapshot)
     try:
         return scan_window(replace(context, source=before), round_)

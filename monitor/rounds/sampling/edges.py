@@ -28,7 +28,7 @@ def edges_of(flagged: ArrayLike, passed: ArrayLike, sample: Sample, *, unscored:
     sample
         The settings of the history's first round.
     unscored
-        Whether items without a score are to have a band of their own.
+        Whether items without a score are to have their own band.
     """
     bands, cells = sample.bands, sample.cells
     if cells is None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def why_empty(context: MonitorContext, round_: Round) -> str:
-    """Say where the predictions end, and how to run the newest window that has any."""
+    """Describe where the predictions end, and how to run the newest window that has any."""
     window, span = round_.window, context.source.span()
     if span is None:
         return never_any_sentence(window)

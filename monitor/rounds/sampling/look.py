@@ -182,7 +182,7 @@ def _edges(profile: Frame, settings: RoundSettings) -> BandEdges:
 
 
 def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
-    """Say why a window cannot be sampled; None if it can."""
+    """Describe why a window cannot be sampled; None if it can."""
     if frame.rows == 0:
         return no_rows_sentence(frame.window)
     bad = sum(frame.bad_rows.values())

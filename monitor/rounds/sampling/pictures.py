@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[str, ...]:
-    """Say how many of these items have a picture that cannot be shown; nothing where none has.
+    """Return how many of these items have a picture that cannot be shown; nothing if none has.
 
     Raises
     ------

@@ -72,7 +72,7 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
 
 
 def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) -> list[Concern]:
-    """Say what is odd about how much of a window is flagged."""
+    """Return what is odd about how much of a window is flagged."""
     flagged, size = frame.flagged_size, frame.size
     if 0 < flagged < size:
         if usual is None or not _is_far(flagged, size, usual):
@@ -86,7 +86,7 @@ def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) ->
 
 
 def _outside(frame: Frame, usual: Usual | None, threshold: float) -> Concern:
-    """Say that the threshold lies outside of the scores, as those that were read have it."""
+    """State that the threshold lies outside of the scores, as those that were read have it."""
     scores = [c.score for part in frame.strata for c in part.candidates if c.score is not None]
     low, high = min(scores, default=math.nan), max(scores, default=math.nan)
     sentence = threshold_sentence(
@@ -117,7 +117,7 @@ def _is_far(flagged: int, size: int, usual: Usual) -> bool:
 
 
 def late_concern(number: int, rows: int, late: int, settings: RoundSettings) -> Concern | None:
-    """Say that rows of an earlier window came after its draw; None where few did."""
+    """State that rows of an earlier window came after its draw; None where few did."""
     if late <= settings.bad_rows_max * (rows + late):
         return None
     return Concern(LATE, many_late_rows_sentence(number, rows, late))

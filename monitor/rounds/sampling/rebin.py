@@ -2,7 +2,7 @@
 
 Bands are frozen with a history, so other bands open a new one. Its classifier is the same, and so
 the items labeled under the old bands are its reference, each with the weight it had there. They
-are taken as their labels stand on that day; labels that come later correct the old history only.
+are taken as their labels are on that day; labels that come later correct the old history only.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def goes_out_at(
 def hand_out_rest(
     context: MonitorContext, round_: Round, labels: RoundLabels, claim: Claim
 ) -> bool:
-    """Hand out wave 2 by the labels there are; false where wave 1 is now all of the round.
+    """Assign wave 2 by the labels there are; false where wave 1 is now all of the round.
 
     People are not asked after the deadline. Labels that come by themselves are there all the same,
     and nobody needs to see their items.

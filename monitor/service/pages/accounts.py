@@ -43,7 +43,7 @@ class Accounts(Protocol):
         """
 
     def role(self, connection: Connection, name: str) -> Role | None:
-        """Look up what somebody may do now; None where they may come in no more."""
+        """Find what somebody may do now; None where they may come in no more."""
 
 
 class StoreUsers:
@@ -66,6 +66,6 @@ class StoreUsers:
         return user if tokens.fits(token_hash, password.strip()) else None
 
     def role(self, connection: Connection, name: str) -> Role | None:
-        """Look up the role of a user."""
+        """Find the role of a user."""
         role = people_store.role_of(connection, name)
         return None if role is None else Role(role)

@@ -74,7 +74,7 @@ class SignInAttempts:
 
 
 def attempt_of(name: str, address: str) -> Attempt:
-    """Say under what a sign-in is counted; spellings that may mean the same account are one."""
+    """Return under what a sign-in is counted; spellings that may mean the same account are one."""
     spelled = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
     return Attempt(_digest("name", spelled), _digest("address", _network(address)))
 

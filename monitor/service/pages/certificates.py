@@ -74,7 +74,7 @@ def _no_password() -> str:
 def certificate_warnings(
     tls: TlsSettings, folder: Path, names: Sequence[str], now: datetime
 ) -> tuple[str, list[str]]:
-    """Say until when a certificate is good, and what about it needs a look.
+    """Describe until when a certificate is good, and what about it needs a look.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class LinkLogin:
     )
 
     def role(self, connection: Connection, name: str) -> Role:  # noqa: ARG002  the same for all
-        """Say what somebody may do: all, as who sees the link runs the program."""
+        """Return what somebody may do: all, as who sees the link runs the program."""
         return Role.ADMIN
 
 

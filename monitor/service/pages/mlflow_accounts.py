@@ -39,7 +39,7 @@ _CERTIFICATES = ("MLFLOW_TRACKING_SERVER_CERT_PATH", "REQUESTS_CA_BUNDLE")
 
 
 class MlflowAccounts:
-    """The accounts of the MLflow server at an address; what they may do stands in the config.
+    """The accounts of the MLflow server at an address; what they may do is in the config.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class MlflowAccounts:
         return _usable(self._name_in(answer))
 
     def role(self, connection: Connection, name: str) -> Role:  # noqa: ARG002  of the config
-        """Look up the role that the config gives somebody."""
+        """Find the role that the config gives somebody."""
         if name in self._login.admins:
             return Role.ADMIN
         return Role.VIEWER if name in self._login.viewers else Role.LABELER

@@ -94,7 +94,7 @@ def cookie_name(settings: PagesSettings) -> str:
 
 
 def address_of(request: Request) -> str:
-    """Say where a request is from: where a proxy is in front, as that says."""
+    """Describe where a request is from: where a proxy is in front, as that says."""
     forwarded = request.headers.getlist("x-forwarded-for")
     if request.app.state.settings.behind_proxy and forwarded:
         return forwarded[-1].rpartition(",")[2].strip()  # what came before it anybody may write

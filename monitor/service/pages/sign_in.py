@@ -67,7 +67,7 @@ class SignIn:
         self._room = BoundedSemaphore(MOST_AT_ONCE)
 
     def role(self, connection: Connection, name: str) -> Role | None:
-        """Look up what somebody may do now."""
+        """Find what somebody may do now."""
         return self._accounts.role(connection, name)
 
     def name_of(self, name: str, password: str, address: str) -> str:

@@ -32,7 +32,7 @@ _BYTES = 32
 
 
 class Links:
-    """The one link that works now; whoever uses it makes it useless."""
+    """The one link that works now; anyone who uses it makes it useless."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -77,7 +77,7 @@ class WayIn(Protocol):
         """What let somebody in, as a session notes it; None for a link."""
 
     def role(self, connection: Connection, name: str) -> Role | None:
-        """Look up what somebody may do now; None where they may be here no more."""
+        """Find what somebody may do now; None where they may be here no more."""
 
 
 class Sessions:

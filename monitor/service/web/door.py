@@ -1,6 +1,6 @@
 """Who is let in: requests for a name of this machine.
 
-A page in somebody's browser may point a name of its own at this machine (DNS rebinding) and read
+A page in somebody's browser may point its own name at this machine (DNS rebinding) and read
 the answers. It cannot make the browser ask for `localhost` or an address instead of that name.
 """
 

@@ -19,7 +19,7 @@ MOST = 64
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP, with an end to the patience for whoever connects and asks nothing."""
+    """HTTP, with an end to the patience for anyone who connects and asks nothing."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

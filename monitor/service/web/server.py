@@ -105,7 +105,7 @@ class WebServer:
 
 
 def _unavailable_when_cut(pages: ASGI) -> ASGI:
-    """Let what a stop cuts off be answered with 503, so that whoever asked asks again.
+    """Let what a stop cuts off be answered with 503, so that anyone who asked asks again.
 
     uvicorn would say 500, as for a bug, to a request that waits for the store as the server stops.
     """

@@ -76,7 +76,7 @@ def cell_draws(
     Raises
     ------
     ValueError
-        If a labeled item lies in a cell that is not possible, or the estimand is unknown.
+        If a labeled item is in a cell that is not possible, or the estimand is unknown.
 
     Examples
     --------

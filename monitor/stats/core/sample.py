@@ -1,6 +1,6 @@
 r"""Labeled items one by one, where counts per stratum are not enough: scores and decisions.
 
-Counts are all that is needed for the classifier as it stands. A curve, another threshold or another
+Counts are all that is needed for the classifier as it is. A curve, another threshold or another
 classifier cuts strata in two, and then each labeled item matters: its score, or what the other
 classifier says of it. An item of stratum h stands for :math:`N_h / n_h` items of the window.
 """

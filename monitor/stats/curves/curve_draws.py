@@ -72,7 +72,7 @@ class CurveBands:
         Precision over recall.
     gain
         Precision gain over recall gain, which comes closer to 1 in logarithmic steps: where
-        positives are rare, all that matters lies there.
+        positives are rare, all that matters is there.
     roc_area, average_precision, gain_area
         The areas of the weighted items' curves, with their intervals; an area outside of its
         interval is moved to its end.

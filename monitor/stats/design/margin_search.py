@@ -62,7 +62,7 @@ def assured_margins(
 ) -> WithinMargins:
     """Whole numbers of labels that keep each margin with a probability, if a census can.
 
-    The plan aims at narrower margins, each by a factor of its own: a half-width is about in
+    The plan aims at narrower margins, each by its own factor: a half-width is about in
     proportion to what is aimed at, so a few steps find it. A factor above 1 is that of a margin
     that the labels for the other one keep anyway.
     """

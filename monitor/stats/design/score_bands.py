@@ -74,7 +74,7 @@ def affordable_bands(
 
 
 def look_like_probabilities(scores: ArrayLike) -> bool:
-    """Whether all scores lie in [0, 1] and one lies strictly inside; missing ones are ignored.
+    """Whether all scores are in [0, 1] and one lies strictly inside; missing ones are ignored.
 
     Scores that fail this, such as margins, log-odds or 0/1 decisions, say nothing of how
     uncertain a label is.

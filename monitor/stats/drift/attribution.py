@@ -144,7 +144,7 @@ def precision_change(
     scaled: tuple[Working, Working] | None = None,
     level: float = 0.95,
 ) -> PrecisionChange:
-    """Say how precision changed and why, with intervals, from draws before and after.
+    """Return how precision changed and why, with intervals, from draws before and after.
 
     Parameters
     ----------

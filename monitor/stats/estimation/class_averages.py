@@ -1,6 +1,6 @@
 r"""Macro and micro precision and recall of a classifier with several classes.
 
-Each class c has a sample of its own, drawn for "predicted as c or not", and is judged by it alone:
+Each class c has its own sample, drawn for "predicted as c or not", and is judged by it alone:
 :math:`\widehat{TP}_c` and :math:`\widehat{FN}_c` are its labels scaled up to the window.
 
 .. math:: P_{macro} = \frac{1}{C}\sum_c \frac{TP_c}{N_c}, \quad
@@ -322,7 +322,7 @@ def _changes(
 def _change(
     result: Values | float, whole: Values | float, more_matched: Values, more: Values
 ) -> Values:
-    """Change of found/whole; none where nothing is left of the whole."""
+    """Change of found/whole; none if nothing is left of the whole."""
     now, remaining = result / np.maximum(whole, _NONE), whole + more
     new = np.where(remaining > _NONE, (result + more_matched) / np.maximum(remaining, _NONE), now)
     return np.asarray(new - now)

@@ -145,7 +145,7 @@ class PrevalenceCurve:
     value
         The metric at the window's own prevalence, whose uncertainty it shares.
     tpr, fpr
-        The rates that the curve stands on.
+        The rates that the curve is on.
     level
         Posterior probability inside the band, at each prevalence by itself.
     """

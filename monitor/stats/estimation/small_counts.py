@@ -253,7 +253,7 @@ class SmallCounts:
 
 
 def unlabeled_share(counts: Counts) -> dict[str, float]:
-    """Share of each predicted class's items that lie in strata without any label.
+    """Share of each predicted class's items that are in strata without any label.
 
     With much of ``passed`` in such strata recall is nearly unknown, so reports show it. An
     empty class has the share 0.

@@ -10,7 +10,7 @@ for rounds. Here each class's rates are
 with :math:`m_h` the mean of what was known before the round, :math:`V_0` the variance that the
 class's positives have under it, and :math:`V = \sum_h N_h^2 c_h(1-c_h)/n_h` that of the round's
 labels, :math:`c_h` halfway between :math:`y_h/n_h` and :math:`m_h` so that rises and falls count
-alike. So k falls to nothing where round and history disagree, by whatever way they came to.
+alike. So k falls to nothing if round and history disagree, by whatever way they came to.
 
 Notes
 -----

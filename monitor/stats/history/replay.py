@@ -48,7 +48,7 @@ class ClassHistory(NamedTuple):
         return len(self.labeled)
 
     def pattern(self, rounds: int) -> list[bool]:
-        """Say of the reference and of the first rounds whether each has a label."""
+        """Return of the reference and of the first rounds whether each has a label."""
         counted = [self.reference_labeled, *self.labeled[:rounds]]
         return [bool(labeled.any()) for labeled in counted]
 

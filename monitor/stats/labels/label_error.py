@@ -299,7 +299,7 @@ def _resampled(
 ) -> tuple[NDArray[np.int64], float]:
     """Draws picked by weight at equal steps, and how many equal ones the weights are worth.
 
-    In a random order: every fourth point of a Sobol sequence lies in one quarter of the space.
+    In a random order: every fourth point of a Sobol sequence is in one quarter of the space.
     """
     total = float(weight.sum())
     if total == 0:

@@ -258,7 +258,7 @@ def margins(
 
 
 def labels_for_precision(precision: float, margin: float, *, level: float = 0.95) -> float:
-    r"""Say how many flagged labels bring precision's half-width to a margin (Eq. 11, left).
+    r"""Return how many flagged labels bring precision's half-width to a margin (Eq. 11, left).
 
     .. math:: n_1 \ge \pi_1 (1 - \pi_1) (z/b)^2
 

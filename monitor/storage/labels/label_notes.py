@@ -1,6 +1,6 @@
 """What a reading of a labeler's place met: refusals that were logged, and what people should know.
 
-It is kept next to the cursor of that place, as JSON under a name of its own.
+It is kept next to the cursor of that place, as JSON under its own name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LabelNotes:
     rounds
         The rounds whose labels were asked for.
     obstacle
-        Why the place could not be read the last time; none where it could.
+        Why the place could not be read the last time; none if it could.
     """
 
     logged: tuple[str, ...] = ()

@@ -111,7 +111,7 @@ def add_events(
 ) -> int:
     """Store the events that are new; raise the label revision of their rounds.
 
-    An event without a time of its own counts only if it changes the annotator's present answer,
+    An event without its own time counts only if it changes the annotator's present answer,
     so reading the same file or column again adds nothing. So does one from the future, by the
     clock of a labeling tool: no correction would ever be later. Returns how many were added.
     """
@@ -277,7 +277,7 @@ class _Statement:
 
 
 def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:
-    """Leave out events without a time of their own that surely repeat what stands.
+    """Leave out events without their own time that surely repeat what stands.
 
     A labeler may say each time all that is true now, and nearly all of that was said before.
     """

@@ -308,7 +308,7 @@ def put_off_effect(
 def put_link(
     connection: Connection, effect: Effect, keys: Collection[str], link: str
 ) -> dict[str, Any]:
-    """Put a link into a notice and its copies for other sinks, unless one of them has one.
+    """Place a link into a notice and its copies for other sinks, unless one of them has one.
 
     Returns the notice as it is from now on.
 
@@ -335,7 +335,7 @@ def put_link(
 def find_waiting(connection: Connection, monitor: str | None = None) -> list[WaitingSink]:
     """Read what waits, per monitor and sink; tries, error and next try are the first one's.
 
-    What has stepped aside is a row of its own, since the rest does not wait for it.
+    What has stepped aside is its own row, since the rest does not wait for it.
     """
     queue = (
         select(

@@ -96,7 +96,7 @@ _ANSWERED = [page_control_answers.c[name] for name in ControlStatement._fields]
 def open_controls(
     connection: Connection, round_name: str, rates: ControlRates, gold: Collection[GoldItem]
 ) -> None:
-    """Note what is mixed into a round that goes out now; nothing where that is nothing."""
+    """Note what is mixed into a round that goes out now; nothing if that is nothing."""
     if not rates.repeats and not gold:
         return
     rates = rates if gold else rates._replace(gold=0.0)

@@ -92,7 +92,7 @@ def open_round(connection: Connection, round_: PageRound, now: datetime) -> None
 
 
 def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
-    """Put tasks on the page; those that are there stay as they are.
+    """Place tasks on the page; those that are there stay as they are.
 
     Their order is the random one of their places, which tells nothing of strata, so whatever part
     of it comes first is a random part.

@@ -74,7 +74,7 @@ def end_all_sessions(connection: Connection, annotator: str) -> int:
 
 
 class StoredUser(NamedTuple):
-    """Who may use the pages by a token of their own."""
+    """Who may use the pages by their own token."""
 
     name: str
     role: str
@@ -108,13 +108,13 @@ def give_role(connection: Connection, name: str, role: str) -> bool:
 
 
 def role_of(connection: Connection, name: str) -> str | None:
-    """Look up the role of a user; None where there is none of this name."""
+    """Find the role of a user; None where there is none of this name."""
     query = select(page_users.c.role).where(page_users.c.name == name)
     return connection.execute(query).scalar()
 
 
 def token_hash_of(connection: Connection, name: str) -> str | None:
-    """Look up the hash of a user's token; None where there is none of this name."""
+    """Find the hash of a user's token; None where there is none of this name."""
     query = select(page_users.c.token_hash).where(page_users.c.name == name)
     return connection.execute(query).scalar()
 

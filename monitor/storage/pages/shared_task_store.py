@@ -1,7 +1,7 @@
 """Tasks of several monitors that one task on the labeling page answers.
 
 The monitors of a block of classes draw overlapping samples. Where people are asked for the class of
-an item, each item stands on the page once, and every round that drew it notes which task that is.
+an item, each item is on the page once, and every round that drew it notes which task that is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SharedTask(NamedTuple):
 def share_tasks(
     connection: Connection, page_round: str, round_name: str, tasks: Sequence[Task], index: int
 ) -> None:
-    """Put the items of a round's tasks on the page that are not there yet, and note who asks.
+    """Place the items of a round's tasks on the page that are not there yet, and note who asks.
 
     Keys and order follow from the items alone, so they are the same whichever round comes first,
     and tell nothing of a stratum. The round on the page is locked before.

@@ -38,7 +38,7 @@ class ChallengedStratum:
 
 
 def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
-    """Write what the challenger decided in each stratum; nothing where that was not read."""
+    """Write what the challenger decided in each stratum; nothing if that was not read."""
     rows = [
         {
             "round_id": round_id,
@@ -55,7 +55,7 @@ def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
 def current_strata(
     connection: Connection, round_id: int, labels: RoundLabels
 ) -> list[ChallengedStratum]:
-    """Count the labels of a round as they stand; none where no challenger was read."""
+    """Count the labels of a round as they stand; none if no challenger was read."""
     answers: dict[tuple[str, bool], list[Answer]] = {}
     for item in labels.items:
         answer = labels.current.get(item.id, Answer.CANNOT_TELL)

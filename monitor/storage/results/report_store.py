@@ -80,5 +80,5 @@ def with_report(query: Select[Any]) -> Select[Any]:
 
 
 def payload_of(row: Row[Any]) -> dict[str, Any]:
-    """Choose what an effect delivers: the report that it refers to, or a payload of its own."""
+    """Choose what an effect delivers: the report that it refers to, or its own payload."""
     return dict(row.payload if row.report is None else row.report)

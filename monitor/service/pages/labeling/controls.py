@@ -160,7 +160,7 @@ def record_answer(
 def feedback(
     connection: Connection, names: Collection[str], annotator: str, key: str
 ) -> str | None:
-    """Say what is known of a gold item that somebody got wrong, where they are to be told."""
+    """Describe what is known of a gold item that somebody got wrong, where they are to be told."""
     control = control_store.find_control(connection, names, annotator, key)
     if control is None or control.gold_item is None:
         return None

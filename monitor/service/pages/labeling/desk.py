@@ -73,7 +73,7 @@ class LastAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What somebody's screen shows: the tasks of one round, none where nothing is left for them."""
+    """What somebody's screen shows: the tasks of one round, none if nothing is left for them."""
 
     round_: PageRound | None
     tasks: tuple[AssignedTask, ...]
@@ -105,7 +105,7 @@ class TaskQueue:
             return page_store.has_tasks(connection, list(self.accepting(connection)))
 
     def screen(self, annotator: str, *, first: str = "") -> Screen:
-        """Hand somebody the next tasks, those that they have already among them.
+        """Pass somebody the next tasks, those that they have already among them.
 
         ``first`` is the key of a task that comes before others if it is theirs.
         """
@@ -357,7 +357,7 @@ class _AnnotatorTasks:
         return task.held_by in {None, self.annotator} or not self._is_held(task)
 
     def refusal(self, task: PageTask, *, decides: bool) -> AnswerOutcome | None:
-        """Say why the person may not answer a task, if they may not."""
+        """Return why the person may not answer a task, if they may not."""
         if self.has_other_copy(task):
             return AnswerOutcome.NOT_YOURS
         if decides or self._spoken_of_by_me(task) or self._was_assigned(task.key):

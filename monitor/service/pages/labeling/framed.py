@@ -1,4 +1,4 @@
-"""HTML of strangers, as it stands in a frame of its own on the labeling page.
+"""HTML of strangers, as it is in its own frame on the labeling page.
 
 The frame is a sandbox: no script runs, nothing is loaded, no form is sent and no window opened, by
 what its answer says to the browser. What that leaves open is taken out of the text: elements that

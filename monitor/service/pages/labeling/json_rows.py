@@ -14,7 +14,7 @@ _WORDS = {True: "true", False: "false", None: "null"}
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """What an object has, a name that stands there twice too."""
+    """What an object has, a name that is there twice too."""
 
 
 def rows_of(text: str) -> list[Row] | None:

@@ -44,7 +44,7 @@ class AnnotatorProgress:
 
     @property
     def text(self) -> str:
-        """Say it.
+        """Describe it.
 
         Examples
         --------

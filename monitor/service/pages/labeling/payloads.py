@@ -1,4 +1,4 @@
-"""What of an item has an address of its own on the labeling page: pictures, and HTML."""
+"""What of an item has its own address on the labeling page: pictures, and HTML."""
 
 import re
 from http import HTTPStatus

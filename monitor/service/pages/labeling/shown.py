@@ -32,7 +32,7 @@ class Part(NamedTuple):
     """A part of an item; ``kind`` says which of the rest it has.
 
     ``text`` is what is shown first of a text, ``more`` what is said about its ``rest``. ``rows``
-    are those of a table. An ``image`` and ``html`` lie at an ``address`` of their own, the
+    are those of a table. An ``image`` and ``html`` are at an ``address`` of their own, the
     latter in a frame of some ``height``. ``note`` is said about the part by the page itself.
     """
 

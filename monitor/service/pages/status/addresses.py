@@ -173,7 +173,7 @@ def round_report(
     number: int,
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
-    """Give the report of a round: a page of its own, with the style that it holds."""
+    """Give the report of a round: its own page, with the style that it holds."""
     try:
         report = board.report(settings.name, number, version)
     except InputRefused as refused:
@@ -183,7 +183,7 @@ def round_report(
 
 
 def _counted(states: list[Status]) -> str:
-    """Say how many monitors there are, and how many in each state."""
+    """Return how many monitors there are, and how many in each state."""
     counts = Counter(states)
     each = [f"{counts[status]} {status}" for status in Status if counts[status]]
     return f"{plural(len(states), 'monitor')}: {', '.join(each)}"

@@ -87,7 +87,7 @@ class Card:
 def card_of(
     settings: MonitorSettings, overview: Overview, mlflow: Callable[[str, str], str | None]
 ) -> Card:
-    """Say how a monitor stands."""
+    """Return how a monitor stands."""
     learns = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
     last = None
     if overview.last_round is not None and overview.last_slot is not None:
@@ -117,12 +117,12 @@ def card_of(
 def gravest_first(
     monitors: Sequence[tuple[MonitorSettings, Overview]],
 ) -> list[tuple[MonitorSettings, Overview]]:
-    """Put monitors in the order of their states, those of one state as the config has them."""
+    """Place monitors in the order of their states, those of one state as the config has them."""
     return sorted(monitors, key=lambda one: one[1].status.grade)
 
 
 def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
-    """Say what the config asks of each round."""
+    """Describe what the config asks of each round."""
     requested = settings.round
     sample, schedule = requested.sample, requested.schedule
     lag = f", predictions up to {span_text(schedule.lag)} before" if schedule.lag else ""
