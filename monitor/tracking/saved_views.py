@@ -60,7 +60,7 @@ def charts_of(monitor: str) -> dict[str, str]:
 
 
 def is_view(tag: str) -> bool:
-    """Whether a tag is a saved view, anyone who saved it."""
+    """Whether a tag is a saved view, no matter who saved it."""
     return tag.startswith(_TAG)
 
 

@@ -139,7 +139,7 @@ def _kappa_variance(cells: Values, kappa: float) -> float:
 def fleiss_kappa(
     answers: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
 ) -> Agreement:
-    r"""Fleiss' kappa of items that the same number of annotators answered, anyone who they were.
+    r"""Fleiss' kappa of items that the same number of annotators answered.
 
     .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \quad
         P_i = \frac{\sum_k n_{ik}(n_{ik}-1)}{m(m-1)}, \quad \bar P_e = \sum_k p_k^2

@@ -82,7 +82,7 @@ def rounds_of_slot(
 
 
 def rounds_of_block(connection: Connection, block: str, slot: datetime) -> list[ClassRound]:
-    """Read the rounds of a block that were due at a slot, anyone who's they are by now."""
+    """Read the rounds of a block that were due at a slot."""
     name = rounds.c.settings["block"]["name"].as_string()
     query = _rounds().where(rounds.c.slot == slot, name == block).order_by(rounds.c.id)
     return [_class_round(row) for row in connection.execute(query)]
