@@ -150,7 +150,7 @@ def first(path: Path, edges: BandEdges, candidates: int, *, shown: int = 0) -> F
     """Scan as the first round of a history does: by class, and by the bands that come of it."""
     source = _source(path)
     before = source.scan(WINDOW, BandEdges().strata(), _of_a_class(edges, candidates), SEED)
-    frame = source.scan_again(before, edges.strata(), candidates, SEED)
+    frame = source.rescan(before, edges.strata(), candidates, SEED)
     _show(source, frame, shown)
     return frame
 

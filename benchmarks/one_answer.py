@@ -140,7 +140,7 @@ def played(
     with application.database.write() as connection:
         asked = answers(connection, truth)
         for key, answer in asked.items():
-            page_store.say(connection, key, "ada", answer, before=None, now=NOW)
+            page_store.record_answer(connection, key, "ada", answer, before=None, now=NOW)
     seconds += passed(application)
     with application.database.read() as connection:
         found = [tuple(row) for row in connection.execute(estimated())]

@@ -92,9 +92,9 @@ class LabelingWeek:
         from monitor.demo.watch import watch  # noqa: PLC0415  with what it brings: a second
 
         if demo_folder.prepare(self.folder):
-            self._say(f"Starting over the demo in {self.folder}.")
+            self._echo(f"Starting over the demo in {self.folder}.")
         weeks = self._scenario.rounds - 1
-        self._say(
+        self._echo(
             "A small neural network learns “is it an 8?” from scikit-learn's digits. In "
             f"{weeks} weeks {self._scenario.labels} of its images each are labeled by the truth; "
             "the week after them is yours. You see the paper; it saw what the camera made of it."
@@ -153,22 +153,22 @@ class LabelingWeek:
     def show(self, answered: Answered) -> None:
         """Print what the answers came to."""
         for line in story(answered, self._scenario.labels):
-            self._say(line)
+            self._echo(line)
 
     def show_way_on(self) -> None:
         """Send everything to MLflow, and say where to look."""
         sent = send(self._console, self.application, self._scenario.rounds)
         for sink, why in sent.failed.items():
-            self._say(f"Not everything got to {sink}: {why}")
+            self._echo(f"Not everything got to {sink}: {why}")
         config = self.folder / demo_folder.CONFIG
-        self._say("")
-        self._say("The round with your answers, all rounds, and MLflow (http://127.0.0.1:5000):")
-        self._say("")
-        self._say(f"  pr-monitor show {self._scenario.rounds} --config {config}")
-        self._say(f"  pr-monitor rounds --config {config}")
-        self._say(f"  {ui_command(self.folder)}")
+        self._echo("")
+        self._echo("The round with your answers, all rounds, and MLflow (http://127.0.0.1:5000):")
+        self._echo("")
+        self._echo(f"  pr-monitor show {self._scenario.rounds} --config {config}")
+        self._echo(f"  pr-monitor rounds --config {config}")
+        self._echo(f"  {ui_command(self.folder)}")
 
-    def _say(self, text: str) -> None:
+    def _echo(self, text: str) -> None:
         lines(self._console, text)
 
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 MASK = "***"
 _SHORT = 4
 
-_WORDS = (
+_PATTERNS = (
     r"secret|token|passwd|passwords?|pwd|passphrase|credentials?|signature|authorization"
     r"|(?:api|access|account|private|shared|master|encryption)[-_.]?key(?:[-_.]?id)?"
 )
-_NAME = rf"[\w.\-]*(?:{_WORDS}|\bsig\b|\bsas\b)[\w.\-]*"
+_NAME = rf"[\w.\-]*(?:{_PATTERNS}|\bsig\b|\bsas\b)[\w.\-]*"
 _AFTER_USER = r"(?!\d+/)[^\s'\"]+"  # but for the port of a host; a password may hold slashes
 _SECRET_SETTING = re.compile(
     r"key|secret|token|passw|pwd|credential|sas|authorization", re.IGNORECASE

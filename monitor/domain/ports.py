@@ -67,9 +67,7 @@ class Source(Protocol):
 class Rescannable(Protocol):
     """A source that draws a window again by other strata for less than its own scan."""
 
-    def scan_again(
-        self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
-    ) -> Frame:
+    def rescan(self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Return what `Source.scan` returns of the same window with the same seed.
 
         ``before`` is a scan by the two classes; its candidates need not be drawn again.
@@ -141,7 +139,7 @@ class TruthTable(Protocol):
         """Where it is, for people; by it, one that does not answer is known again."""
 
     @property
-    def whole_place(self) -> str:
+    def whole_location(self) -> str:
         """Where it is, told from any other place; never shown, as it may hold secrets."""
 
     @property

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from monitor.drawing.scales import Scale
 
-    Place = tuple[float, float]
+    Anchor = tuple[float, float]
 
 DASHED, DOTTED = "6.5 4", "1.5 1.5"
 BAND = 0.22  # opacity
@@ -118,7 +118,7 @@ class Panel:
         ]
         self._inside.append(area(corners, colour, opacity))
 
-    def above(self, x: float) -> Place:
+    def above(self, x: float) -> Anchor:
         """Find the place in the picture where the upper edge is over a value."""
         return self.box.left + self._width(x), self.box.top
 
@@ -166,7 +166,7 @@ class Panel:
         )
         return [inside, *self._outside]
 
-    def _at(self, x: float, y: float) -> Place:
+    def _at(self, x: float, y: float) -> Anchor:
         return self._width(x), self._height(y)
 
     def _width(self, x: float) -> float:

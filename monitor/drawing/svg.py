@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    Place = tuple[float, float]
+    Anchor = tuple[float, float]
 
 INK = "#1A1A1A"
 QUIET = "#4D4D4D"
@@ -65,7 +65,7 @@ def element(name: str, *content: str, **attributes: str | float | None) -> str:
 _OF_TEXT = frozenset({"desc", "text", "title"})
 
 
-def line(start: Place, end: Place, colour: str, width: float, dash: str | None = None) -> str:
+def line(start: Anchor, end: Anchor, colour: str, width: float, dash: str | None = None) -> str:
     """Draw a straight line."""
     (x1, y1), (x2, y2) = start, end
     return element(
@@ -73,7 +73,7 @@ def line(start: Place, end: Place, colour: str, width: float, dash: str | None =
     )
 
 
-def path(locations: Iterable[Place], colour: str, width: float, dash: str | None = None) -> str:
+def path(locations: Iterable[Anchor], colour: str, width: float, dash: str | None = None) -> str:
     """Draw a line through places."""
     return element(
         "polyline",
@@ -86,26 +86,26 @@ def path(locations: Iterable[Place], colour: str, width: float, dash: str | None
     )
 
 
-def polygon(locations: Iterable[Place], fill: str, edge: str, width: float) -> str:
+def polygon(locations: Iterable[Anchor], fill: str, edge: str, width: float) -> str:
     """Fill a shape and draw its outline."""
     return element(
         "polygon", points=_coordinates(locations), fill=fill, stroke=edge, stroke_width=width
     )
 
 
-def circle(middle: Place, radius: float, fill: str, edge: str | None = None) -> str:
+def circle(middle: Anchor, radius: float, fill: str, edge: str | None = None) -> str:
     """Draw a filled circle, its outline if asked."""
     x, y = middle
     return element("circle", cx=x, cy=y, r=radius, fill=fill, stroke=edge)
 
 
-def area(locations: Iterable[Place], colour: str, opacity: float) -> str:
+def area(locations: Iterable[Anchor], colour: str, opacity: float) -> str:
     """Fill what lies between places, as see-through as asked."""
     return element("polygon", points=_coordinates(locations), fill=colour, fill_opacity=opacity)
 
 
 def text_at(
-    at: Place,
+    at: Anchor,
     text: str,
     size: float,
     *,
@@ -137,7 +137,7 @@ def text_width(text: str, size: float) -> float:
     return len(text) * _EM * size
 
 
-def _coordinates(locations: Iterable[Place]) -> str:
+def _coordinates(locations: Iterable[Anchor]) -> str:
     """Write places, leaving out those that fall on the one before."""
     written = [f"{_text(x)},{_text(y)}" for x, y in locations]
     before = [None, *written]

@@ -156,7 +156,7 @@ class FileTruths(TableTruths):
         return f"{self.files.folder}: {self.files}"
 
     @property
-    def whole_place(self) -> str:
+    def whole_location(self) -> str:
         """The same: a path from the root names no other."""
         return self.place
 

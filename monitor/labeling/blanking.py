@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
     from monitor.labeling.workbook import SheetRow
 
-KEPT_COLUMNS = frozenset({*OWN_COLUMNS, LABELED_AT})
+RETAINED_COLUMNS = frozenset({*OWN_COLUMNS, LABELED_AT})
 """What is ours or an annotator's; any other column holds what was shown."""
 
 _WORD = re.compile(rb"[\w.-]+")
 
-WITHOUT_NOTES = KEPT_COLUMNS - {"note"}
+WITHOUT_NOTES = RETAINED_COLUMNS - {"note"}
 """The same without what annotators wrote in their own words, which may repeat what was shown."""
 
 
-def blank(path: Path, keys: Collection[str], retained: Collection[str] = KEPT_COLUMNS) -> bool:
+def blank(path: Path, keys: Collection[str], retained: Collection[str] = RETAINED_COLUMNS) -> bool:
     """Empty what the rows of these tasks hold outside the kept columns; true if anything was there.
 
     Rows of other tasks stay as they are, whatever is in them. A file that is no label file, or

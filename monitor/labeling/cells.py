@@ -132,7 +132,7 @@ def own_names(names: Sequence[str]) -> list[str]:
         If a column of ours is there twice.
     """
     exact = set(names)
-    results = [_found_name(name, exact) for name in names]
+    results = [_matching_name(name, exact) for name in names]
     for column, times in Counter(results).items():
         if times > 1 and is_ours(column):
             message = f"has the column {column} {times} times; keep one"
@@ -140,7 +140,7 @@ def own_names(names: Sequence[str]) -> list[str]:
     return results
 
 
-def _found_name(name: str, exact: Collection[str]) -> str:
+def _matching_name(name: str, exact: Collection[str]) -> str:
     ours = _own_name(name)
     asks = name.strip().lower().startswith(ASKS)
     return ours if ours is not None and (asks or ours not in exact) else name

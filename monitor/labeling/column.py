@@ -281,7 +281,7 @@ class ColumnLabeler:
     @property
     def place(self) -> str:
         """Where the truth is."""
-        return self.truths.whole_place
+        return self.truths.whole_location
 
     def state(self) -> str:
         """Text that differs between states of the table, found cheaply; empty if that cannot be."""
@@ -318,7 +318,7 @@ class ColumnLabeler:
             "labeling.positive or labeling.negative"
         )
 
-    def alike_sentence(self, values: Mapping[str, int]) -> str:
+    def similar_values_sentence(self, values: Mapping[str, int]) -> str:
         """Name the values that are negative by their case alone."""
         return (
             f"{self.truths}: column {self.settings.value!r} (labeling.value) holds "

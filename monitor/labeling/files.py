@@ -17,7 +17,7 @@ from monitor.domain.model import Collected
 from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
 from monitor.labeling import stillness, workbook
-from monitor.labeling.blanking import KEPT_COLUMNS, WITHOUT_NOTES, blank
+from monitor.labeling.blanking import RETAINED_COLUMNS, WITHOUT_NOTES, blank
 from monitor.labeling.file_cursor import FileCursor
 from monitor.labeling.label_files import (
     Format,
@@ -154,7 +154,9 @@ class FilesLabeler:
             return Collected(cursor=cursor, waits=before.waits, anew=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
             stillness.pause()  # so that the second stamps show who is being written
-        scan = FolderScan(stamps, self._stamps(), {**self._others(tasks), **tasks}, self._known())
+        scan = FolderScan(
+            stamps, self._stamps(), {**self._others(tasks), **tasks}, self._existing()
+        )
         read = scan.read(before)
         # An empty state equals none, so that the next pass reads the folder again.
         state = "" if scan.again else self._state(scan.stamps, tasks)
@@ -218,7 +220,7 @@ class FilesLabeler:
         parts = self._parts(round_name)
         keys = {key for part in parts for key in read_keys(part)}
         for path in [*parts, *self._filled_files()]:
-            self._blanked(path, keys, KEPT_COLUMNS)
+            self._blanked(path, keys, RETAINED_COLUMNS)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Take what was shown of these tasks out of the round's files and out of filled ones.
@@ -262,7 +264,7 @@ class FilesLabeler:
         keys = {key for path in _label_files(self.folder) for key in read_keys(path)}
         return dict.fromkeys(keys, some_task)
 
-    def _known(self) -> str:
+    def _existing(self) -> str:
         return f"it stands in no task file of {self.folder.name}/ either"
 
 

@@ -93,9 +93,9 @@ def challenger_sentence(row: ChallengerRow) -> str:
         parts = [f"challenger {row.name} is not compared: {row.reason}"]
     else:
         labels = f"{row.alone.labeled:,} labels"
-        parts = [f"challenger {row.name} on the same {labels}: {_said(row.alone)}"]
+        parts = [f"challenger {row.name} on the same {labels}: {_description(row.alone)}"]
     if row.pooled is not None:
-        parts.append(f"after {plural(row.pooled.rounds, 'round')}: {_said(row.pooled)}")
+        parts.append(f"after {plural(row.pooled.rounds, 'round')}: {_description(row.pooled)}")
     return "; ".join(parts)
 
 
@@ -140,7 +140,7 @@ def challenger_lines(row: ChallengerRow) -> Iterator[str]:
     yield ONE_ANALYSIS
 
 
-def _said(row: ComparisonRow) -> str:
+def _description(row: ComparisonRow) -> str:
     return ", ".join(
         f"{metric.metric} {_difference(metric)}"
         for metric in row.metrics

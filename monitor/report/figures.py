@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _MOST_ROUNDS = 60  # more could not be distinguished at this width
 _CROWDED = 25
 _SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptions
-_LEFT_MARGIN, _WIDTH = 49.0, 386.0
+_MARGIN, _WIDTH = 49.0, 386.0
 _BOXES = {
-    "precision": Box(_LEFT_MARGIN, 62, _WIDTH, 126),
-    "recall": Box(_LEFT_MARGIN, 206, _WIDTH, 126),
+    "precision": Box(_MARGIN, 62, _WIDTH, 126),
+    "recall": Box(_MARGIN, 206, _WIDTH, 126),
 }
 _BOTTOM = _BOXES["recall"].top + _BOXES["recall"].height
 _MOST_NARROW = 26

@@ -336,9 +336,9 @@ def _shown(context: MonitorContext, batch: HistoryBatch) -> Estimates:
 
 
 def _estimated(batch: HistoryBatch) -> Estimates:
-    existing = _known(batch, batch.counted)
+    existing = _recorded(batch, batch.counted)
     ways = [
-        _known(batch, [Completed.of(each, positive=positive) for each in batch.counted])
+        _recorded(batch, [Completed.of(each, positive=positive) for each in batch.counted])
         for positive in (False, True)
         if any(each.missing.any() for each in batch.counted)
     ]
@@ -354,7 +354,7 @@ def _estimated(batch: HistoryBatch) -> Estimates:
     }
 
 
-def _known(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, list[HistoryState]]:
+def _recorded(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, list[HistoryState]]:
     """Pool up to each affected round, in each way that one of them asks for: mostly just one."""
     requested = {member.round.settings.pooling for member in batch.affected}
     cells = batch.affected[0].round.settings.sample.cells is not None  # alike in a history

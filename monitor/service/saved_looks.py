@@ -45,11 +45,11 @@ def version_of(current: MonitorVersion, labels: str, config: str) -> str:
 
 def read_saved(connection: Connection) -> dict[str, SavedScan]:
     """Read the good looks by monitor; one that another version wrote in its own way is none."""
-    by_name = {name: _kept(text) for name, text in read_scans(connection).items()}
+    by_name = {name: _saved(text) for name, text in read_scans(connection).items()}
     return {name: retained for name, retained in by_name.items() if retained is not None}
 
 
-def _kept(text: str) -> SavedScan | None:
+def _saved(text: str) -> SavedScan | None:
     try:
         fields = json.loads(text)
         at, next_slot = (datetime.fromisoformat(fields[name]) for name in ("at", "next_slot"))

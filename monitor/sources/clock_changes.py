@@ -27,11 +27,11 @@ def clock_changes(zone: str, first: datetime, last: datetime) -> tuple[int, Chan
     A time that comes twice on the clock is the later of both.
     """
     existing = ZoneInfo(zone)
-    before = prefetcher = _ahead(first, existing)
+    before = prefetcher = _upcoming(first, existing)
     changes = []
     day = first
     while day < last:
-        if (after := _ahead(day + _DAY, existing)) != prefetcher:
+        if (after := _upcoming(day + _DAY, existing)) != prefetcher:
             changes.append((_change(day, existing), after))
             prefetcher = after
         day += _DAY
@@ -46,18 +46,18 @@ def instant_sql(local: str, zone: str, first: datetime, last: datetime) -> str:
     return f"cast({local} - to_seconds({shift}) as timestamptz)"
 
 
-def _ahead(local: datetime, zone: ZoneInfo) -> int:
+def _upcoming(local: datetime, zone: ZoneInfo) -> int:
     offset = local.replace(tzinfo=zone, fold=1).utcoffset() or timedelta()
     return offset // _SECOND
 
 
 def _change(day: datetime, zone: ZoneInfo) -> datetime:
     """Find the first second from which the clock of the next day counts."""
-    after = _ahead(day + _DAY, zone)
+    after = _upcoming(day + _DAY, zone)
     low, high = day, day + _DAY
     while high - low > _SECOND:
         middle = low + (high - low) // 2 // _SECOND * _SECOND
-        low, high = (low, middle) if _ahead(middle, zone) == after else (middle, high)
+        low, high = (low, middle) if _upcoming(middle, zone) == after else (middle, high)
     return high
 
 

@@ -39,7 +39,7 @@ class DuckdbSource(EngineSource):
         return str(self.files)
 
     @property
-    def whole_place(self) -> str:
+    def whole_location(self) -> str:
         """Files, from the root of the disk."""
         return ", ".join(str(self.files.folder / path) for path in self.files.paths)
 

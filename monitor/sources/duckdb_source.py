@@ -47,7 +47,7 @@ class EngineSource(TableSource):
 
     def within(self, read: Callable[[], T]) -> T:
         """Read, and wait for it no longer than the config allows."""
-        return within(self.settings.timeout, self.whole_place, read, self.advice)
+        return within(self.settings.timeout, self.whole_location, read, self.advice)
 
     def found(self, reading: Reading) -> DuckdbTable:
         """Describe the table."""
@@ -78,9 +78,7 @@ class EngineSource(TableSource):
         window, _, _, seed = scan.requested
         self._scanned = (window, seed, scan.state)
 
-    def scan_again(
-        self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
-    ) -> Frame:
+    def rescan(self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Scan the window of a frame by other strata; its candidates are not drawn again.
 
         They are where files changed since: candidates and sizes must be of the same rows.

@@ -44,7 +44,7 @@ class SqlSource(TableSource):
         return str(self.database)
 
     @property
-    def whole_place(self) -> str:
+    def whole_location(self) -> str:
         """The same with the options of the address, which may name another server."""
         return f"{self.place} {self.database.address}"
 

@@ -198,8 +198,8 @@ class SqlDatabase:
 
     def _as_ours(self, error: SQLAlchemyError) -> MonitorError:
         if not isinstance(error, DBAPIError):
-            return SourceRefused(f"{self} cannot be read: {self._said(error)}")
-        code, answer = _code_of(error), self._said(error.orig)
+            return SourceRefused(f"{self} cannot be read: {self._error_text(error)}")
+        code, answer = _code_of(error), self._error_text(error.orig)
         if code in _NOT_ALLOWED:
             return SourceRefused(
                 f"{self}: this user may not read it: {answer}. Let the user of source.url connect "
@@ -215,7 +215,7 @@ class SqlDatabase:
             return SourceUnavailable(f"{self} cannot be read now: {answer}. It is tried again")
         return SourceRefused(f"{self} cannot be read: {answer}")
 
-    def _said(self, error: BaseException | None) -> str:
+    def _error_text(self, error: BaseException | None) -> str:
         """Give the first line of an error, without what the address holds."""
         text = error.args[1] if error is not None and _is_numbered(error) else str(error)
         line = (str(text).strip().splitlines() or [type(error).__name__])[0]

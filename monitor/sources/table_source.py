@@ -75,7 +75,7 @@ class TableSource:
         raise NotImplementedError
 
     @property
-    def whole_place(self) -> str:
+    def whole_location(self) -> str:
         """The same told from any other place; never shown, as it may hold secrets."""
         return self.place
 
@@ -105,7 +105,7 @@ class TableSource:
         """What is read: the table, its times and the rows that count; it may hold secrets."""
         columns = self.settings.columns.model_dump(include={"id", "time", "model_version"})
         rows = self.settings.model_dump(exclude=_OF_ONE_MONITOR)
-        return repr((self.whole_place, rows, columns))
+        return repr((self.whole_location, rows, columns))
 
     def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
         """Count and draw for these sources of the same table by statements that they share.
@@ -172,7 +172,9 @@ class TableSource:
         """Return the columns that labelers may see, for each id found in the window."""
         if not ids:
             return {}
-        return self._read(lambda reading, query: self._found(reading, query, ids, window), window)
+        return self._read(
+            lambda reading, query: self._table_info(reading, query, ids, window), window
+        )
 
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the earliest and latest prediction time, or None where there are no rows."""
@@ -282,7 +284,7 @@ class TableSource:
         """Make what builds the statements."""
         return Query(table, self.settings, times, shown)
 
-    def _found(
+    def _table_info(
         self, reading: Reading, query: Query, ids: Sequence[str], window: Window
     ) -> dict[str, Shown]:
         rows: list[tuple[Any, ...]] = []

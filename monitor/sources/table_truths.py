@@ -48,16 +48,16 @@ class TableTruths:
         return self._source.place
 
     @property
-    def whole_place(self) -> str:
+    def whole_location(self) -> str:
         """The table, told from those of other servers."""
-        return self._source.whole_place
+        return self._source.whole_location
 
     @property
     def reading(self) -> str:
         """What is read: truths that have it in common are the same."""
         settings = self._source.settings
         times = (settings.time_zone, settings.unit_of_times)
-        return repr((self.whole_place, self._asked, settings.where, times))
+        return repr((self.whole_location, self._asked, settings.where, times))
 
     def state(self, now: datetime) -> str | None:  # noqa: ARG002  Spark goes by it
         """Return what differs once the rows may; None where nothing cheap tells."""
@@ -98,7 +98,7 @@ class TableTruths:
         with self._opened() as (reading, query):
             for start in range(0, len(expected), self._source.most_ids):
                 part = set(expected[start : start + self._source.most_ids])
-                rows += self._found(reading, query, part)
+                rows += self._table_info(reading, query, part)
             newest: dict[tuple[str, str], int] = {}
             for item, text, at in rows:
                 existing = 0 if at is None else query.times.instant(at)
@@ -110,7 +110,7 @@ class TableTruths:
                 truths[item].append(TruthRow(text, existing))
         return of_items(ids, truths)
 
-    def _found(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
+    def _table_info(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
         stored = query.stored(ids)
         if not stored:
             return []

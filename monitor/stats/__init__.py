@@ -65,7 +65,7 @@ from monitor.stats.design.score_bands import (
     affordable_bands,
     band_edges,
     band_of,
-    look_like_probabilities,
+    resemble_probabilities,
 )
 from monitor.stats.detection.alternatives import alternatives, check_testable, guess, steps
 from monitor.stats.detection.delay import (
@@ -301,7 +301,6 @@ __all__ = [
     "log_ratio_variance",
     "log_recovery_factor",
     "log_threshold",
-    "look_like_probabilities",
     "margins",
     "metric",
     "metric_quantile",
@@ -331,6 +330,7 @@ __all__ = [
     "recall_interval_delta",
     "recall_predictive",
     "remaining_variation",
+    "resemble_probabilities",
     "restratify",
     "roc_curve",
     "round_posterior",

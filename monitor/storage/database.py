@@ -158,7 +158,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Run one transaction that may write; all of it is kept, or nothing."""
-        with self._said(), self.engine.connect() as connection:
+        with self._error_text(), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITES: True})  # noqa: PLW2901
             crashpoint("begin")
             with connection.begin():
@@ -174,7 +174,7 @@ class Database:
             if self.is_sqlite
             else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         )
-        with self._said(), self.engine.connect() as connection:
+        with self._error_text(), self.engine.connect() as connection:
             connection = connection.execution_options(**options)  # noqa: PLW2901
             with connection.begin():
                 yield connection
@@ -184,7 +184,7 @@ class Database:
         self.engine.dispose()
 
     @contextmanager
-    def _said(self) -> Iterator[None]:
+    def _error_text(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:

@@ -47,14 +47,14 @@ def upgrade(database: Database) -> None:
         if not database.is_sqlite:  # an empty store has no row that two workers could lock
             connection.execute(select(func.pg_advisory_xact_lock(_MIGRATING)))
         _refuse_unknown(connection, database)
-        if _found(connection) != _head():  # views made anew would lose what was granted on them
+        if _current(connection) != _head():  # views made anew would lose what was granted on them
             command.upgrade(alembic_config(connection), "head")
 
 
 def check(database: Database) -> None:
     """Raise `SchemaMismatch` unless the store holds exactly this program's schema."""
     with database.read() as connection:
-        result, expected = _found(connection), _head()
+        result, expected = _current(connection), _head()
         if result == expected:
             return
         _refuse_unknown(connection, database)
@@ -68,7 +68,7 @@ def check(database: Database) -> None:
 def ready(database: Database) -> None:
     """Create the schema in an empty store; refuse any other than this program's."""
     with database.read() as connection:
-        empty = _found(connection) is None
+        empty = _current(connection) is None
         _refuse_unknown(connection, database)
     if empty:
         upgrade(database)
@@ -83,10 +83,10 @@ def store_id(connection: Connection) -> str:
 def current_revision(database: Database) -> str | None:
     """Read which schema the store holds, None where it holds none."""
     with database.read() as connection:
-        return _found(connection)
+        return _current(connection)
 
 
-def _found(connection: Connection) -> str | None:
+def _current(connection: Connection) -> str | None:
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     version = table(VERSION_TABLE, column("version_num", String))
@@ -109,7 +109,7 @@ def _head() -> str:
 
 
 def _refuse_unknown(connection: Connection, database: Database) -> None:
-    result = _found(connection)
+    result = _current(connection)
     if result is None and inspect(connection).has_table(_BEFORE_RELEASE):
         message = (
             f"the store {database.shown} was made by a development version before 0.1.0, which "

@@ -113,7 +113,7 @@ class MemorySource:
         bad: Counter[BadRow] = Counter()
         taken: set[str] = set()
         for row in rows:
-            location = self._place(row, strata)
+            location = self._location(row, strata)
             # A bad row takes no id: of a bad and a good one with the same id the good one stays.
             if isinstance(location, BadRow):
                 bad[location] += 1
@@ -167,7 +167,7 @@ class MemorySource:
             message = "the source in memory was set to be down"
             raise SourceUnavailable(message)
 
-    def _place(self, row: Row, strata: Sequence[Stratum]) -> str | BadRow:
+    def _location(self, row: Row, strata: Sequence[Stratum]) -> str | BadRow:
         """Name of the row's stratum, or the reason why it is in none."""
         problem = self._problem(row)
         if problem is not None:

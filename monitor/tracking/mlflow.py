@@ -129,7 +129,7 @@ class MlflowHandler:
         if effect.kind is EffectKind.CLASS_AVERAGES:
             return self._class_averages(effect, digest)
         report = RoundReport.model_validate(dict(effect.payload))
-        requested = self._asked(effect.kind, report)
+        requested = self._request(effect.kind, report)
         try:
             with self._connection.open(requested) as client:
                 if effect.kind is EffectKind.ROUND_RUN:
@@ -293,7 +293,7 @@ class MlflowHandler:
         run = find(client, own.id, RunKey(ROUND_KEY, report.round_key))
         return None if run is None else str(run.info.run_id)
 
-    def _asked(self, kind: EffectKind, report: RoundReport) -> str:
+    def _request(self, kind: EffectKind, report: RoundReport) -> str:
         return {
             EffectKind.ROUND_RUN: f"experiment '{self._prefix}/{report.monitor}'",
             EffectKind.FLEET_POINT: f"experiment '{self._prefix}'",

@@ -89,7 +89,7 @@ def tasks_of(week):
 def answer(week, key, said):
     with week.application.database.write() as connection:
         now = week.application.clock()
-        page_store.say(connection, key, "ada", said, before=None, now=now)
+        page_store.record_answer(connection, key, "ada", said, before=None, now=now)
 
 
 @pytest.fixture(scope="module")

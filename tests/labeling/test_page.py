@@ -27,7 +27,7 @@ def say(database, key, answer, *, who="ada", now=NOW):
     with database.write() as connection:
         mine = [one for one in page_store.statements(connection, [key]) if one.annotator == who]
         before = mine[-1] if mine else None
-        page_store.say(connection, key, who, answer, before=before, now=now)
+        page_store.record_answer(connection, key, who, answer, before=before, now=now)
 
 
 class TestPage(LabelerContract):

@@ -145,12 +145,12 @@ class ClassPage:
             items = self.items
             for task in tasks[: at_most - len(said)]:
                 item = items[task.key]
-                outcome = desk.say(who, task.key, self.chosen(item), task.revision)
+                outcome = desk.record_answer(who, task.key, self.chosen(item), task.revision)
                 assert outcome is AnswerOutcome.TAKEN
                 said.append(item)
         return said
 
-    def say(self, item, answer, who="ada", desk=None):
+    def record_answer(self, item, answer, who="ada", desk=None):
         """Let somebody say something else about an item; returns what came of it."""
         key = {of: key for key, of in self.items.items()}[item]
         query = (
@@ -158,7 +158,7 @@ class ClassPage:
         )
         [row] = self.rows(query, key=key, who=who)
         hand(self.database, key, who)
-        return (desk or self.desk()).say(who, key, answer, row["n"] or 0)
+        return (desk or self.desk()).record_answer(who, key, answer, row["n"] or 0)
 
     # What the rounds have
 

@@ -25,7 +25,7 @@ class Recut:
         self.asked.append(("scan", at_most))
         return self.source.scan(window, strata, at_most, seed)
 
-    def scan_again(self, before, strata, at_most, seed):
+    def rescan(self, before, strata, at_most, seed):
         self.asked.append(("again", [len(part.candidates) for part in before.strata]))
         return self.source.scan(before.window, strata, at_most, seed)
 

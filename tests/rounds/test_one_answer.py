@@ -164,14 +164,14 @@ def test_an_answer_that_changes_from_class_to_class_changes_both_rounds_also_clo
     block.run()
     before = block.estimates()
 
-    assert block.say(item, FINANCE) is AnswerOutcome.TAKEN
+    assert block.record_answer(item, FINANCE) is AnswerOutcome.TAKEN
     block.run()
 
     assert block.states() == dict.fromkeys(CLASSES, "closed")
     assert (block.labels("travel")[item], block.labels("finance")[item]) == ("0", "1")
     assert block.estimates() != before
 
-    assert block.say(item, None) is AnswerOutcome.TAKEN
+    assert block.record_answer(item, None) is AnswerOutcome.TAKEN
     block.run()
 
     assert item not in {**block.labels("travel"), **block.labels("finance")}
@@ -193,13 +193,13 @@ def test_a_late_answer_reaches_the_rounds_that_still_take_labels(database, tmp_p
     block.run()  # what travel showed is let go
     assert item in shown(block)
     assert not shown(block) & (block.drawn("travel") - block.drawn("finance") - block.drawn("news"))
-    block.say(item, FINANCE)
+    block.record_answer(item, FINANCE)
     block.run()
 
     assert block.labels("travel")[item] == "1"
     assert block.labels("finance")[item] == "1"
     only = min(block.drawn("travel") - block.drawn("finance") - block.drawn("news"))
-    assert block.say(only, FINANCE) is AnswerOutcome.NOT_OPEN
+    assert block.record_answer(only, FINANCE) is AnswerOutcome.NOT_OPEN
 
 
 def test_none_of_these_is_negative_for_all_and_cannot_tell_is_for_none(block):
@@ -218,9 +218,9 @@ def test_an_answer_that_is_not_offered_is_refused(block):
     block.run(number=1)
     item = shared(block)[0]
 
-    assert block.say(item, Answer.POSITIVE) is AnswerOutcome.NOT_ASKED
-    assert block.say(item, ClassChosen(3)) is AnswerOutcome.NOT_ASKED
-    assert block.say(item, ClassChosen(2)) is AnswerOutcome.TAKEN
+    assert block.record_answer(item, Answer.POSITIVE) is AnswerOutcome.NOT_ASKED
+    assert block.record_answer(item, ClassChosen(3)) is AnswerOutcome.NOT_ASKED
+    assert block.record_answer(item, ClassChosen(2)) is AnswerOutcome.TAKEN
 
 
 def test_two_people_share_the_items_and_differ_only_about_second_copies(database, tmp_path):

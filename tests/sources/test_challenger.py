@@ -79,7 +79,7 @@ def test_a_window_drawn_again_by_bands_has_the_same_decisions(tmp_path):
     bands = BandEdges((0.7,), (0.2,)).strata()
     before = source.scan(WEEK, TWO, 1000, "s")
 
-    again = source.scan_again(before, bands, 5, "s")
+    again = source.rescan(before, bands, 5, "s")
 
     assert again == source.scan(WEEK, bands, 5, "s")
     assert again.challenged == before.challenged

@@ -33,7 +33,7 @@ def test_a_window_is_drawn_anew_where_its_file_changed_after_the_first_scan(tmp_
     before = source.scan(WEEK, BandEdges().strata(), 6000, "round 1")
     copy_to(tmp_path / "p.parquet", OTHERS)
 
-    again = source.scan_again(before, BANDS, 25, "round 1")
+    again = source.rescan(before, BANDS, 25, "round 1")
 
     assert again == source.scan(WEEK, BANDS, 25, "round 1")
     assert all(c.id.startswith("b-") for part in again.strata for c in part.candidates)
@@ -44,7 +44,7 @@ def test_a_source_that_scanned_nothing_itself_draws_a_window_anew(tmp_path):
     copy_to(tmp_path / "p.parquet", OTHERS)
     restarted = DuckdbSource(settings_with(), tmp_path)
 
-    again = restarted.scan_again(before, BANDS, 25, "round 1")
+    again = restarted.rescan(before, BANDS, 25, "round 1")
 
     assert all(c.id.startswith("b-") for part in again.strata for c in part.candidates)
 
@@ -55,7 +55,7 @@ def test_a_column_renamed_between_two_readings_of_a_window_is_refused_by_name(tm
     copy_to(tmp_path / "p.parquet", MAILS.replace("as mail_id", "as mail_uid"))
 
     with pytest.raises(SourceRefused, match=r"no column 'mail_id'.*did you mean 'mail_uid'"):
-        source.scan_again(before, BANDS, 25, "round 1")
+        source.rescan(before, BANDS, 25, "round 1")
     with pytest.raises(SourceRefused, match="no column 'mail_id'"):
         source.show(["a-1"], WEEK)
 
@@ -67,7 +67,7 @@ def test_a_file_cut_short_between_two_readings_of_a_window_is_refused(tmp_path):
     (tmp_path / "p.parquet").write_bytes(whole[: len(whole) // 2])
 
     with pytest.raises(SourceRefused, match="is it a whole, valid parquet file"):
-        source.scan_again(before, BANDS, 25, "round 1")
+        source.rescan(before, BANDS, 25, "round 1")
     with pytest.raises(SourceRefused, match="is it a whole, valid parquet file"):
         source.show(["a-1"], WEEK)
 

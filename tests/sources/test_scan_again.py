@@ -55,7 +55,7 @@ def test_a_window_cut_again_has_the_items_and_counts_of_a_scan(tmp_path, ids, sp
     source = parquet_source(tmp_path, mails(ids))
     before = source.scan(WEEK, BandEdges().strata(), spread, "round 1")
 
-    again = source.scan_again(before, BANDS, 25, "round 1")
+    again = source.rescan(before, BANDS, 25, "round 1")
 
     assert again == source.scan(WEEK, BANDS, 25, "round 1")
 
@@ -76,7 +76,7 @@ def test_md5_is_taken_again_only_of_bands_that_lack_items(
         return draw(query, window, strata, seed, bounds, *more)
 
     monkeypatch.setattr(DuckdbQuery, "draw", noted)
-    again = source.scan_again(before, strata, 90, "round 1")
+    again = source.rescan(before, strata, 90, "round 1")
 
     assert seen == hashed_again
     assert again == plain
@@ -89,7 +89,7 @@ def test_segments_and_versions_are_cut_again_as_scanned(tmp_path):
         source = parquet_source(tmp_path, mails("'mail-' || i", more=more), columns=each)
         before = source.scan(WEEK, BandEdges().strata(), 500, "round 1")
 
-        again = source.scan_again(before, BANDS, 40, "round 1")
+        again = source.rescan(before, BANDS, 40, "round 1")
 
         assert again == source.scan(WEEK, BANDS, 40, "round 1")
 
@@ -108,6 +108,6 @@ def test_items_without_a_score_are_cut_again_as_scanned(tmp_path):
     before = source.scan(WEEK, BandEdges().strata(), 500, "round 1")
 
     for edges in (BandEdges(passed=(0.3,)), BandEdges(passed=(0.3,), unscored=True)):
-        again = source.scan_again(before, edges.strata(), 40, "round 1")
+        again = source.rescan(before, edges.strata(), 40, "round 1")
 
         assert again == source.scan(WEEK, edges.strata(), 40, "round 1")

@@ -100,7 +100,7 @@ def test_each_source_finds_what_its_own_scan_finds(path, kinds, strata):
 def test_a_window_is_cut_by_other_strata_from_the_same_rows(path):
     alone, together = source_of(path), shared(source_of(path), source_of(path, "finance"))[0]
 
-    again = together.scan_again(together.scan(WEEK, TWO, 3000, "s"), BANDS, 25, "s")
+    again = together.rescan(together.scan(WEEK, TWO, 3000, "s"), BANDS, 25, "s")
 
     assert again == alone.scan(WEEK, BANDS, 25, "s")
 

@@ -121,7 +121,7 @@ class Stage:
             ).one()
             before = page_store.statements(connection, [newest.task_key])[-1]
             other = Answer.NEGATIVE if before.answer is Answer.POSITIVE else Answer.POSITIVE
-            page_store.say(
+            page_store.record_answer(
                 connection,
                 newest.task_key,
                 newest.annotator,

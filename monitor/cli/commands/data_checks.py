@@ -283,7 +283,7 @@ def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str
     values, block = labeler.values(), context.settings.round.block
     classes = () if block is None else block.values
     similar = {text: rows for text, rows in values.alike.items() if text not in classes}
-    warnings = [labeler.alike_sentence(similar)] if similar else []
+    warnings = [labeler.similar_values_sentence(similar)] if similar else []
     if values.missing:
         warnings.append(labeler.missing_sentence(values.missing))
     if values.unknown:

@@ -121,7 +121,7 @@ class LabelStudioLabeler:
         before = StudioCursor.read(cursor, self.settings.url)
         projects = self.projects
         listed = projects.all()
-        existing = _known(projects, listed, before, tasks)
+        existing = _existing(projects, listed, before, tasks)
         requested = [one for one in listed if one.id in existing and existing[one.id][0] in tasks]
         self._refuse_removed(listed, requested, before, tasks)
         checks = {project.id: projects.look(project) for project in requested}
@@ -225,7 +225,7 @@ def _instead(marker: str) -> str:
     )
 
 
-def _known(
+def _existing(
     projects: Projects,
     listed: Sequence[Project],
     before: StudioCursor,

@@ -131,13 +131,11 @@ class LakeSource(EngineSource):
         if self._last is not None:
             self._last.release()
 
-    def scan_again(
-        self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str
-    ) -> Frame:
+    def rescan(self, before: Frame, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Scan the snapshot of a frame by other strata; its candidates are not drawn again."""
         if self._snapshot is None and before.snapshot is not None:
-            return self.at(before.snapshot).scan_again(before, strata, at_most, seed)
-        frame = super().scan_again(before, strata, at_most, seed)
+            return self.at(before.snapshot).rescan(before, strata, at_most, seed)
+        frame = super().rescan(before, strata, at_most, seed)
         return replace(frame, snapshot=self._snapshot)
 
     @contextmanager
@@ -188,7 +186,7 @@ class LakeTruths(TableTruths):
         return self._source.place
 
     @property
-    def whole_place(self) -> str:
+    def whole_location(self) -> str:
         """The table, told from those of other stores of objects and catalogs."""
         settings = self._source.lake_settings
         named = settings.delta or settings.iceberg
@@ -197,7 +195,7 @@ class LakeTruths(TableTruths):
     @property
     def reading(self) -> str:
         """What is read: truths that have it in common are the same."""
-        return repr((self.whole_place, self._asked, self._where))
+        return repr((self.whole_location, self._asked, self._where))
 
     def opened(self) -> AbstractContextManager[OpenTable]:
         """Open the newest snapshot."""

@@ -58,7 +58,7 @@ class ReviewReading:
         self._mark.update(json.dumps([key, question, assessments], sort_keys=True).encode())
         by_name: dict[str, dict[str, _Assessment]] = {}
         for one in assessments if isinstance(assessments, list) else []:
-            answer = self._said(key, question, one)
+            answer = self._annotator_answer(key, question, one)
             if answer is None:
                 continue
             own = by_name.setdefault(answer.annotator, {})
@@ -71,7 +71,7 @@ class ReviewReading:
             if current is not None:
                 self.said[key][annotator] = current
 
-    def take_kept(self, key: str, retained: str) -> None:
+    def take_stored(self, key: str, retained: str) -> None:
         """Take what was kept of a task whose trace is gone (`cursor_text`)."""
         self._mark.update(f"{key} {retained}".encode())
         try:
@@ -91,7 +91,7 @@ class ReviewReading:
         self._mark.update("\n".join(missing).encode())
         return str(self._mark.hexdigest())
 
-    def _said(self, key: str, question: str, one: object) -> _Assessment | None:
+    def _annotator_answer(self, key: str, question: str, one: object) -> _Assessment | None:
         """Read an assessment; None of those that count for nothing, refused or not."""
         if not isinstance(one, dict) or one.get("valid") is False:
             return None  # it was replaced by another

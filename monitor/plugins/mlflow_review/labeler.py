@@ -213,8 +213,8 @@ class MlflowReviewLabeler:
             question = _tags(infos[id_]).get(traces.QUESTION, "")
             reading.take(ids[id_], question, infos[id_].get("assessments"))
         if len(reading.said) < len(ids):
-            for key, retained in self._kept(experiment, set(tasks) - set(reading.said)):
-                reading.take_kept(key, retained)
+            for key, retained in self._stored(experiment, set(tasks) - set(reading.said)):
+                reading.take_stored(key, retained)
         return reading
 
     def _removed(self, missing: Sequence[str]) -> tuple[str, ...]:
@@ -276,23 +276,23 @@ class MlflowReviewLabeler:
             key, question = tags.get(traces.TASK, ""), tags.get(traces.QUESTION, "")
             reading.take(key, question, info.get("assessments"))
         retained = {
-            f"{traces.KEPT_FIELDS}.{key}": cursor_text(answer)
+            f"{traces.RETAINED_FIELDS}.{key}": cursor_text(answer)
             for key, answer in reading.said.items()
         }
-        tags = {traces.KEPT_FIELDS: self._round(round_name), **retained}
+        tags = {traces.RETAINED_FIELDS: self._round(round_name), **retained}
         id_ = self._trace_id(f"kept of {round_name}")
         experiment.post([traces.trace(id_, "", tags, self._clock())])
         experiment.delete([str(info["trace_id"]) for info in infos])
 
-    def _kept(
+    def _stored(
         self, experiment: ReviewExperiment, keys: Collection[str]
     ) -> Iterator[tuple[str, str]]:
         """Find what was kept of tasks without a trace."""
-        expected = f"tags.`{traces.KEPT_FIELDS}` LIKE '{self._round('')}%'"
+        expected = f"tags.`{traces.RETAINED_FIELDS}` LIKE '{self._round('')}%'"
         for infos in experiment.search(expected):
             for tags in map(_tags, infos):
                 for key in sorted(keys):
-                    retained = tags.get(f"{traces.KEPT_FIELDS}.{key}")
+                    retained = tags.get(f"{traces.RETAINED_FIELDS}.{key}")
                     if retained is not None:
                         yield key, retained
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROUND, TASK, QUESTION = "monitor.round", "monitor.task", "monitor.question"
 """Tags of a trace: the store and round it is of, the task's key, and what was asked."""
 
-KEPT_FIELDS = "monitor.kept"
+RETAINED_FIELDS = "monitor.kept"
 """Begins the tags of a trace that keeps what was said of tasks whose own traces are gone."""
 
 LONGEST = 50_000

@@ -81,7 +81,7 @@ class PlanForecast:
             "basis": self.planned.basis,
             "window": None if window is None else str(window),
             "size": int(prospect.size.sum()),
-            "expected": prospect.expected if self._is_known else {},
+            "expected": prospect.expected if self._has_rates else {},
             "labels": plan.total,
             "two_waves": self.planned.two_waves,
             "cost": plan.cost,
@@ -101,7 +101,7 @@ class PlanForecast:
         }
 
     @property
-    def _is_known(self) -> bool:
+    def _has_rates(self) -> bool:
         return self.planned.prospect.prior_rates.source != "nothing"
 
     def bands(self) -> list[PlannedBand]:
@@ -113,7 +113,7 @@ class PlanForecast:
             size, rates = prospect.size[own], prospect.prior_rates.rate[own]
             rate = float(np.average(rates, weights=size if size.any() else None))
             labels = int(self.outlook.plan.labels[own].sum())
-            prior_rate = rate if self._is_known else None
+            prior_rate = rate if self._has_rates else None
             results.append(PlannedBand(name, int(size.sum()), labels, prior_rate))
         return results
 

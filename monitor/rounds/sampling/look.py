@@ -155,7 +155,7 @@ def _rescan(
     if not isinstance(source, Rescannable):
         return _scan(context, round_, edges, at_most)
     with outside("scan"):
-        return source.scan_again(before, edges.strata(), at_most, round_.seed)
+        return source.rescan(before, edges.strata(), at_most, round_.seed)
 
 
 def _scan(context: MonitorContext, round_: Round, edges: BandEdges, at_most: int) -> Frame:

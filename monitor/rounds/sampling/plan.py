@@ -11,7 +11,7 @@ from scipy import special
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.score_bands import look_like_probabilities
+from monitor.stats.design.score_bands import resemble_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,6 +110,6 @@ def _means(scores_of: Sequence[Sequence[float | None]]) -> list[float] | None:
     """Average the scores of each stratum; None if they cannot be probabilities."""
     scores = [np.array([s for s in of if s is not None], dtype=np.float64) for of in scores_of]
     seen = np.concatenate(scores)
-    if not seen.size or not look_like_probabilities(seen):
+    if not seen.size or not resemble_probabilities(seen):
         return None
     return [float(s.mean()) if s.size else float("nan") for s in scores]

@@ -67,7 +67,7 @@ class MlflowAccounts:
         if answer.status == HTTPStatus.UNAUTHORIZED:
             return None
         if answer.status != HTTPStatus.OK:
-            raise AccountsAway(self._said(answer))
+            raise AccountsAway(self._answer_text(answer))
         return _usable(self._name_in(answer))
 
     def role(self, connection: Connection, name: str) -> Role:  # noqa: ARG002  of the config
@@ -93,9 +93,9 @@ class MlflowAccounts:
             raise TryLater(str(away)) from None
         if answer.status == HTTPStatus.UNAUTHORIZED:
             return f"MLflow at {self.shown} knows accounts"
-        raise ConfigRefused(self._said(answer))
+        raise ConfigRefused(self._answer_text(answer))
 
-    def _said(self, answer: _AccountAnswer) -> str:
+    def _answer_text(self, answer: _AccountAnswer) -> str:
         where = f"MLflow at {self.shown}"
         if answer.status == HTTPStatus.OK:
             return (

@@ -85,7 +85,7 @@ class Pages:
         if path == "/health":
             # Asks no store, so it needs no thread and is always answered: all threads may be
             # waiting for a store, and who gets no answer here restarts the service.
-            return _said(self._answers.health())
+            return _answer_text(self._answers.health())
         return await self._in_thread(self._in_threads[path])
 
     async def _in_thread(self, page: Callable[[], _WebAnswer]) -> _WebAnswer:
@@ -99,7 +99,7 @@ class Pages:
             self._inside -= 1
 
     def _ready(self) -> _WebAnswer:
-        return _said(self._answers.ready())
+        return _answer_text(self._answers.ready())
 
     def _metrics(self) -> _WebAnswer:
         return _WebAnswer(self._answers.metrics(), headers={"content-type": CONTENT_TYPE})
@@ -128,7 +128,7 @@ def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return next((value.decode("latin-1") for name, value in headers if name == b"host"), "")
 
 
-def _said(complaint: str | None) -> _WebAnswer:
+def _answer_text(complaint: str | None) -> _WebAnswer:
     if complaint is None:
         return _WebAnswer("ok\n")
     return _WebAnswer(f"{complaint}\n", HTTPStatus.SERVICE_UNAVAILABLE)

@@ -211,7 +211,7 @@ def allocate(
         cautious = _under_doubt(design, prior_rates)
         labels, more = _within_budget(cautious, least.aims or _equal_margins(problem), max_labels)
     widths = problem.half_widths(labels)
-    assured = {} if future is None else future.is_kept_within(labels, expected)
+    assured = {} if future is None else future.is_within(labels, expected)
     if assurance is not None and needed is not None and needed > labels.sum():
         more += tuple(
             BudgetShort(
@@ -273,7 +273,7 @@ def assured_by(
     )
     expected = {name: margins[name] for name in margins if name in problem.coefficients}
     drawn = FutureWidths.of(problem, prior_rates)
-    return drawn.is_kept_within(np.asarray(labels, dtype=np.int64), expected)
+    return drawn.is_within(np.asarray(labels, dtype=np.int64), expected)
 
 
 def _doubt(

@@ -115,9 +115,7 @@ class FutureWidths:
             name: float(np.quantile(half, share)) for name, half in self.half_widths(labels).items()
         }
 
-    def is_kept_within(
-        self, labels: Labels | Values, margins: Mapping[str, float]
-    ) -> dict[str, float]:
+    def is_within(self, labels: Labels | Values, margins: Mapping[str, float]) -> dict[str, float]:
         """Share of the draws whose half-width is within the margin, for each of the margins."""
         widths = self.half_widths(labels)
         return {name: float(np.mean(widths[name] <= margin)) for name, margin in margins.items()}

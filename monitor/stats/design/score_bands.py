@@ -73,7 +73,7 @@ def affordable_bands(
     return max(1, int(flagged * share)), max(1, int(passed * share))
 
 
-def look_like_probabilities(scores: ArrayLike) -> bool:
+def resemble_probabilities(scores: ArrayLike) -> bool:
     """Whether all scores are in [0, 1] and one lies strictly inside; missing ones are ignored.
 
     Scores that fail this, such as margins, log-odds or 0/1 decisions, say nothing of how
@@ -192,7 +192,7 @@ def _edges(scores: ArrayLike, bands: int, power: float) -> tuple[float, ...]:
     values, counts = np.unique(_present(scores), return_counts=True)
     if len(values) < 2:  # noqa: PLR2004
         return ()
-    spread = (values * (1 - values)) ** power if look_like_probabilities(values) else 1.0
+    spread = (values * (1 - values)) ** power if resemble_probabilities(values) else 1.0
     below = np.cumsum(counts * spread)
     cut, below = values[1:], below[:-1]  # cutting at values[i + 1] leaves below[i] under it
     total = float(np.sum(counts * spread))

@@ -139,12 +139,12 @@ def cell_matrix(
     drawn = draw(laws, seed=seed, points=points)
     (tp, fp), (fn, tn) = (
         (part.positive + result, part.negative + part.items - result)
-        for part, result in zip(parts, _found(parts, drawn, in_window=in_window), strict=True)
+        for part, result in zip(parts, _positives(parts, drawn, in_window=in_window), strict=True)
     )
     return Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
-def _found(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Values]:
+def _positives(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list[Values]:
     """Draw the positives among the items that are left of each class."""
     if not in_window:
         return [part.items * drawn.rates[:, i] for i, part in enumerate(parts)]

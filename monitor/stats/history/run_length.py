@@ -242,7 +242,7 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     if log_weight.shape[-1] > keep:
         # A round adds a component per shift; without an end a long history would cost ever more.
         heaviest = np.argsort(-log_weight, axis=-1, kind="stable")[..., :keep]
-        retained = _places(np.sort(heaviest, axis=-1))  # back in the order in which they began
+        retained = _positions(np.sort(heaviest, axis=-1))  # back in the order in which they began
         log_weight, started = log_weight[retained], started[retained]
         alpha, beta = alpha[retained], beta[retained]
     learned = Run(
@@ -257,7 +257,7 @@ def _learn(run: Run, positive: Floats, labeled: Floats, keep: int) -> tuple[Run,
     return learned, log_predictive
 
 
-def _places(retained: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
+def _positions(retained: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
     """Index components ``(..., keep)``, as `take_along_axis` does anew for each array."""
     axes = range(1, retained.ndim)
     leading = zip(axes, retained.shape, strict=False)

@@ -149,7 +149,7 @@ def new_rows(
         for event in events
     ]
     changes = _changed(connection, events)
-    locations, answer = _known(connection, sorted({event.task_key for event in changes}))
+    locations, answer = _existing(connection, sorted({event.task_key for event in changes}))
     rows: list[dict[str, Any]] = []
     for event in changes:
         location = locations[event.task_key]
@@ -321,7 +321,7 @@ def _only_statements(
     return indices, current
 
 
-def _known(
+def _existing(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _Statement]]:
     """Find round and item of some tasks, by key, and the statements about each such item."""

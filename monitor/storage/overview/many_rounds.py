@@ -76,7 +76,7 @@ def read_monitor_rounds(
 ) -> dict[str, MonitorRounds]:
     """Read of a monitor, or of all, the rounds that people ask about."""
     of_monitor = _read_newest(connection, now, monitor)
-    prefetcher = _by_id(connection, _ahead(connection, now, monitor))
+    prefetcher = _by_id(connection, _prefetched(connection, now, monitor))
     for round_ in sorted(prefetcher.values(), key=_slot):
         own = of_monitor[round_.monitor]
         own.ahead.append(round_)
@@ -215,7 +215,7 @@ def _newest(now: datetime, state: RoundState | None = None) -> ScalarSelect[int]
     return query.order_by(rounds.c.slot.desc()).limit(1).correlate(monitors).scalar_subquery()
 
 
-def _ahead(connection: Connection, now: datetime, monitor: str | None) -> list[int]:
+def _prefetched(connection: Connection, now: datetime, monitor: str | None) -> list[int]:
     query = select(rounds.c.id).join(monitors, monitors.c.id == rounds.c.monitor_id)
     if monitor is not None:
         query = query.where(monitors.c.name == monitor)

@@ -208,7 +208,7 @@ def last_answer(
     return max(answers, key=lambda one: one.id, default=None)
 
 
-def say(
+def record_answer(
     connection: Connection,
     control: Control,
     answer: PageAnswer | None,

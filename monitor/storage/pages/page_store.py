@@ -182,11 +182,11 @@ def _here(connection: Connection, names: Sequence[str]) -> list[str]:
 
 def has_tasks(connection: Connection, names: Collection[str]) -> bool:
     """Whether some rounds have a task on the page."""
-    query = _asked(names, page_tasks.c.key)
+    query = _requested(names, page_tasks.c.key)
     return connection.execute(query.limit(1)).first() is not None
 
 
-def _asked(
+def _requested(
     names: Collection[str], *columns: Column[Any], where: Sequence[ColumnElement[bool]] = ()
 ) -> CompoundSelect[Any]:
     """Select columns of the tasks that are of one of some rounds, or shared by one."""
@@ -206,7 +206,7 @@ def read_page_tasks(
     With an ``item`` only the tasks that ask about it.
     """
     where = [] if item is None else [page_tasks.c.item == item]
-    query = _asked(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
+    query = _requested(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
     tasks = [PageTask(*row) for *row, _ in connection.execute(query)]
     first = {name: index for index, name in enumerate(names)}
     if any(task.round_name not in first for task in tasks):
@@ -216,7 +216,7 @@ def read_page_tasks(
 
 def find_task(connection: Connection, names: Collection[str], key: str) -> PageTask | None:
     """Find a task of some rounds by its key; None where none of them asks it."""
-    query = _asked(names, *_TASK, where=[page_tasks.c.key == key])
+    query = _requested(names, *_TASK, where=[page_tasks.c.key == key])
     row = connection.execute(query.limit(1)).one_or_none()
     return None if row is None else PageTask(*row)
 
@@ -294,7 +294,7 @@ def last_answer(
 
 
 def _keys_of(names: Collection[str]) -> CompoundSelect[tuple[str]]:
-    return _asked(names, page_tasks.c.key)
+    return _requested(names, page_tasks.c.key)
 
 
 def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
@@ -305,7 +305,7 @@ def _statements(connection: Connection, keys: Any) -> list[PageStatement]:
     return [PageStatement._make(row) for row in connection.execute(ordered)]
 
 
-def say(
+def record_answer(
     connection: Connection,
     task_key: str,
     annotator: str,

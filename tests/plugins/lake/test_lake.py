@@ -80,7 +80,7 @@ def test_a_second_scan_reads_the_snapshot_of_the_first(lake):
     before = source.scan(WEEK, TWO, 30, "s")
     lake.write(mails(5, first=100))
 
-    again = source.scan_again(before, TWO, 30, "s")
+    again = source.rescan(before, TWO, 30, "s")
 
     assert again == before
 

@@ -119,7 +119,7 @@ class View:
             for queue in answer.get("review_queues", [])
         }
 
-    def say(self, key, value, *, question=QUESTION, who="ada", kind="HUMAN"):
+    def record_answer(self, key, value, *, question=QUESTION, who="ada", kind="HUMAN"):
         """Click a button and submit: the same person's earlier answer is changed in its place."""
         trace = self.traces()[key]
         before = self.assessment(key, question, who)
@@ -151,6 +151,6 @@ class View:
     def answer(self, key, answer, *, who="ada", question=QUESTION):
         """Give one of our three answers as the view gives it."""
         if answer is Answer.CANNOT_TELL:
-            self.say(key, value=True, question=CANNOT_TELL, who=who)
+            self.record_answer(key, value=True, question=CANNOT_TELL, who=who)
         else:
-            self.say(key, value=answer is Answer.POSITIVE, who=who, question=question)
+            self.record_answer(key, value=answer is Answer.POSITIVE, who=who, question=question)

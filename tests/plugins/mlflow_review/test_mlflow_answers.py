@@ -183,7 +183,7 @@ def test_what_is_kept_reads_as_what_was_said():
     reading = read(said(True), unclear(True, who="bob"))
     kept = ReviewReading()
 
-    kept.take_kept("key", cursor_text(reading.said["key"]))
+    kept.take_stored("key", cursor_text(reading.said["key"]))
 
     assert kept.said == reading.said
 
@@ -194,7 +194,7 @@ def test_what_is_kept_reads_as_what_was_said():
 def test_what_somebody_else_wrote_where_answers_are_kept_is_refused(kept):
     reading = ReviewReading()
 
-    reading.take_kept("key", kept)
+    reading.take_stored("key", kept)
 
     assert reading.said == {"key": {}}
     assert "cannot be read" in reading.refused[0].reason

@@ -124,7 +124,7 @@ def test_a_deleted_answer_is_withdrawn_and_an_edited_one_keeps_its_place(labeler
     first = labeler.collect(TASKS, None)
 
     view.take_back("aa")
-    edited = view.say("bb", value=False)
+    edited = view.record_answer("bb", value=False)
     second = labeler.collect(TASKS, first.cursor)
 
     assert edited == view.assessment("bb", QUESTION, "ada")
@@ -151,9 +151,9 @@ def test_nothing_is_read_anew_until_somebody_says_more(labeler, view):
 
 def test_programs_give_no_labels_and_strange_answers_are_told(labeler, view):
     labeler.send("r", ALL)
-    view.say("aa", value=True, kind="LLM_JUDGE", who="gpt")
-    view.say("bb", value="perhaps")
-    view.say("cc", value=True, question="Is it spam?")
+    view.record_answer("aa", value=True, kind="LLM_JUDGE", who="gpt")
+    view.record_answer("bb", value="perhaps")
+    view.record_answer("cc", value=True, question="Is it spam?")
 
     read = labeler.collect(TASKS, None)
 

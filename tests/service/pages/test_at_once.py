@@ -68,10 +68,10 @@ def test_an_answer_that_comes_twice_at_the_same_moment_is_taken_once(database, t
     desk = desk_of(place)
     key = desk.screen("ada").tasks[0].key
 
-    same = at_once(*[lambda: desk.say("ada", key, Answer.POSITIVE, 0)] * 4)
+    same = at_once(*[lambda: desk.record_answer("ada", key, Answer.POSITIVE, 0)] * 4)
     two = at_once(
-        lambda: desk.say("ada", key, Answer.NEGATIVE, 1),
-        lambda: desk.say("ada", key, None, 1),
+        lambda: desk.record_answer("ada", key, Answer.NEGATIVE, 1),
+        lambda: desk.record_answer("ada", key, None, 1),
     )
 
     assert same == [AnswerOutcome.TAKEN] * 4

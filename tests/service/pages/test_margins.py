@@ -54,11 +54,11 @@ def test_margins_are_the_same_whatever_is_answered(database, tmp_path):
     for place, answer in enumerate(Answer):
         words = said[answer] = []
         for key in keys:
-            desk.say("ada", key, answer, 2 * place)
+            desk.record_answer("ada", key, answer, 2 * place)
             scene.run()  # a pass reads the answer
             words.append(re.sub(r"about [^;]*|less than a minute", "", progress_of(scene)))
         for key in keys:
-            desk.say("ada", key, None, 2 * place + 1)
+            desk.record_answer("ada", key, None, 2 * place + 1)
 
     assert said[Answer.POSITIVE] == said[Answer.NEGATIVE] == said[Answer.CANNOT_TELL]
     [margins] = {words.partition("; ")[2] for words in said[Answer.POSITIVE]}
@@ -72,7 +72,7 @@ def test_a_first_wave_promises_nothing_and_both_together_do(database, tmp_path):
     desk = TaskQueue(scene.database, lambda: scene.now, lambda: [scene.name])
 
     while (screen := desk.screen("ada")).tasks:
-        desk.say("ada", screen.tasks[0].key, Answer.NEGATIVE, 0)
+        desk.record_answer("ada", screen.tasks[0].key, Answer.NEGATIVE, 0)
     scene.run()
 
     assert scene.round(1).second_wave_at is None

@@ -180,7 +180,9 @@ def test_tabs_that_ask_or_answer_at_the_same_moment_have_the_same_controls(mixed
     for _ in range(12):
         screens = at_once(*[lambda: desk.screen("ada")] * 3)
         [key] = {screen.tasks[0].key for screen in screens}
-        outcomes |= set(at_once(*[lambda key=key: desk.say("ada", key, Answer.POSITIVE, 0)] * 3))
+        outcomes |= set(
+            at_once(*[lambda key=key: desk.record_answer("ada", key, Answer.POSITIVE, 0)] * 3)
+        )
 
     shown = mixed.scene.rows("select gold_item from page_controls")
     answers = mixed.scene.rows("select control_key from page_control_answers")

@@ -18,7 +18,7 @@ from monitor.stats.design.score_bands import (
     band_edges,
     band_of,
     cell_edges,
-    look_like_probabilities,
+    resemble_probabilities,
 )
 
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=60)
@@ -139,7 +139,7 @@ def test_an_infinite_score_has_a_band_and_is_never_an_edge():
     ],
 )
 def test_probabilities_lie_in_zero_one_and_not_only_on_its_ends(scores, answer):
-    assert look_like_probabilities(scores) is answer
+    assert resemble_probabilities(scores) is answer
 
 
 def test_fewer_than_one_band_is_refused():

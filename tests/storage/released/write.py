@@ -75,7 +75,7 @@ def label(database, annotator, now):
     with database.write() as connection:
         page_store.open_round(connection, PageRound("page-1", "Is it about travel?", None), now)
         page_store.add_tasks(connection, "page-1", tasks)
-        page_store.say(connection, "t0", annotator, Answer.POSITIVE, before=None, now=now)
+        page_store.record_answer(connection, "t0", annotator, Answer.POSITIVE, before=None, now=now)
 
 
 class Taken:

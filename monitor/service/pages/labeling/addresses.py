@@ -40,21 +40,21 @@ def next_items(request: Request, session: Labeling) -> Response:
 @router.post("/answer")
 def give_answer(request: Request, session: Labeling, form: OwnForm) -> Response:
     """Take an answer."""
-    return _said(request, session, form, answer_of(form))
+    return _notice(request, session, form, answer_of(form))
 
 
 @router.post("/undo")
 def undo_answer(request: Request, session: Labeling, form: OwnForm) -> Response:
     """Take an answer back."""
-    return _said(request, session, form, None)
+    return _notice(request, session, form, None)
 
 
-def _said(
+def _notice(
     request: Request, session: WebSession, form: dict[str, str], answer: PageAnswer | None
 ) -> Response:
     queue: TaskQueue = request.app.state.desk
     task, revision = refusal_text(form)
-    outcome = queue.say(session.annotator, task, answer, revision)
+    outcome = queue.record_answer(session.annotator, task, answer, revision)
     if outcome is not AnswerOutcome.TAKEN:
         raise PageRefused(*REFUSALS[outcome])
     existing = None if answer is None else queue.feedback(session.annotator, task)

@@ -94,7 +94,7 @@ def decide(request: Request, session: Administering, form: OwnForm) -> Response:
         }
     if key not in own:
         raise PageRefused(HTTPStatus.CONFLICT, _SETTLED)
-    outcome = queue.say(session.annotator, key, answer, revision, decides=True)
+    outcome = queue.record_answer(session.annotator, key, answer, revision, decides=True)
     if outcome is not AnswerOutcome.TAKEN:
         raise PageRefused(*REFUSALS[outcome])
     return RedirectResponse("/label/conflicts", HTTPStatus.SEE_OTHER)

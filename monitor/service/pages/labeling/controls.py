@@ -31,7 +31,7 @@ REPEAT_AFTER = 20
 _SPREAD = 20
 """Tasks by which a repeat may come later than that, by chance."""
 
-_WORDS = {Answer.POSITIVE: "yes", Answer.NEGATIVE: "no", Answer.CANNOT_TELL: "you cannot tell"}
+_SENTENCES = {Answer.POSITIVE: "yes", Answer.NEGATIVE: "no", Answer.CANNOT_TELL: "you cannot tell"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def record_answer(
     before = control_store.latest_answers(connection, [control.round_name]).get(key)
     outcome = judged(before, answer, revision)
     if outcome is None:
-        control_store.say(connection, control, answer, before=before, now=now)
+        control_store.record_answer(connection, control, answer, before=before, now=now)
     return outcome or AnswerOutcome.TAKEN
 
 
@@ -171,6 +171,6 @@ def feedback(
     if not rates.feedback or answer is None or answer.answer in {None, existing}:
         return None
     return (
-        f"The answer to the item before is known: {_WORDS[existing]}. You said "
-        f"{_WORDS[Answer(str(answer.answer))]}. It counts for no result; the guideline may help."
+        f"The answer to the item before is known: {_SENTENCES[existing]}. You said "
+        f"{_SENTENCES[Answer(str(answer.answer))]}. It counts for no result; the guideline may help."
     )

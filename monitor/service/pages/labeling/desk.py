@@ -135,7 +135,7 @@ class TaskQueue:
             last = self._last(connection, annotator, accepting)
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
 
-    def say(
+    def record_answer(
         self,
         annotator: str,
         key: str,
@@ -176,7 +176,7 @@ class TaskQueue:
             outcome = judged(before, answer, revision) or work.refusal(task, decides=decides)
             if outcome is not None:
                 return outcome
-            page_store.say(connection, key, annotator, answer, before=before, now=now)
+            page_store.record_answer(connection, key, annotator, answer, before=before, now=now)
             if answer is None:
                 page_store.hold(connection, [task], annotator, now + HELD)
         return AnswerOutcome.TAKEN
@@ -317,12 +317,14 @@ class _AnnotatorTasks:
 
     def revision(self, key: str) -> int:
         """Count what the person has said about a task."""
-        return revision_of(self._said(key))
+        return revision_of(self._answered(key))
 
     def courses(self) -> dict[str, AnswerHistory]:
         """Find how far the person is in each round."""
         remaining = self.left()
-        own = [answer for task in self.tasks if stands(answer := self._said(task.key)) and answer]
+        own = [
+            answer for task in self.tasks if stands(answer := self._answered(task.key)) and answer
+        ]
         own.sort(key=lambda answer: answer.id)
         round_of = {task.key: task.round_name for task in self.tasks}
         return {
@@ -395,7 +397,7 @@ class _AnnotatorTasks:
     def _is_answered(self, task: PageTask) -> bool:
         return any(map(stands, self.standing.get(task.key, {}).values()))
 
-    def _said(self, key: str) -> PageStatement | None:
+    def _answered(self, key: str) -> PageStatement | None:
         return self.standing.get(key, {}).get(self.annotator)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 Row = tuple[str, str]
 
-_WORDS = {True: "true", False: "false", None: "null"}
+_NAMES = {True: "true", False: "false", None: "null"}
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -48,4 +48,4 @@ def _rows(way: str, value: Any) -> Iterator[Row]:
 
 
 def _written(value: Any) -> str:
-    return value if isinstance(value, str) else _WORDS[value]
+    return value if isinstance(value, str) else _NAMES[value]

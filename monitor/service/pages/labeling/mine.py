@@ -66,7 +66,7 @@ def correct(request: Request, session: Labeling, form: OwnForm) -> Response:
     if current is None:
         raise PageRefused(*REFUSALS[AnswerOutcome.NOT_OPEN])
     if current != answer:
-        outcome = queue.say(session.annotator, key, answer, revision)
+        outcome = queue.record_answer(session.annotator, key, answer, revision)
         if outcome is not AnswerOutcome.TAKEN:
             raise PageRefused(*REFUSALS[outcome])
     shown = page if page.isdecimal() else "1"

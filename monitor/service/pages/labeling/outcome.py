@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from monitor.storage.pages.control_store import ControlStatement
     from monitor.storage.pages.page_store import PageStatement
 
-    Said = PageStatement | ControlStatement
+    ChosenAnswer = PageStatement | ControlStatement
 
 
 class AnswerOutcome(Enum):
@@ -24,7 +24,9 @@ class AnswerOutcome(Enum):
     NOT_ASKED = auto()
 
 
-def judged(before: Said | None, answer: PageAnswer | None, revision: int) -> AnswerOutcome | None:
+def judged(
+    before: ChosenAnswer | None, answer: PageAnswer | None, revision: int
+) -> AnswerOutcome | None:
     """Judge an answer, or with None an undoing, by what the person said ``before``.
 
     ``revision`` counts what they had said when they saw the item. None where it is to be taken;
@@ -37,11 +39,11 @@ def judged(before: Said | None, answer: PageAnswer | None, revision: int) -> Ans
     return None
 
 
-def revision_of(answer: Said | None) -> int:
+def revision_of(answer: ChosenAnswer | None) -> int:
     """Count what the person had said by a statement of theirs, the latest one."""
     return 0 if answer is None else answer.revision
 
 
-def stands(answer: Said | None) -> bool:
+def stands(answer: ChosenAnswer | None) -> bool:
     """Whether a statement is an answer, and not an undoing or nothing."""
     return answer is not None and answer.answer is not None
