@@ -48,11 +48,11 @@ from monitor.domain.model import Answer
 from monitor.labeling.page import PageLabeler
 from monitor.service.change_detection import Idle
 from monitor.service.loop import one_pass
-from monitor.service.pages.labeling.desk import TaskQueue
+from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import board_of
+from monitor.service.pages.sessions import WebSession
 from monitor.service.pages.status import addresses
-from monitor.service.pages.visits import WebSession
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.storage.database import Database

@@ -156,7 +156,7 @@ def first(path: Path, edges: BandEdges, candidates: int, *, shown: int = 0) -> F
 
 
 def _of_a_class(edges: BandEdges, candidates: int) -> int:
-    # As monitor.rounds.sampling.look has it, which loads much that is no part of a draw.
+    # As monitor.rounds.sampling.window_scan has it, which loads much that is no part of a draw.
     parts = 1 + max(len(edges.flagged), len(edges.passed))
     return max(candidates, 10_000, min(2 * parts * candidates, 80_000))
 

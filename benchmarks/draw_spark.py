@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WORKS = ("bare", "md5", "later", "later + show", "first", "min_by")
 _TICKS = 100  # of a second, in which Linux counts processor time
-_PROFILE = 10_000  # as monitor.rounds.sampling.look has it
+_PROFILE = 10_000  # as monitor.rounds.sampling.window_scan has it
 _SEED = "5eed" * 8
 
 

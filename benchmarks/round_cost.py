@@ -36,7 +36,7 @@ from monitor import wiring
 from monitor.config.load import load_config
 from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import RoundReport
-from monitor.rounds import publish
+from monitor.rounds import versions
 from monitor.rounds.run import run
 from monitor.storage import schema
 from monitor.storage.results import report_store
@@ -226,8 +226,8 @@ def _time_parts(timer: Timer, context: MonitorContext) -> None:
         for name, member in vars(owner).items():
             if not name.startswith("_") and type(member).__name__ == "function":
                 timer.wrap(owner, name, part)
-    timer.wrap(publish, "_estimated", "estimates")
-    timer.wrap(publish, "_shown", "estimates")
+    timer.wrap(versions, "_estimated", "estimates")
+    timer.wrap(versions, "_shown", "estimates")
 
 
 class Mlflow:

@@ -28,7 +28,7 @@ from sqlalchemy import create_engine, event, text
 from benchmarks import draw_postgres, draw_spark
 from monitor.domain.model import BandEdges, Window
 from monitor.domain.ports import PlannedScan
-from monitor.plugins.spark.reading import Statements
+from monitor.plugins.spark.reading import SparkStatements
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.plugins.spark.source import SparkSource
 from monitor.sources.duckdb import DuckdbSource
@@ -140,7 +140,7 @@ def by_postgres(_: Path, monitors: int, rows: int) -> Iterator[Place]:
 def by_spark(folder: Path, monitors: int, rows: int) -> Iterator[Place]:
     """Write a Parquet file for Spark."""
     write_table(folder, monitors, rows)
-    execute = Statements.execute
+    execute = SparkStatements.execute
 
     def source_of(number: int) -> SparkSource:
         given = settings_of(number, path="p.parquet", master="local[*]")
@@ -151,9 +151,9 @@ def by_spark(folder: Path, monitors: int, rows: int) -> Iterator[Place]:
         return execute(*given, **options)
 
     place = Place(source_of, draw_spark.cpu_of_children, is_warm=False)
-    Statements.execute = noted  # type: ignore[method-assign]
+    SparkStatements.execute = noted  # type: ignore[method-assign]
     yield place
-    Statements.execute = execute  # type: ignore[method-assign]
+    SparkStatements.execute = execute  # type: ignore[method-assign]
 
 
 ENGINES = {"duckdb": by_duckdb, "postgres": by_postgres, "spark": by_spark}

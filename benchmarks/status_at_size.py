@@ -28,13 +28,13 @@ from benchmarks.copied_rounds import fill
 from monitor.config.load import load_config
 from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import board_of
+from monitor.service.pages.sessions import WebSession
 from monitor.service.pages.status.addresses import (
     first_page,
     monitor_figure,
     monitor_page,
     round_page,
 )
-from monitor.service.pages.visits import WebSession
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.storage.database import Database

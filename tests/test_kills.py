@@ -22,7 +22,7 @@ from monitor.labeling.files import FilesLabeler
 from monitor.rounds.labels import collect
 from monitor.rounds.delivery import deliver
 from monitor.rounds.opening import due
-from monitor.rounds import publish, run
+from monitor.rounds import versions, run
 from monitor.sources.duckdb import DuckdbSource
 from monitor.storage import schema
 from monitor.tracking import mlflow as tracking, writing

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from monitor.config.asked_blocks import BLOCKS
+from monitor.config.block_requests import BLOCKS
 from monitor.config.blocks import written_out
 from monitor.config.load import shown
 from monitor.config.yaml_tree import read_yaml

@@ -27,8 +27,8 @@ from pydantic import (
 )
 
 from monitor.config.adapters import LABELERS, SOURCES
-from monitor.config.asked_blocks import CLASSES
 from monitor.config.block_checks import NAME
+from monitor.config.block_requests import CLASSES
 from monitor.config.pages import PagesSettings, takes_passwords
 from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings

@@ -1,7 +1,7 @@
 """Play the demo: data, half a year of rounds, MLflow, and what it came to.
 
 ``play(folder, quiet=False)`` shows it on standard output and returns a `DemoResult`. In the demo of
-labeling (`monitor.demo.asked`) a person answers for the last week.
+labeling (`monitor.demo.labeling_week`) a person answers for the last week.
 """
 
 from __future__ import annotations

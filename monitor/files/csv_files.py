@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from monitor.files.folders import reading
-from monitor.files.words import listed, literal, quoted
+from monitor.files.missing_markers import listed, literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from monitor.files.words import listed, literal, quoted
+from monitor.files.missing_markers import listed, literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -6,8 +6,16 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from monitor.files.folders import reading
+from monitor.files.missing_markers import (
+    AWARE_TIMES,
+    NUMBERS,
+    TEXTS,
+    TIMES,
+    listed,
+    quoted,
+    value_text,
+)
 from monitor.files.stamps import stamps_of
-from monitor.files.words import AWARE_TIMES, NUMBERS, TEXTS, TIMES, listed, quoted, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,8 +20,8 @@ from monitor.domain.single_precision import rounded_below
 from monitor.files.csv_files import BrokenFile, csv_relation, names_of, other_line_end
 from monitor.files.engine import session
 from monitor.files.folders import reading
+from monitor.files.missing_markers import TEXTS, WHOLE_NUMBERS, literal, quoted, value_text
 from monitor.files.parquet import parquet_relation
-from monitor.files.words import TEXTS, WHOLE_NUMBERS, literal, quoted, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

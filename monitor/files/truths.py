@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
 from monitor.domain.truth import TruthRow, bare_ids, of_items
+from monitor.files.missing_markers import TEXTS, TIMES, bare_text, quoted
 from monitor.files.relations import DataFiles, opened
 from monitor.files.stamps import stamps_of
-from monitor.files.words import TEXTS, TIMES, bare_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

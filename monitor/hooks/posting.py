@@ -13,8 +13,8 @@ import httpx
 from monitor.domain.clock import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.hooks.answers import denial_in, is_page
-from monitor.hooks.guard import AddressRefused, GuardedBackend
 from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR
+from monitor.hooks.ssrf import AddressRefused, GuardedBackend
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:

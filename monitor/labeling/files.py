@@ -16,9 +16,11 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected
 from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
-from monitor.labeling import stillness, workbook
+from monitor.labeling import file_stability, workbook
 from monitor.labeling.blanking import RETAINED_COLUMNS, WITHOUT_NOTES, blank
 from monitor.labeling.file_cursor import FileCursor
+from monitor.labeling.file_stability import FileStamp, file_stamp
+from monitor.labeling.folder_scan import FolderScan
 from monitor.labeling.label_files import (
     Format,
     file_ending,
@@ -26,9 +28,7 @@ from monitor.labeling.label_files import (
     read_labels,
     write_tasks,
 )
-from monitor.labeling.looking import FolderScan
 from monitor.labeling.question import Question
-from monitor.labeling.stillness import FileStamp, file_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -153,7 +153,7 @@ class FilesLabeler:
         if self._state(stamps, tasks) == before.state:
             return Collected(cursor=cursor, waits=before.waits, anew=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
-            stillness.pause()  # so that the second stamps show who is being written
+            file_stability.pause()  # so that the second stamps show who is being written
         scan = FolderScan(
             stamps, self._stamps(), {**self._others(tasks), **tasks}, self._existing()
         )

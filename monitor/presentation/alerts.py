@@ -52,7 +52,7 @@ class Identified(Protocol):
         """Its id."""
 
 
-class AlertLine(Identified, Limited, Protocol):
+class AlertSummary(Identified, Limited, Protocol):
     """An alert as the store has it."""
 
     @property
@@ -68,7 +68,7 @@ class AlertLine(Identified, Limited, Protocol):
         """Of when that round's predictions are."""
 
 
-def fired(alert: AlertLine) -> str:
+def fired(alert: AlertSummary) -> str:
     """Describe when an alert fired, by which round, and of when its predictions are."""
     return (
         f"fired {minute_text(alert.fired_at)} UTC by round {alert.fired_in_round}, on the "
@@ -76,7 +76,7 @@ def fired(alert: AlertLine) -> str:
     )
 
 
-def open_alert_line(alert: AlertLine) -> str:
+def open_alert_line(alert: AlertSummary) -> str:
     """Describe in `status` which limit an alert is on, and since when."""
     return (
         f"alert {alert.id[:8]}: {limit_text(alert.metric, alert.side, alert.limit)}, firing since "
@@ -96,7 +96,7 @@ def ended_by_round(number: int) -> str:
     return f"by round {number}"
 
 
-def firing_sentence(alert: AlertLine, pooled: EstimateRow | None, report: RoundReport) -> str:
+def firing_sentence(alert: AlertSummary, pooled: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that a limit is not kept, by which numbers, and why it may be so."""
     return (
         f"{report.monitor}: {broken_limit(alert)}: {_how_sure(pooled)} with earlier rounds."
@@ -105,7 +105,7 @@ def firing_sentence(alert: AlertLine, pooled: EstimateRow | None, report: RoundR
 
 
 def resolved_sentence(
-    alert: AlertLine, pooled: EstimateRow | None, report: RoundReport, why: str | None
+    alert: AlertSummary, pooled: EstimateRow | None, report: RoundReport, why: str | None
 ) -> str:
     """Return the sentence that a round ended an alert."""
     reason = why or (
@@ -159,7 +159,7 @@ def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
     return f"; if {alert.metric} stays there, that takes at most {rounds} in {often}"
 
 
-def revised_sentence(alert: AlertLine, pooled: EstimateRow | None, report: RoundReport) -> str:
+def revised_sentence(alert: AlertSummary, pooled: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that late labels took back what an alert fired on."""
     return (
         f"{report.monitor}: the alert on {alert.metric} of round {alert.fired_in_round} is "
@@ -168,7 +168,9 @@ def revised_sentence(alert: AlertLine, pooled: EstimateRow | None, report: Round
     )
 
 
-def ended_sentence(alert: AlertLine, *, monitor: str, number: int, by_hand: bool, why: str) -> str:
+def ended_sentence(
+    alert: AlertSummary, *, monitor: str, number: int, by_hand: bool, why: str
+) -> str:
     """Return the sentence that an alert of a round ended that no round ended."""
     how = "was ended by hand" if by_hand else "has ended"
     return (

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from monitor.presentation.alerts import AlertLine
+    from monitor.presentation.alerts import AlertSummary
 
 REMOVED = "the monitor is no longer in the config"
 """Why an alert ended that no round can end any more."""
 
 
 def removed_sentence(
-    monitor: str, alerts: Iterable[AlertLine], rounds: Iterable[int], ends_at: datetime
+    monitor: str, alerts: Iterable[AlertSummary], rounds: Iterable[int], ends_at: datetime
 ) -> str:
     """Report what is open of a monitor that the config does not have, and what becomes of that."""
     open_alerts = [f"an alert on {alert.metric} ({alert.id[:8]})" for alert in alerts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from monitor.presentation.alerts import AlertLine, broken_limit
+from monitor.presentation.alerts import AlertSummary, broken_limit
 from monitor.presentation.estimates import estimate_text
 from monitor.presentation.numbers import limits_text
 from monitor.presentation.sentences import capital
@@ -51,7 +51,7 @@ def round_sentence(
     )
 
 
-def alerts_text(firing: Sequence[AlertLine]) -> str:
+def alerts_text(firing: Sequence[AlertSummary]) -> str:
     """Describe which alerts are open."""
     open_ones = (f"ALERT: {broken_limit(a)}, firing since round {a.fired_in_round}" for a in firing)
     return "; ".join(open_ones) or "no alert"

@@ -3,8 +3,8 @@
 Each class has its own monitor, whose rounds close by themselves: in any order, at any time,
 and again when labels change. Whoever ends or corrects one looks whether all of its window have
 ended; if so, the averages are computed from the labels that are stored and written as an effect.
-The effect's key holds the state of all these rounds, so the same state is written once, no matter who
-comes to it. What a process did not get to before it was killed, or for an error, is made up for by
+The effect's key holds the state of all these rounds, so several processes write the same state
+once. What a process did not get to before it was killed, or for an error, is made up for by
 the next look at any monitor of the block.
 """
 

@@ -10,7 +10,7 @@ from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
 from monitor.presentation.labels import unlabeled_passed_sentence
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
-from monitor.rounds import publish
+from monitor.rounds import versions
 from monitor.rounds.labels.collect import send
 from monitor.rounds.labels.truth_reach import near_misses_concern, reading_truth, refuse_unreached
 from monitor.rounds.sampling import second_wave
@@ -76,7 +76,7 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
     empty = _classes_without_label(labels.counts(evidence_label))
     if "flagged" in empty:
         reason = unlabeled_reason(empty[0], answered=answered, expected=expected)
-        publish.abandon(context, round_, claim, reason)
+        versions.abandon(context, round_, claim, reason)
         return
     concerns = _concerns_of_truth(context, state)
     if empty:
@@ -92,7 +92,7 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
         cut_short=cut_short,
     )
     retried(
-        lambda: publish.close(
+        lambda: versions.close(
             context, round_, claim, reason=reason, labels=labels, concerns=concerns
         )
     )

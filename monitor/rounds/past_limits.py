@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 
-class Limit(NamedTuple):
+class ConfigLimit(NamedTuple):
     """A watched side of a metric; `Limits.watched` would import numpy for every `status`."""
 
     metric: str
@@ -82,16 +82,16 @@ def missed_limits(
     return {kind: sentence for kind, sentence in result.items() if sentence is not None}
 
 
-def _sides(limits: Limits) -> Iterator[Limit]:
+def _sides(limits: Limits) -> Iterator[ConfigLimit]:
     for metric, bound in limits.bounds.items():
         if bound.at_least is not None:
-            yield Limit(metric, "at_least", bound.at_least)
+            yield ConfigLimit(metric, "at_least", bound.at_least)
         if bound.at_most is not None:
-            yield Limit(metric, "at_most", bound.at_most)
+            yield ConfigLimit(metric, "at_most", bound.at_most)
 
 
 def _missed(
-    limit: Limit, rounds: Sequence[Round], rows: Mapping[int, Sequence[EstimateRow]]
+    limit: ConfigLimit, rounds: Sequence[Round], rows: Mapping[int, Sequence[EstimateRow]]
 ) -> str | None:
     run: list[tuple[Round, EstimateRow]] = []
     for each in reversed(rounds):
@@ -105,7 +105,7 @@ def _missed(
     return retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)
 
 
-def _is_beyond(limit: Limit, row: EstimateRow) -> bool:
+def _is_beyond(limit: ConfigLimit, row: EstimateRow) -> bool:
     nearest = row.high if limit.side == "at_least" else row.low
     return nearest is not None and not keeps(limit.side, limit.value, nearest)
 

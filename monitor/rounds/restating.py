@@ -26,7 +26,7 @@ from monitor.presentation.restatements import (
     not_final_text,
 )
 from monitor.presentation.round_page import no_round_text
-from monitor.rounds import publish
+from monitor.rounds import versions
 from monitor.rounds.claims import renewed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
@@ -270,7 +270,7 @@ def _restate_history(
         own = tuple(round_ for round_ in rounds if requested.names_rounds or round_.id in changes)
         if own:
             restatement = Restatement(own, requested.by, requested.why, changes)
-            results[:] = publish.restate(context, restatement, claim, dry_run=dry_run)
+            results[:] = versions.restate(context, restatement, claim, dry_run=dry_run)
 
     with context.database.write() as connection:
         claim = round_claims.claim_round(connection, rounds[0].id)

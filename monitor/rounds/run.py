@@ -20,12 +20,12 @@ from monitor.domain.errors import (
 from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
-from monitor.rounds import publish
+from monitor.rounds import versions
 from monitor.rounds.claims import renewed
 from monitor.rounds.classes import lost_windows, publish_classes, publish_lost
 from monitor.rounds.closing import advance_labeling, read_labeling_state, retried
 from monitor.rounds.labels.collect import retire, send
-from monitor.rounds.labels.places import CollectResult, ask
+from monitor.rounds.labels.endpoints import CollectResult, ask
 from monitor.rounds.opening.due import open_due, open_slot
 from monitor.rounds.past_limits import note_missed_limits
 from monitor.rounds.sampling.draw import draw
@@ -264,7 +264,7 @@ def finish(context: MonitorContext, round_id: int) -> None:
         if state is not None:
             advance_labeling(context, state, claim)
         elif round_.state is RoundState.CLOSED and _changed(round_):
-            retried(lambda: publish.correct(context, round_, claim))
+            retried(lambda: versions.correct(context, round_, claim))
 
     _claimed(context, round_id, step)
 
@@ -273,7 +273,7 @@ def publish_above(context: MonitorContext, round_id: int, above: Mapping[int, in
     """Give a closed round, and those that pool it, versions above these, by round id."""
 
     def step(claim: Claim) -> None:
-        retried(lambda: publish.correct(context, _read(context, round_id), claim, above=above))
+        retried(lambda: versions.correct(context, _read(context, round_id), claim, above=above))
 
     _claimed(context, round_id, step)
 

@@ -5,7 +5,7 @@ the figures). So the service remembers how each monitor stood before its last lo
 the same now, its labels' place too, and no slot or deadline has come, another look would find what
 that one found. Reading this takes two queries for all monitors together. Memory may be lost at any
 time: then everything is looked at.
-`run-once`, a new process each time, keeps it in the store (`monitor.service.saved_looks`).
+`run-once`, a new process each time, keeps it in the store (`monitor.service.saved_scans`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import structlog
 from monitor.domain.errors import MonitorError, StoreUnavailable
 from monitor.domain.ports import Watchable
 from monitor.domain.slots import next_slot
-from monitor.rounds.labels.places import endpoint_name
-from monitor.service.reading_ahead import Prefetcher
-from monitor.service.saved_looks import SavedScan, keep, read_saved, version_of
+from monitor.rounds.labels.endpoints import endpoint_name
+from monitor.service.prefetch import Prefetcher
+from monitor.service.saved_scans import SavedScan, keep, read_saved, version_of
 from monitor.storage.overview.change_marks import NOTHING, standings
 from monitor.storage.rounds import round_store
 

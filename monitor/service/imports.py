@@ -29,7 +29,7 @@ def import_for_workers() -> None:
     import monitor.rounds.estimation.estimate
     import monitor.rounds.opening.next_window
     import monitor.rounds.run
-    import monitor.rounds.sampling.look
+    import monitor.rounds.sampling.window_scan
     import monitor.sources.reference
     import monitor.stats
     import monitor.stats.drift.rare_events

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from monitor.rounds.context import MonitorContext
     from monitor.service.change_detection import MonitorScan
-    from monitor.service.reading_ahead import Prefetcher
+    from monitor.service.prefetch import Prefetcher
     from monitor.service.runtime import Running
 
 log = structlog.get_logger("monitor.service.loop")

@@ -18,8 +18,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
+from monitor.files.missing_markers import AWARE_TIMES, NUMBERS, TEXTS, TIMES, WHOLE_NUMBERS, quoted
 from monitor.files.relations import NUL_SHOWN, visible
-from monitor.files.words import AWARE_TIMES, NUMBERS, TEXTS, TIMES, WHOLE_NUMBERS, quoted
 from monitor.sources.clock_changes import FIRST, LAST, instant_sql
 from monitor.sources.dialects import Dialect, TextDialect, Typed, written
 from monitor.sources.shown_columns import read_as

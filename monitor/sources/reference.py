@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.values import MISSING_MARKERS
+from monitor.files.missing_markers import bare_text, quoted
 from monitor.files.relations import DataFiles, all_texts, at_threshold, check_table, kind_of, opened
-from monitor.files.words import bare_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings
 from monitor.domain.shown import MOST_BYTES, Kind, Shown, Value, no_picture, picture
 from monitor.domain.visible import visible, visible_lines
-from monitor.files.words import quoted
+from monitor.files.missing_markers import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

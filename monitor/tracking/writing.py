@@ -15,8 +15,8 @@ from monitor.tracking.connection import is_down
 from monitor.tracking.describe import describe
 from monitor.tracking.experiments import NOTE
 from monitor.tracking.html_report import html_report, page_link
-from monitor.tracking.kept_reports import keep_replaced
 from monitor.tracking.models import logged_model_id
+from monitor.tracking.replaced_reports import keep_replaced
 from monitor.tracking.runs import DIGEST
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from monitor.demo.asked import LabelingWeek, story
 from monitor.demo.digits import Camera, DigitScenario
 from monitor.demo.folder import MARKER, prepare
+from monitor.demo.labeling_week import LabelingWeek, story
 from monitor.demo.pictures import SIDE, png, write_pictures
 from monitor.domain.model import Answer
 from monitor.domain.shown import picture
@@ -153,11 +153,11 @@ def test_starting_over_removes_the_pictures_too(tmp_path):
 DEMO = """
 import sys
 from monitor.cli import main
-from monitor.demo import asked
+from monitor.demo import labeling_week
 from monitor.demo.digits import Scenario
 
 short = Scenario(rounds=3, drop_round=3, images=2000, reference=3000, labels=200)
-asked.DigitScenario = lambda **_: short
+labeling_week.DigitScenario = lambda **_: short
 sys.argv = ["pr-monitor", "demo", *sys.argv[1:]]
 main()
 """

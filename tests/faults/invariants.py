@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from monitor.domain.report import EstimateRow, RoundReport
 from monitor.domain.slots import slots_between
-from monitor.rounds import publish
+from monitor.rounds import versions
 from monitor.storage.labels import label_store
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.results import estimate_store, report_store
@@ -239,7 +239,7 @@ def estimates_can_be_computed_again(case):
     again = {
         round_id: estimate.rows
         for each in first.values()
-        for round_id, estimate in publish._estimated(publish._read_batch(parts, each)).items()
+        for round_id, estimate in versions._estimated(versions._read_batch(parts, each)).items()
     }
     found = []
     with case.database.read() as connection:

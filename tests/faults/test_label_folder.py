@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.labeling import label_files, reading, stillness
+from monitor.labeling import file_stability, label_files, reading
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from tests.rounds.scene import MONDAY, Scene, settings
@@ -47,7 +47,7 @@ class Full(OSError):
 
 @pytest.fixture(autouse=True)
 def _files_settle_soon(monkeypatch):
-    monkeypatch.setattr(stillness, "SETTLED", 0.02)
+    monkeypatch.setattr(file_stability, "SETTLED", 0.02)
 
 
 def failing(error, *, only):
@@ -169,7 +169,7 @@ def is_written_in_pieces(folder):
             start = path.stat().st_size
             stream.write(whole[start : next(pieces, len(whole))])
 
-    with patched(stillness, "pause", lambda _: more):
+    with patched(file_stability, "pause", lambda _: more):
         yield
     path.write_bytes(whole)
 

@@ -16,7 +16,7 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
-from monitor.labeling import stillness
+from monitor.labeling import file_stability
 from monitor.labeling.cells import unescape
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.label_files import read_labels, write_tasks
@@ -42,7 +42,7 @@ ALWAYS = settings(
 
 @pytest.fixture(autouse=True)
 def _files_settle_at_once(monkeypatch):
-    monkeypatch.setattr(stillness, "SETTLED", 0.0)
+    monkeypatch.setattr(file_stability, "SETTLED", 0.0)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import structlog
 
 from monitor.domain import crashpoint
 from monitor.domain.model import Answer
-from monitor.service.pages.labeling.desk import Desk, Outcome
+from monitor.service.pages.labeling.task_queue import Desk, Outcome
 from monitor.storage.database import Database
 from tests.service.pages.people import on_page, scene_of
 

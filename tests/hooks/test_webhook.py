@@ -17,8 +17,8 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
-from monitor.hooks.guard import is_public
 from monitor.hooks.log import LogHandler
+from monitor.hooks.ssrf import is_public
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from tests.hooks.receivers import TOKEN, Receiver, effect, notice
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.labeling import stillness
+from monitor.labeling import file_stability
 
 
 @pytest.fixture(autouse=True)
 def _files_settle_at_once(monkeypatch):
-    monkeypatch.setattr(stillness, "SETTLED", 0.02)
+    monkeypatch.setattr(file_stability, "SETTLED", 0.02)

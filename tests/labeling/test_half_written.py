@@ -10,7 +10,7 @@ import pytest
 
 from monitor.domain.labels import Statement, current_answers
 from monitor.domain.model import Answer, LabelKind, Task
-from monitor.labeling import stillness
+from monitor.labeling import file_stability
 from monitor.labeling.files import FilesLabeler, FilesSettings
 
 TASKS = {key: Task(key, f"item-{key}", {"text": f"text of {key}"}) for key in ("aa", "bb", "cc")}
@@ -90,11 +90,13 @@ def test_a_file_that_is_not_whole_is_told_of_and_no_row_of_it_is_taken(folder):
 
 def test_a_file_that_grows_during_the_look_is_left_for_the_next(folder, monkeypatch):
     folder.write(f"{NAMED}aa,1,ada\n")
-    monkeypatch.setattr(stillness, "pause", lambda: folder.write(f"{NAMED}aa,1,ada\nbb,0,ada\n"))
+    monkeypatch.setattr(
+        file_stability, "pause", lambda: folder.write(f"{NAMED}aa,1,ada\nbb,0,ada\n")
+    )
 
     first = folder.look()
     waits = folder.last.waits
-    monkeypatch.setattr(stillness, "pause", lambda: None)
+    monkeypatch.setattr(file_stability, "pause", lambda: None)
     second = folder.look()
 
     assert first == {}
@@ -106,7 +108,7 @@ def test_a_file_that_stood_still_is_taken_at_the_first_look_without_a_pause(fold
     def never():
         raise AssertionError
 
-    monkeypatch.setattr(stillness, "pause", never)
+    monkeypatch.setattr(file_stability, "pause", never)
     folder.write(f"{NAMED}aa,1,ada\n", ago=2)
 
     assert folder.look() == {("aa", "ada"): Answer.POSITIVE}
@@ -129,7 +131,7 @@ def test_a_last_row_without_a_line_break_counts_once_the_file_stood_still_for_te
 
 
 def test_that_ten_minutes_have_passed_is_news_though_no_file_changed(folder):
-    folder.write(f"{NAMED}aa,1,ada", ago=stillness.STILL - 0.3)
+    folder.write(f"{NAMED}aa,1,ada", ago=file_stability.STILL - 0.3)
     folder.look()
     before = folder.labeler.state()
     time.sleep(0.4)

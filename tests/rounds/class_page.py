@@ -14,8 +14,8 @@ from monitor.domain.page_answer import ClassChosen
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
-from monitor.service.pages.labeling.desk import TaskQueue
 from monitor.service.pages.labeling.outcome import AnswerOutcome
+from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 from tests.service.pages.people import hand

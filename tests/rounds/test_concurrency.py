@@ -10,7 +10,7 @@ from sqlalchemy import event, insert
 from monitor.domain.errors import StoreUnavailable, TryLater
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.rounds import publish, run
+from monitor.rounds import run, versions
 from monitor.rounds.labels import collect
 from monitor.rounds.opening import due
 from monitor.storage.database import Database
@@ -120,7 +120,7 @@ def test_a_correction_that_another_worker_overtakes_makes_the_version_after_his(
     for number in (1, 2):
         scene.play(number, count=400)
     change_answers(scene, every=10)
-    correct = publish.correct
+    correct = versions.correct
     overtaken: list[Any] = []
 
     def overtake(context, found, claim):
@@ -130,7 +130,7 @@ def test_a_correction_that_another_worker_overtakes_makes_the_version_after_his(
             change_answers(scene, every=7)
         correct(context, found, claim)
 
-    monkeypatch.setattr(publish, "correct", overtake)
+    monkeypatch.setattr(versions, "correct", overtake)
 
     run.finish(scene.context, scene.round(2).id)
 

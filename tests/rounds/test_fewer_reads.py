@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.rounds.sampling import draw, look
+from monitor.rounds.sampling import draw, window_scan
 from tests.rounds.scene import Scene, settings
 
 
@@ -32,7 +32,7 @@ class Recut:
 
 @pytest.fixture
 def scene(database, monkeypatch):
-    monkeypatch.setattr(look, "PROFILE", 150)
+    monkeypatch.setattr(window_scan, "PROFILE", 150)
     sample = Sample(max_labels=100, bands=Bands(flagged=1, passed=2))
     return Scene(database, settings(sample=sample, bad_rows_max=0.6))
 
@@ -44,11 +44,12 @@ def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_rea
     scene.week(1)
     scene.source.rows *= copies
     plain, recut = scene.source, Recut(scene.source)
-    seen: list[look.WindowScan] = []
+    seen: list[window_scan.WindowScan] = []
 
     def both(context, round_):
         seen.extend(
-            look.scan_window(replace(context, source=source), round_) for source in (plain, recut)
+            window_scan.scan_window(replace(context, source=source), round_)
+            for source in (plain, recut)
         )
         return seen[0]
 
@@ -73,7 +74,7 @@ def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_rea
 def test_a_first_round_draws_of_a_class_what_its_cells_need_so_that_md5_is_taken_once(
     database, monkeypatch, sample, drawn
 ):
-    monkeypatch.setattr(look, "PROFILE", 150)
+    monkeypatch.setattr(window_scan, "PROFILE", 150)
     scene = Scene(database, settings(sample=sample))
     scene.week(1)
     scene.source = Recut(scene.source)

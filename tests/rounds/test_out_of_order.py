@@ -9,7 +9,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
-from monitor.rounds import publish, run
+from monitor.rounds import run, versions
 from monitor.stats.detection.recovery import Recovery
 from monitor.storage.results import alert_store
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
@@ -198,7 +198,7 @@ def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatc
     scene.play(1)
     open_rounds(scene, {2: 0.8, 3: 0.8})
     scene.week(4)
-    where, name = (publish, "close") if step == "close" else (run, "draw")
+    where, name = (versions, "close") if step == "close" else (run, "draw")
     break_for(
         monkeypatch, where, name, scene.round(2).slot if step == "close" else MONDAY + 3 * WEEK
     )
@@ -232,7 +232,7 @@ def break_for(monkeypatch, where, name, slot):
 def test_a_bug_in_correcting_a_closed_round_is_told_and_stops_no_other(scene, monkeypatch):
     scene.play(1)
     open_rounds(scene, {2: 0.8})
-    break_for(monkeypatch, publish, "correct", scene.round(1).slot)
+    break_for(monkeypatch, versions, "correct", scene.round(1).slot)
     for item, said in list(scene.labeler.answers.items())[:30]:
         other = Answer.NEGATIVE if said is Answer.POSITIVE else Answer.POSITIVE
         scene.labeler.answers[item] = other
@@ -269,7 +269,7 @@ def test_a_backfill_goes_on_past_a_round_that_a_bug_stops(scene, monkeypatch):
         scene.week(number)
     scene.labeler.answers |= scene.truth
     scene.now = MONDAY + 3 * WEEK
-    break_for(monkeypatch, publish, "close", MONDAY + WEEK)
+    break_for(monkeypatch, versions, "close", MONDAY + WEEK)
 
     filled = run.backfill(scene.context, MONDAY - WEEK)
     slots = [next(filled)[0] for _ in range(4)]

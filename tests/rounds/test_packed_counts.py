@@ -10,7 +10,7 @@ from sqlalchemy import delete, event, update
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.rounds import publish
+from monitor.rounds import versions
 from monitor.storage.results import past_counts
 from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.tables import packed_counts
@@ -80,11 +80,11 @@ def arrays_of(past_round):
 
 def pooled_rows(scene, first):
     """What a full replay gives for a round and all after it: metric to low, point and high."""
-    batch = publish._read_batch(scene.context, scene.round(first))
+    batch = versions._read_batch(scene.context, scene.round(first))
     return {
         member.round.number: {
             (row.metric, row.basis, row.estimand): (row.low, row.point, row.high)
-            for row in publish._estimated(batch)[member.round.id].rows
+            for row in versions._estimated(batch)[member.round.id].rows
         }
         for member in batch.affected
     }

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from benchmarks.statements import counted
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.rounds import publish
+from monitor.rounds import versions
 from monitor.rounds.labels.collect import collect
 from monitor.storage.database import listed
 from monitor.storage.labels.round_labels import read_all_labels, read_labels
@@ -66,7 +66,7 @@ def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene)
         claim = round_claims.claim_round(connection, found.id)
     assert claim is not None
 
-    publish.close(scene.context, found, claim, reason="in", labels=before)
+    versions.close(scene.context, found, claim, reason="in", labels=before)
 
     with scene.database.read() as connection:
         stored = estimate_store.read_counts(connection, [found.id])[found.id]

@@ -9,7 +9,7 @@ import pytest
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import InputRefused, RoundMoved, TryLater
 from monitor.domain.model import Answer
-from monitor.rounds import publish
+from monitor.rounds import versions
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.supplements import read_supplements
 from monitor.rounds.estimation.versions import write_versions
@@ -194,7 +194,7 @@ def test_a_round_that_is_open_while_older_ones_are_restated_finds_the_same_evide
 def log_e_of(scene, number):
     """What a round's labels say by now about each limit, before anything is written of it."""
     round_ = scene.round(number)
-    estimates = publish._estimated(publish._read_batch(scene.context, round_))
+    estimates = versions._estimated(versions._read_batch(scene.context, round_))
     return {r.limit.metric: pytest.approx(list(r.log_e)) for r in estimates[round_.id].readings}
 
 
@@ -288,7 +288,7 @@ def narrower(monkeypatch):
         ]
         return replace(found, rows=rows)
 
-    monkeypatch.setattr(publish, "estimate_round", other)
+    monkeypatch.setattr(versions, "estimate_round", other)
 
 
 def test_each_version_says_which_release_computed_it(scene):
@@ -425,7 +425,7 @@ def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkey
             scene.run()
         return real(*args)
 
-    monkeypatch.setattr(publish, "read_supplements", while_computing)
+    monkeypatch.setattr(versions, "read_supplements", while_computing)
 
     outcome = restate_precision(scene, 2, to=Answer.NEGATIVE)
 
@@ -476,7 +476,7 @@ def test_labels_of_a_restatement_that_meets_another_are_stored_once(scene, monke
             raise RoundMoved(message)
         return real(connection, *args)
 
-    monkeypatch.setattr(publish, "write_versions", overtaken)
+    monkeypatch.setattr(versions, "write_versions", overtaken)
     restate_precision(scene, 2, to=Answer.NEGATIVE)
 
     assert other

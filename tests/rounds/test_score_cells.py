@@ -17,7 +17,7 @@ from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
 from monitor.rounds.opening import due
 from monitor.rounds.sampling.cells import uniform_of
-from monitor.rounds.sampling.look import base_key
+from monitor.rounds.sampling.window_scan import base_key
 from monitor.stats.estimation.posterior import estimates
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.samples import frame_store

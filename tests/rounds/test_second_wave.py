@@ -17,7 +17,7 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Margin, Sample
 from monitor.domain.settings import Limits, MonitorSettings
 from monitor.domain.state import RoundState
-from monitor.rounds import publish, retention, run
+from monitor.rounds import retention, run, versions
 from monitor.rounds.estimation.estimate import expected_rates
 from monitor.rounds.forecast.plan_window import scan_to_plan
 from monitor.rounds.opening import redo
@@ -272,7 +272,7 @@ def test_a_round_done_again_after_it_had_given_up_a_wave_does_not_speak_of_a_dea
 
 def test_a_kill_between_giving_up_and_closing_leaves_the_round_partial(scene, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(publish, "close", refuse)
+        patched.setattr(versions, "close", refuse)
         with pytest.raises(StoppedByBug, match="cut off"):
             give_up(scene)
 

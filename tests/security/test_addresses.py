@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from monitor.domain.errors import DeliveryFailed
-from monitor.hooks.guard import is_public
+from monitor.hooks.ssrf import is_public
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from tests.hooks.receivers import Receiver, effect
 

@@ -13,10 +13,10 @@ import pytest
 from monitor.files import relations, truths
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.rounds import claims
-from monitor.service import reading_ahead
+from monitor.service import prefetch
 from monitor.service.change_detection import Idle
 from monitor.service.loop import TICK, MonitorWork, one_pass
-from monitor.service.reading_ahead import Prefetcher
+from monitor.service.prefetch import Prefetcher
 from monitor.storage.labels import label_store
 from monitor.wiring import Application
 from tests.rounds.scene import Log, Scene, settings
@@ -122,7 +122,7 @@ def test_a_file_that_stays_is_not_read(fleet, reads):
 def test_monitors_with_more_items_than_fit_into_memory_share_several_readings(
     fleet, reads, monkeypatch
 ):
-    monkeypatch.setattr(reading_ahead, "MOST", fleet.asked() // 3 + 1)
+    monkeypatch.setattr(prefetch, "MOST", fleet.asked() // 3 + 1)
     fleet.write(len(fleet.scenes[0].truth))
 
     fleet.tick()

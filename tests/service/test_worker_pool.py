@@ -16,7 +16,7 @@ from monitor.rounds import claims
 from monitor.rounds.opening import due
 from monitor.service.change_detection import Idle
 from monitor.service.loop import TICK, MonitorWork, one_pass
-from monitor.service.reading_ahead import Prefetcher
+from monitor.service.prefetch import Prefetcher
 from monitor.service.shared_scans import SharedScans
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE

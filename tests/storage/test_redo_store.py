@@ -10,7 +10,7 @@ from sqlalchemy import update
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
-from monitor.rounds import publish
+from monitor.rounds import versions
 from monitor.storage.labels import label_store
 from monitor.storage.results import redo_store
 from monitor.storage.rounds import round_claims
@@ -33,7 +33,7 @@ def abandoned(scene):
     with scene.database.write() as connection:
         claim = round_claims.claim_round(connection, scene.round(1).id)
     assert claim is not None
-    publish.abandon(scene.context, scene.round(1), claim, "as a test wants it")
+    versions.abandon(scene.context, scene.round(1), claim, "as a test wants it")
     with scene.database.write() as connection:
         round_claims.release_round(connection, claim)
     return scene.round(1)

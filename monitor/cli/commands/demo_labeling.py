@@ -13,7 +13,7 @@ from monitor.cli.views.printing import echo, echo_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from monitor.demo.asked import Answered, LabelingWeek
+    from monitor.demo.labeling_week import Answered, LabelingWeek
 
 _POLL_SECONDS = 0.5  # seconds
 
@@ -22,7 +22,7 @@ def label_demo(folder: Path, *, port: int, no_browser: bool, json: bool) -> None
     """Play the demo until its last week, let a person label that, and show what it came to."""
     from rich.console import Console
 
-    from monitor.demo.asked import LabelingWeek
+    from monitor.demo.labeling_week import LabelingWeek
 
     week = LabelingWeek(folder, Console(highlight=False, quiet=json))
     try:

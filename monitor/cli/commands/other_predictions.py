@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import InputRefused
+from monitor.files.missing_markers import quoted
 from monitor.files.relations import DataFiles, OpenTable, all_texts, at_threshold, kind_of, opened
-from monitor.files.words import quoted
 from monitor.rounds.forecast.compare import Others
 
 if TYPE_CHECKING:

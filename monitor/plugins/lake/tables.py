@@ -13,8 +13,8 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from monitor.files.engine import session
+from monitor.files.missing_markers import TIMES, quoted
 from monitor.files.relations import OpenTable
-from monitor.files.words import TIMES, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

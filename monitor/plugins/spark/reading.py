@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from monitor.plugins.spark.settings import SparkSettings
 
 
-class Statements:
+class SparkStatements:
     """Executes statements over some rows, which have a name in the session while it does.
 
     Parameters
@@ -58,14 +58,16 @@ class Statements:
 
 
 @contextmanager
-def opened(session: SparkSession, settings: SparkSettings, folder: Path) -> Iterator[Statements]:
+def opened(
+    session: SparkSession, settings: SparkSettings, folder: Path
+) -> Iterator[SparkStatements]:
     """Give the rows a name for as long as the block lasts; it can be ended from outside."""
     tag = f"pr-monitor-{uuid.uuid4().hex}"
     add, remove, stop = _tagging(session)
     add(tag)
     try:
         with stopped_by(_quiet(stop, tag)):
-            statements = Statements(session, _rows(session, settings, folder))
+            statements = SparkStatements(session, _rows(session, settings, folder))
             statements.rows.createTempView(statements.name)
             try:
                 yield statements
@@ -77,7 +79,7 @@ def opened(session: SparkSession, settings: SparkSettings, folder: Path) -> Iter
             remove(tag)
 
 
-def found(location: str, statements: Statements) -> SparkTable:
+def found(location: str, statements: SparkStatements) -> SparkTable:
     """Describe the rows by the types that Spark gives their columns."""
     kinds = {field.name: type_of(field.dataType.simpleString()) for field in fields(statements)}
     nullable = frozenset(field.name for field in fields(statements) if field.nullable)
@@ -85,7 +87,7 @@ def found(location: str, statements: Statements) -> SparkTable:
     return SparkTable(location, clause, kinds, nullable, SPARK, sees_one_state=False)
 
 
-def fields(statements: Statements) -> list[Any]:
+def fields(statements: SparkStatements) -> list[Any]:
     """List the columns as Spark has them."""
     return list(statements.rows.schema.fields)
 

@@ -53,7 +53,7 @@ from week to week with a standard deviation of .03 alerts rarely (benchmarks/pro
 
 
 @dataclass(frozen=True, slots=True)
-class LimitReading:
+class LimitEvidence:
     """One round about one limit: log e against it per alternative, and log e of a recovery."""
 
     limit: Limit
@@ -73,7 +73,7 @@ class RoundEstimate:
     pooled: JointPosterior
     size: NDArray[np.int64]
     scaled: Matrix
-    readings: list[LimitReading]
+    readings: list[LimitEvidence]
     proposed_limits: dict[str, float] = field(default_factory=dict)
     notices: list[NoticeRow] = field(default_factory=list)
     distances: dict[str, float] = field(default_factory=dict)
@@ -233,7 +233,7 @@ def _readings(
     earlier: Sequence[Counted],
     reference: Counts | None,
     settings: RoundSettings,
-) -> list[LimitReading]:
+) -> list[LimitEvidence]:
     """Read the evidence of a round on each limit, wave by wave.
 
     What a wave is expected to find comes from what was there before it, the waves before it too.
@@ -244,7 +244,7 @@ def _readings(
         for i, wave in enumerate(counts)
     ]
     return [
-        LimitReading(
+        LimitEvidence(
             limit=limit,
             log_e=tuple(float(v) for v in log_e_of_waves(limit, counts, rates, missing)),
             log_recovery=log_recovery_of_waves(limit, counts, rates, missing),

@@ -9,7 +9,7 @@ from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
 from monitor.rounds.opening.due import due_slots
 from monitor.rounds.opening.windows import free_window
-from monitor.rounds.sampling.look import first_scan
+from monitor.rounds.sampling.window_scan import first_scan
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
 

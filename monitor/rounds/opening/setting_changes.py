@@ -119,7 +119,7 @@ def _history_start(
     settings: RoundSettings,
     differences: Sequence[Difference],
 ) -> HistoryStart:
-    from monitor.rounds.sampling.look import base_key  # noqa: PLC0415  scipy takes half a second
+    from monitor.rounds.sampling.window_scan import base_key  # noqa: PLC0415  scipy takes half a second
 
     existing = frame_store.newest_history(
         connection, monitor_id, threshold=settings.threshold, key_parts=base_key(settings)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.look import WindowScan
     from monitor.rounds.sampling.rebin import References
+    from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.storage.results.past_counts import PastRound
     from monitor.storage.rounds.round_store import Round
 

@@ -13,18 +13,18 @@ from fastapi.telemetry import TelemetryConfig
 
 from monitor.config.pages import PagesSettings
 from monitor.domain.errors import MonitorError
-from monitor.service.pages import entrance, leaving, sign_in
-from monitor.service.pages.entrance import LinkLogin
+from monitor.service.pages import leaving, link_login, sign_in
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
-from monitor.service.pages.labeling import conflicts, mine, overview, payloads
-from monitor.service.pages.labeling.desk import TaskQueue
+from monitor.service.pages.labeling import conflicts, overview, own_answers, payloads
+from monitor.service.pages.labeling.task_queue import TaskQueue
+from monitor.service.pages.link_login import LinkLogin
 from monitor.service.pages.rendering import message_answer, wants_json
 from monitor.service.pages.requests import PageRefused, cookie_name
+from monitor.service.pages.sessions import Sessions
 from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status import addresses as status
 from monitor.service.pages.status.board import Board
-from monitor.service.pages.visits import Sessions
 
 log = structlog.get_logger("monitor.pages")
 
@@ -62,9 +62,9 @@ def pages_app(
         app.add_exception_handler(no_page, _no_page)
     app.add_exception_handler(RequestValidationError, _no_such_page)
     app.add_exception_handler(MonitorError, _unavailable)
-    app.include_router(entrance.router if isinstance(way_in, LinkLogin) else sign_in.router)
+    app.include_router(link_login.router if isinstance(way_in, LinkLogin) else sign_in.router)
     app.include_router(leaving.router)
-    for pages in (labeling, payloads, mine, conflicts, overview, status):
+    for pages in (labeling, payloads, own_answers, conflicts, overview, status):
         app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     return Guard(app, settings)

@@ -6,8 +6,8 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from monitor.service.web.door import host_name, is_ours
-from monitor.service.web.patience import REQUEST_SECONDS
+from monitor.service.web.host_check import host_name, is_ours
+from monitor.service.web.idle_timeout import REQUEST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -17,7 +17,7 @@ import httpcore
 import httpx
 
 from monitor.domain.errors import ConfigRefused, TryLater
-from monitor.hooks.guard import GuardedBackend
+from monitor.hooks.ssrf import GuardedBackend
 from monitor.service.pages.accounts import AccountsAway, NameRefused
 from monitor.service.pages.names import annotator_name
 from monitor.service.pages.roles import Role

@@ -11,12 +11,12 @@ from monitor.service.pages.accounts import StoreUsers
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.attempts import SignInAttempts
 from monitor.service.pages.certificates import key_files
-from monitor.service.pages.entrance import LinkLogin
-from monitor.service.pages.labeling.desk import TaskQueue
+from monitor.service.pages.labeling.task_queue import TaskQueue
+from monitor.service.pages.link_login import LinkLogin
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
+from monitor.service.pages.sessions import Links
 from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status.board import Board
-from monitor.service.pages.visits import Links
 from monitor.service.web.server import WebServer
 
 if TYPE_CHECKING:

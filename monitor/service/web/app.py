@@ -13,7 +13,7 @@ from http import HTTPStatus
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from monitor.service.web.door import is_ours
+from monitor.service.web.host_check import is_ours
 from monitor.service.web.metrics import CONTENT_TYPE
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class Pages:
     Parameters
     ----------
     listen
-        The address it is on, if only this machine may ask, see `monitor.service.web.door`; None:
-        any name will do, since others may ask.
+        The address it is on if only this machine may ask (`monitor.service.web.host_check`). None
+        accepts any name, since others may ask.
     """
 
     def __init__(self, answers: Answers, *, listen: str | None = None) -> None:

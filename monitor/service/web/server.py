@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from monitor.domain.errors import ConfigRefused, TryLater
-from monitor.service.web.patience import PatientProtocol
+from monitor.service.web.idle_timeout import PatientProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

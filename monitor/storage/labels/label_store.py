@@ -261,7 +261,7 @@ def _refuse_removed(keys: Sequence[str], existing: Collection[str]) -> None:
 
 
 @dataclass(slots=True)
-class _Statement:
+class _StoredEvent:
     """What is stored about one item: statements, and the identities of their rows."""
 
     statements: list[Statement] = field(default_factory=list)
@@ -323,10 +323,10 @@ def _only_statements(
 
 def _existing(
     connection: Connection, keys: Sequence[str]
-) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _Statement]]:
+) -> tuple[dict[str, tuple[int, str]], defaultdict[tuple[int, str], _StoredEvent]]:
     """Find round and item of some tasks, by key, and the statements about each such item."""
     indices: dict[str, tuple[int, str]] = {}
-    answer: defaultdict[tuple[int, str], _Statement] = defaultdict(_Statement)
+    answer: defaultdict[tuple[int, str], _StoredEvent] = defaultdict(_StoredEvent)
     query = (
         select(
             tasks.c.key,

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from monitor.domain.ports import PlannedScan
-from monitor.plugins.spark.reading import Statements
+from monitor.plugins.spark.reading import SparkStatements
 from tests.plugins.spark.places import AT, WEEK, source_of, write
 from tests.sources.sql.test_shared_scans import KINDS, SCORES, odd_rows
 
@@ -19,13 +19,13 @@ TYPES = dict.fromkeys((*SCORES, "rare"), pa.float64()) | {"version": pa.string()
 def jobs(monkeypatch):
     """The statements that Spark executed."""
     found = []
-    execute = Statements.execute
+    execute = SparkStatements.execute
 
     def noted(statements, statement, **options):
         found.append(statement)
         return execute(statements, statement, **options)
 
-    monkeypatch.setattr(Statements, "execute", noted)
+    monkeypatch.setattr(SparkStatements, "execute", noted)
     return found
 
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.plugins.spark.reading import Statements
+from monitor.plugins.spark.reading import SparkStatements
 from monitor.plugins.spark.truths import EVERY
 from tests.labeling.truth_contract import (
     MONDAY,
@@ -64,13 +64,13 @@ class TestTruths(TruthContract):
         self.write(
             rows_of([(f"m{n}", n % 2, 0) for n in range(3_000)]), TEXTS | {"outcome": "integer"}
         )
-        jobs, run = [], Statements.execute
+        jobs, run = [], SparkStatements.execute
 
         def noted(statements, statement, **options):
             jobs.append(statement)
             return run(statements, statement, **options)
 
-        monkeypatch.setattr(Statements, "execute", noted)
+        monkeypatch.setattr(SparkStatements, "execute", noted)
 
         answers, _ = found(self.labeler(), [f"m{n}" for n in range(3_000)])
 

@@ -20,10 +20,10 @@ from monitor.domain.settings import MonitorSettings
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.app import pages_app
-from monitor.service.pages.entrance import LinkLogin
-from monitor.service.pages.labeling.desk import TaskQueue
+from monitor.service.pages.labeling.task_queue import TaskQueue
+from monitor.service.pages.link_login import LinkLogin
+from monitor.service.pages.sessions import Links
 from monitor.service.pages.status.board import Board
-from monitor.service.pages.visits import Links
 from monitor.storage.pages.page_tables import page_tasks
 from tests.rounds.scene import Scene, settings
 

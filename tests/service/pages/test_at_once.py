@@ -7,8 +7,8 @@ from datetime import timedelta
 from threading import Barrier
 
 from monitor.domain.model import Answer
-from monitor.service.pages.labeling.desk import AT_ONCE, TaskQueue
 from monitor.service.pages.labeling.outcome import AnswerOutcome
+from monitor.service.pages.labeling.task_queue import AT_ONCE, TaskQueue
 from tests.service.pages.people import place_of
 
 PEOPLE = ("ada", "bob", "eve", "joe")

@@ -8,9 +8,9 @@ import pytest
 
 from monitor.config.pages import PagesSettings
 from monitor.service.pages.app import pages_app
-from monitor.service.pages.entrance import LinkLogin
+from monitor.service.pages.link_login import LinkLogin
+from monitor.service.pages.sessions import Links
 from monitor.service.pages.status.board import Board
-from monitor.service.pages.visits import Links
 from tests.rounds.class_page import CLASSES, ClassPage
 from tests.service.pages.people import HOST, PORT, Client, Person
 

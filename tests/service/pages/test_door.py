@@ -17,7 +17,7 @@ from sqlalchemy import event, text
 from monitor.config.pages import PagesSettings
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages.guard import HEADERS, MOST_BYTES
-from monitor.service.pages.visits import SESSION
+from monitor.service.pages.sessions import SESSION
 from tests.service.pages.people import BASE, PORT, Person, place_of
 
 COOKIE = f"pr_monitor_{PORT}"

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.domain.shown import picture
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import Sessions
+from monitor.service.pages.sessions import Sessions
 from tests.pictures import png
 from tests.service.pages.people import Place, Reader, on_page, scene_of
 

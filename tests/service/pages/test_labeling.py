@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
-from monitor.service.pages.labeling.desk import HELD
+from monitor.service.pages.labeling.task_queue import HELD
 from tests.service.pages.people import QUESTION, place_of
 
 

@@ -11,7 +11,7 @@ from monitor.domain.model import Answer
 from monitor.rounds import run
 from monitor.rounds.retention import forget_item, forget_removed_monitors
 from monitor.service.change_detection import Idle
-from monitor.service.pages.labeling.desk import LAST_DAY
+from monitor.service.pages.labeling.task_queue import LAST_DAY
 from monitor.storage import schema
 from monitor.wiring import build
 from tests.service.pages.people import Person, Place

@@ -9,7 +9,7 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds.opening.redo import redo_abandoned
-from monitor.service.pages.labeling.desk import TaskQueue
+from monitor.service.pages.labeling.task_queue import TaskQueue
 from tests.rounds.scene import REFERENCE, Scene, settings
 from tests.service.pages.people import Place, on_page
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import Sessions
+from monitor.service.pages.sessions import Sessions
 from tests.service.pages.people import Reader
 
 

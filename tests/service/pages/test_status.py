@@ -20,9 +20,9 @@ from monitor.domain.settings import MonitorSettings
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.round_page import read_page
 from monitor.service.pages.roles import Role
+from monitor.service.pages.sessions import Sessions, WebSession
 from monitor.service.pages.status.addresses import first_page
 from monitor.service.pages.status.board import Board
-from monitor.service.pages.visits import Sessions, WebSession
 from monitor.storage.results import alert_store
 from monitor.storage.tables import effects
 from tests.faults.few_points import few_points

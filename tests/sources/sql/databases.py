@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, text
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges, Window
-from monitor.files.words import quoted
+from monitor.files.missing_markers import quoted
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource

@@ -10,15 +10,15 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from monitor.domain.page_answer import PageAnswer
-from monitor.service.pages.labeling.desk import AssignedTask, Screen, TaskQueue
 from monitor.service.pages.labeling.guideline import as_html
 from monitor.service.pages.labeling.offered import offered
 from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, refusal_text
 from monitor.service.pages.labeling.shown import parts_of
+from monitor.service.pages.labeling.task_queue import AssignedTask, Screen, TaskQueue
 from monitor.service.pages.rendering import html_page, message_page, wants_json
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
-from monitor.service.pages.visits import WebSession
+from monitor.service.pages.sessions import WebSession
 
 router = APIRouter(prefix="/label")
 

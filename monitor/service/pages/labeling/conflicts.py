@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.service.pages.labeling.desk import TaskQueue
+    from monitor.service.pages.labeling.task_queue import TaskQueue
     from monitor.storage.pages.page_store import PageStatement, PageTask
 
 router = APIRouter(prefix="/label/conflicts")

@@ -172,5 +172,6 @@ def feedback(
         return None
     return (
         f"The answer to the item before is known: {_SENTENCES[existing]}. You said "
-        f"{_SENTENCES[Answer(str(answer.answer))]}. It counts for no result; the guideline may help."
+        f"{_SENTENCES[Answer(str(answer.answer))]}. It counts for no result; the guideline may "
+        "help."
     )

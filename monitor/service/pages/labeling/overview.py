@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.service.pages.labeling.desk import TaskQueue
+    from monitor.service.pages.labeling.task_queue import TaskQueue
 
 router = APIRouter(prefix="/label/overview")
 

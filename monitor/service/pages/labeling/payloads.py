@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, Response
 from monitor.domain.shown import Value, image_type, picture_bytes
 from monitor.service.pages.labeling.framed import HEADERS, framed
 from monitor.service.pages.requests import Labeling, PageRefused
-from monitor.service.pages.visits import WebSession
+from monitor.service.pages.sessions import WebSession
 
 router = APIRouter(prefix="/label")
 

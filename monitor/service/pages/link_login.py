@@ -13,7 +13,7 @@ from monitor.service.pages.names import annotator_name
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Form, PageRefused, create_session
 from monitor.service.pages.roles import Role
-from monitor.service.pages.visits import Links
+from monitor.service.pages.sessions import Links
 
 router = APIRouter()
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Clock, Labeler
     from monitor.storage.database import Database
 
-log = structlog.get_logger("monitor.service.reading_ahead")
+log = structlog.get_logger("monitor.service.prefetch")
 
 MOST = 100_000
 """Items to read at once, so that memory stays small: of more, the next monitors read again."""

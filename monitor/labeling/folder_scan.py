@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, LabelEvent, Refusal
 from monitor.labeling.file_cursor import CutRow, cut_row
+from monitor.labeling.file_stability import STILL, FileStamp, file_stamp
 from monitor.labeling.label_files import read_file
 from monitor.labeling.reading import ends_whole, is_workbook, printable
-from monitor.labeling.stillness import STILL, FileStamp, file_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
