@@ -244,8 +244,13 @@ def _settings(model, way=()):
 
 def _sections(field):
     opened = [one for one in field.metadata if isinstance(one, Kinds)]
-    built_in = [adapter.settings for one in opened for adapter in one.built_in.values()]
-    return built_in or _models(field.annotation)
+    ours = [
+        adapter.settings
+        for one in opened
+        for adapter in map(one.adapter, one.names())
+        if adapter.settings.__module__.startswith("monitor.")
+    ]
+    return ours or _models(field.annotation)
 
 
 def _models(annotation):

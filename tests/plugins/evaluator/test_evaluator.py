@@ -220,7 +220,7 @@ def test_the_entry_point_of_the_package_is_this_evaluator(evaluator):
 
 def test_what_mlflow_imports_to_list_its_evaluators_loads_nothing_of_ours():
     script = (
-        "import sys, monitor.evaluation.plugin\n"
+        "import sys, monitor.plugins.evaluator.plugin\n"
         "print(sorted(name for name in sys.modules if name.startswith('monitor')))"
     )
 
@@ -229,7 +229,12 @@ def test_what_mlflow_imports_to_list_its_evaluators_loads_nothing_of_ours():
     )
 
     assert done.stdout.splitlines()[-1] == str(
-        ["monitor", "monitor.evaluation", "monitor.plugins.evaluator.plugin"]
+        [
+            "monitor",
+            "monitor.plugins",
+            "monitor.plugins.evaluator",
+            "monitor.plugins.evaluator.plugin",
+        ]
     )
 
 
