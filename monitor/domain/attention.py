@@ -19,7 +19,8 @@ class Matter(StrEnum):
 class Attention:
     """Something about a round of a monitor that needs a look.
 
-    ``reason`` is the sentence of a concern, or why the round or the ``metric`` has no estimate.
+    ``reason`` is the sentence of a concern of a ``kind``, or why the round or the ``metric`` has no
+    estimate.
     """
 
     monitor: str
@@ -27,3 +28,4 @@ class Attention:
     matter: Matter
     reason: str | None = None
     metric: str | None = None
+    kind: str | None = None

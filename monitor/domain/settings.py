@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from cronsim import CronSim, CronSimError
 from pydantic import (
@@ -29,7 +29,7 @@ from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 
 if TYPE_CHECKING:
-    from monitor.stats.detection.half_space import Limit
+    from monitor.stats.detection.half_space import Limit, Side
 
 CREDIBLE_LEVEL = 0.95
 """Probability inside every interval of a round; what is proven of them is proven at this level."""
@@ -109,6 +109,19 @@ class Bound(Settings):
             raise ValueError(message)
         return self
 
+    def sides(self) -> dict[Side, float]:
+        """Return the value of each side that is watched."""
+        sides: dict[Side, float | None] = {"at_least": self.at_least, "at_most": self.at_most}
+        return {side: value for side, value in sides.items() if value is not None}
+
+
+class LimitSide(NamedTuple):
+    """A watched side of a metric."""
+
+    metric: str
+    value: float
+    side: Side
+
 
 LIMITED_METRICS = (
     "precision",
@@ -161,17 +174,19 @@ class Limits(Settings):
         promise = {key: of for key, of in value.items() if key == "false_alarm_every"}
         return {"bounds": {**value.get("bounds", {}), **bounds}, **promise}
 
-    def watched(self) -> list[Limit]:
+    def sides(self) -> list[LimitSide]:
         """Every watched side of every metric, in the order of the config."""
+        return [
+            LimitSide(metric, value, side)
+            for metric, bound in self.bounds.items()
+            for side, value in bound.sides().items()
+        ]
+
+    def watched(self) -> list[Limit]:
+        """Return the same for the statistics."""
         from monitor.stats.detection.half_space import Limit  # noqa: PLC0415  numpy takes 0.2 s
 
-        limits: list[Limit] = []
-        for metric, bound in self.bounds.items():
-            if bound.at_least is not None:
-                limits.append(Limit(metric, bound.at_least, "at_least"))
-            if bound.at_most is not None:
-                limits.append(Limit(metric, bound.at_most, "at_most"))
-        return limits
+        return [Limit(*side) for side in self.sides()]
 
 
 class FalseAlarms(Settings):

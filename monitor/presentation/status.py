@@ -16,22 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.registered import AliasObservation
     from monitor.domain.report import EstimateRow
-
-
-class LimitSide(Protocol):
-    """A watched side of a metric."""
-
-    @property
-    def metric(self) -> str:
-        """Which metric."""
-
-    @property
-    def side(self) -> str:
-        """Where it must stay, ``at_least`` or ``at_most``."""
-
-    @property
-    def value(self) -> float:
-        """The limit."""
+    from monitor.domain.settings import LimitSide
 
 
 class OpenRoundState(Protocol):

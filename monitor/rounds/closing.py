@@ -17,6 +17,7 @@ from monitor.rounds.sampling import second_wave
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.results.concern_store import UNLABELED
 from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
     concerns = _concerns_of_truth(context, state)
     if empty:
         size = sum(part.size for part in labels.strata if not part.stratum.flagged)
-        concerns["unlabeled"] = unlabeled_passed_sentence(size, answered, expected)
+        concerns[UNLABELED] = unlabeled_passed_sentence(size, answered, expected)
     _watch_by_todays_limits(context, round_, claim)
     cut_short = second_wave.was_abandoned(labels.strata)
     reason = closed_reason(

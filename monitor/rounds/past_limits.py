@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import keeps
 from monitor.presentation.status import retrospective_line
@@ -10,22 +10,15 @@ from monitor.storage.results import concern_store, estimate_store
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from monitor.domain.attention import Attention
     from monitor.domain.report import EstimateRow
-    from monitor.domain.settings import Limits, MonitorSettings
+    from monitor.domain.settings import LimitSide, MonitorSettings
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
-
-
-class ConfigLimit(NamedTuple):
-    """A watched side of a metric; `Limits.watched` would import numpy for every `status`."""
-
-    metric: str
-    side: str
-    value: float
 
 
 _KIND = "limit "
@@ -37,13 +30,7 @@ _MOST = 50
 
 def note_missed_limits(context: MonitorContext) -> None:
     """Note about the newest closed round which new limits it misses, and notify people once."""
-    # numpy takes 0.2 s
-    from monitor.rounds.reporting.concerns import note  # noqa: PLC0415
-    from monitor.rounds.reporting.enqueue import enqueue_concerns  # noqa: PLC0415
-
     settings, now = context.settings, context.clock()
-    if not settings.round.limits.bounds:
-        return
     with context.database.read() as connection:
         last = round_store.last_closed(connection, settings.name, now)
         missed = missed_limits(connection, settings, last)
@@ -51,6 +38,10 @@ def note_missed_limits(context: MonitorContext) -> None:
     noted = {kind: before[kind] for kind in before if kind.startswith(_KIND)}
     if last is None or noted == missed:
         return
+    # numpy takes 0.2 s
+    from monitor.rounds.reporting.concerns import note  # noqa: PLC0415
+    from monitor.rounds.reporting.enqueue import enqueue_concerns  # noqa: PLC0415
+
     with context.database.write() as connection:
         for kind in noted.keys() - missed.keys():
             concern_store.drop_concern(connection, last.id, kind)
@@ -71,8 +62,8 @@ def missed_limits(
     """
     if last is None or last.history_id is None:
         return {}
-    then = set(_sides(last.settings.limits))
-    new = [limit for limit in _sides(settings.round.limits) if limit not in then]
+    then = set(last.settings.limits.sides())
+    new = [limit for limit in settings.round.limits.sides() if limit not in then]
     if not new:
         return {}
     rounds = round_store.closed_rounds(connection, last.history_id)[-_MOST:]
@@ -82,16 +73,13 @@ def missed_limits(
     return {kind: sentence for kind, sentence in result.items() if sentence is not None}
 
 
-def _sides(limits: Limits) -> Iterator[ConfigLimit]:
-    for metric, bound in limits.bounds.items():
-        if bound.at_least is not None:
-            yield ConfigLimit(metric, "at_least", bound.at_least)
-        if bound.at_most is not None:
-            yield ConfigLimit(metric, "at_most", bound.at_most)
+def is_missed_limit(attention: Attention) -> bool:
+    """Whether a concern is about a limit that closed rounds missed as it then was."""
+    return attention.kind is not None and attention.kind.startswith(_KIND)
 
 
 def _missed(
-    limit: ConfigLimit, rounds: Sequence[Round], rows: Mapping[int, Sequence[EstimateRow]]
+    limit: LimitSide, rounds: Sequence[Round], rows: Mapping[int, Sequence[EstimateRow]]
 ) -> str | None:
     run: list[tuple[Round, EstimateRow]] = []
     for each in reversed(rounds):
@@ -105,7 +93,7 @@ def _missed(
     return retrospective_line(limit, row, oldest=oldest.number, newest=newest.number)
 
 
-def _is_beyond(limit: ConfigLimit, row: EstimateRow) -> bool:
+def _is_beyond(limit: LimitSide, row: EstimateRow) -> bool:
     nearest = row.high if limit.side == "at_least" else row.low
     return nearest is not None and not keeps(limit.side, limit.value, nearest)
 

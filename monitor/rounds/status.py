@@ -38,7 +38,7 @@ from monitor.rounds.open_rounds import (
     near_deadline,
     second_wave_lines,
 )
-from monitor.rounds.past_limits import missed_limits
+from monitor.rounds.past_limits import is_missed_limit, missed_limits
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.storage.labels import label_notes
@@ -242,10 +242,7 @@ def _overview(
     one = _StatusOfOne.of(read, settings, now)
     last = one.last
     problems = _problems(one)
-    concerns = [
-        *map(attention_text, one.attention),
-        *_not_noted_yet(missed_limits(connection, settings, last), one.attention),
-    ]
+    concerns = _concerns(one, missed_limits(connection, settings, last))
     return Overview(
         monitor=settings.name,
         status=_status(one, problems, concerns),
@@ -271,10 +268,12 @@ def _overview(
     )
 
 
-def _not_noted_yet(missed: Mapping[str, str], attention: Sequence[Attention]) -> list[str]:
-    """Choose the limits missed by closed rounds that no pass has noted since they were set."""
-    noted = {each.reason for each in attention}
-    return [sentence for sentence in missed.values() if sentence not in noted]
+def _concerns(one: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
+    """Say what needs a look, limits as the config has them now and not as a pass noted them."""
+    noted = [attention_text(each) for each in one.attention if not is_missed_limit(each)]
+    if one.last is None:
+        return noted
+    return [*noted, *(round_line(one.last.number, sentence) for sentence in missed.values())]
 
 
 def _of_alerts(existing: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:

@@ -105,7 +105,7 @@ def close(
         if disputes:  # none can stand from before the closing
             note_disputes(connection, closed, disputes, now)
         if due.tally.answers.too_few:
-            note_missing(connection, closed, due.tally.answers, now)
+            note_missing(connection, closed, due.tally, now)
         alerts = alert_store.find_alerts(connection, monitor=closed.monitor)
         estimate = estimates[closed.id]
         readings, moves = freeze_evidence(connection, closed, estimate, alerts, now)
@@ -154,7 +154,7 @@ def correct(
         reason = overtaken_reason(version) if above else corrected_reason(version)
         round_transitions.note_event(connection, round_, reason, now)
         note_disputes(connection, round_, disputes, now)
-        note_missing(connection, round_, batch.affected[0].tally.answers, now)
+        note_missing(connection, round_, batch.affected[0].tally, now)
         note_correction(connection, batch.affected[0], batch.stored, now)
         write_versions(connection, batch, estimates, supplements)
         set_versions(connection, batch.affected)
@@ -200,7 +200,7 @@ def restate(
         restatement.set_versions(connection, batch)
         for round_ in restatement.rounds:
             tally = next(each.tally for each in batch.affected if each.round.id == round_.id)
-            note_missing(connection, round_, tally.answers, now)
+            note_missing(connection, round_, tally, now)
         alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
         recoveries = recovery_rows(connection, batch, estimates, alerts)
         evidence = BatchEvidence(readings, alerts=tuple(alerts), recoveries=recoveries)

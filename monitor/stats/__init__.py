@@ -96,6 +96,7 @@ from monitor.stats.drift.shift import (
     population_stability_index,
     window_distances,
 )
+from monitor.stats.drift.volume import ExpectedCount, expected_count
 from monitor.stats.estimation.class_averages import ClassAverage, ClassAverages, class_averages
 from monitor.stats.estimation.class_samples import ClassSample
 from monitor.stats.estimation.missing import missing_bounds, point_range
@@ -202,6 +203,7 @@ __all__ = [
     "Ending",
     "Estimand",
     "Evidence",
+    "ExpectedCount",
     "FewLabels",
     "FloorsLowered",
     "GainCurve",
@@ -279,6 +281,7 @@ __all__ = [
     "estimates",
     "exact_size",
     "expected_alarms",
+    "expected_count",
     "f_beta",
     "f_beta_at",
     "f_beta_swap",

@@ -180,7 +180,7 @@ def test_a_window_that_stays_incomplete_is_drawn_after_the_grace_with_concerns(s
     assert len(told(scene)) == 2
     with scene.database.read() as connection:
         concerns = concern_store.read_concerns(connection, found.id)
-    assert set(concerns) == {"few_rows", "old_rows"}
+    assert set(concerns) == {"lost_traffic", "old_rows"}
 
 
 def test_what_stands_in_a_row_is_not_told_outside_though_the_fault_quotes_it(scene, tmp_path):

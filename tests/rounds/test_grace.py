@@ -301,7 +301,7 @@ def test_a_small_window_is_drawn_after_the_grace_with_a_concern(steady):
     steady.run()
 
     assert steady.round(4).state == "labeling"
-    assert concerns(steady, 4) == {"few_rows": why}
+    assert concerns(steady, 4) == {"lost_traffic": why}
     assert len(told(steady)) == 1
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.report import AnswersRow
     from monitor.rounds.estimation.batch import Member
     from monitor.rounds.estimation.tally import Tally
     from monitor.storage.rounds.round_store import Round
@@ -81,8 +80,11 @@ def note_disputes(
             concern_store.reword_concern(connection, round_.id, disputes.KIND + metric, sentence)
 
 
-def note_missing(connection: Connection, round_: Round, answers: AnswersRow, now: datetime) -> None:
-    """Keep the concern that too many answers of a round are missing as it is now."""
+def note_missing(connection: Connection, round_: Round, tally: Tally, now: datetime) -> None:
+    """Keep the concerns that answers of a round are missing as they are now."""
+    answers, counts = tally.answers, tally.counts
+    if counts.labeled[~counts.is_flagged].any():
+        concern_store.drop_concern(connection, round_.id, concern_store.UNLABELED)
     if not answers.too_few:
         concern_store.drop_concern(connection, round_.id, MISSING)
     elif not note(connection, round_, MISSING, too_few_text(answers), now):

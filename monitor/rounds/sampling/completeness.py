@@ -11,6 +11,7 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
 from monitor.presentation.windows import few_rows_sentence, old_rows_sentence
 from monitor.rounds.sampling.plausibility import Concern
+from monitor.rounds.sampling.traffic import LOST
 from monitor.storage.rounds.window_store import drawn_windows
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.rounds.window_store import DrawnWindow
 
-FEW_ROWS, OLD_ROWS = "few_rows", "old_rows"
+OLD_ROWS = "old_rows"
 
 ENOUGH, AT_MOST = 3, 8
 """Windows that show what is usual: fewer are too few, older ones are of other times."""
@@ -42,7 +43,7 @@ def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concer
     if not earlier or not frame.rows:
         return ()
     sentences = {
-        FEW_ROWS: _few_rows(round_, frame, earlier),
+        LOST: _few_rows(round_, frame, earlier),
         OLD_ROWS: _old_rows(context, round_, frame, earlier[:ENOUGH]),
     }
     return tuple(Concern(kind, sentence) for kind, sentence in sentences.items() if sentence)

@@ -19,7 +19,7 @@ from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
-from monitor.rounds.sampling.completeness import FEW_ROWS, doubts
+from monitor.rounds.sampling.completeness import doubts
 from monitor.rounds.sampling.empty_window import why_empty
 from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
@@ -33,7 +33,6 @@ from monitor.rounds.sampling.second_wave import (
     spare_items,
     waves_before,
 )
-from monitor.rounds.sampling.traffic import LOST
 from monitor.rounds.sampling.window_scan import base_key, scan_window, why_unusable
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
@@ -246,10 +245,8 @@ def _write_sample(
             if first is None
             else goes_out_at(settings, now, deadline, asks_people=context.asks_people(settings)),
         )
-        # A window with too few rows has lost traffic: people are told once.
-        is_small = any(concern.kind == FEW_ROWS for concern in concerns)
-        unexpected = [each for each in invalid.concerns if not (is_small and each.kind == LOST)]
-        for concern in (*concerns, *unexpected):
+        # Of one kind the first is noted: a window with few rows is the plainest lost traffic.
+        for concern in (*concerns, *invalid.concerns):
             note(connection, round_, concern.kind, concern.sentence, now)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import and_, or_, select
 from monitor.domain.attention import Attention, Matter
 from monitor.domain.model import LabelKind
 from monitor.domain.state import RoundState
+from monitor.storage.results.concern_store import UNLABELED
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.restored_store import DOUBT
 from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
@@ -109,14 +110,14 @@ def _concerns(connection: Connection, now: datetime, monitor: str | None) -> lis
         .subquery()
     )
     query = (
-        select(newest.c.name, rounds.c.number, concerns.c.sentence)
+        select(newest.c.name, rounds.c.number, concerns.c.sentence, concerns.c.kind)
         .join(concerns, concerns.c.round_id.in_((newest.c.drawn, newest.c.closed)))
         .join(rounds, rounds.c.id == concerns.c.round_id)
-        .where(concerns.c.kind != DOUBT)  # shown as a problem, not as a concern
+        .where(concerns.c.kind.not_in((DOUBT, UNLABELED)))  # a problem, and not estimable
         .order_by(newest.c.name, rounds.c.slot, concerns.c.noted_at, concerns.c.kind)
     )
     return [
-        Attention(row.name, row.number, Matter.CONCERN, row.sentence)
+        Attention(row.name, row.number, Matter.CONCERN, row.sentence, kind=row.kind)
         for row in connection.execute(query)
     ]
 

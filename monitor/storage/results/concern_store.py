@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+UNLABELED = "unlabeled"
+"""No passed item had a label at the closing; that recall is not estimable says it, too."""
+
 
 def add_concern(
     connection: Connection, round_id: int, kind: str, sentence: str, now: datetime

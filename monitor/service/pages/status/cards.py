@@ -156,17 +156,12 @@ def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> lis
 def limits_of(settings: MonitorSettings, metric: str) -> list[float]:
     """List the values that a metric must not pass."""
     bound = settings.round.limits.bounds.get(metric)
-    sides = [] if bound is None else [bound.at_least, bound.at_most]
-    return [value for value in sides if value is not None]
+    return [] if bound is None else [*bound.sides().values()]
 
 
 def _bounds(bound: Bound | None) -> str:
-    if bound is None:
-        return ""
-    sides = {"at_least": bound.at_least, "at_most": bound.at_most}
-    return " and ".join(
-        bound_text(side, value) for side, value in sides.items() if value is not None
-    )
+    sides = {} if bound is None else bound.sides()
+    return " and ".join(bound_text(side, value) for side, value in sides.items())
 
 
 def _number(row: EstimateRow) -> CardNumber:
