@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Window,
     )
     from monitor.domain.shown import Shown
-    from monitor.domain.truth import JoinedTruth, NearMisses, TruthColumns, Truths
+    from monitor.domain.truth import JoinedTruth, NearMiss, TruthColumns, Truths
 
 Clock = Callable[[], datetime]
 """Gives the present time, aware, in UTC."""
@@ -190,8 +190,19 @@ class ReadsTruth(Protocol):
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
         """Summarise what is known of some items."""
 
-    def near_misses(self, ids: Collection[str], widths: Collection[int] = ()) -> NearMisses | None:
-        """Count items that have a truth only by an id in another form; None if there are none."""
+    @property
+    def missing_is_negative(self) -> bool:
+        """Whether an item without a row is negative."""
+
+    @property
+    def must_match_ids(self) -> bool:
+        """Whether an item is not negative while there is a row by its id in another form."""
+
+    def near_misses(self, ids: Collection[str], widths: Collection[int] = ()) -> list[NearMiss]:
+        """Return items that have a truth only by an id in another form."""
+
+    def contradictions_sentence(self, ids: Sequence[str]) -> str | None:
+        """Report how many items' rows contradict one another, with an example; None if none do."""
 
 
 class Aliases(Protocol):

@@ -51,19 +51,12 @@ class JoinedTruth(NamedTuple):
     positive: int
 
 
-class NearMisses(NamedTuple):
-    """Items without their own truth that have one by an id written otherwise.
+class NearMiss(NamedTuple):
+    """An item whose truth has the id in another form."""
 
-    ``counts`` has how many by what differs; ``example`` is one id on both sides.
-    """
-
-    counts: Mapping[str, int]
-    example: tuple[str, str]
-
-    @property
-    def total(self) -> int:
-        """Return how many items there are in all."""
-        return sum(self.counts.values())
+    item: str
+    form: str
+    difference: str
 
 
 def other_forms(item: str, widths: Iterable[int]) -> Iterator[tuple[str, str]]:
@@ -76,7 +69,8 @@ def other_forms(item: str, widths: Iterable[int]) -> Iterator[tuple[str, str]]:
     >>> [form for _, form in other_forms("00a7", [])]
     ['00A7']
     """
-    forms = [("upper and lower case", item.lower()), ("upper and lower case", item.upper())]
+    cases = item.lower(), item.upper(), item.capitalize(), item.title()
+    forms = [("upper and lower case", form) for form in cases]
     if item.isdigit():
         forms += [("a decimal point", f"{item}.0"), ("leading zeros", item.lstrip("0") or "0")]
         forms += [("leading zeros", item.zfill(width)) for width in widths]

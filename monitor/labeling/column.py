@@ -20,7 +20,7 @@ from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import within
-from monitor.domain.truth import JoinedTruth, NearMisses, TruthColumns, other_forms
+from monitor.domain.truth import JoinedTruth, NearMiss, TruthColumns, other_forms
 from monitor.domain.values import MISSING_MARKERS, listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
@@ -71,7 +71,9 @@ class ColumnSettings(Labeling):
     With ``missing_means: negative`` the truth must reach the items that were not flagged: where it
     has rows for flagged items alone, a round is not closed, since nothing could be missed and
     recall would be 1 for ever. ``passed_without_rows: accept`` says that this is known, and that
-    those items are negative indeed.
+    those items are negative indeed. Nor is a round closed while the truth has an item's row only by
+    its id in other case, or with other zeros or blanks, unless a prediction has that id too:
+    ``similar_ids: accept`` says that such rows are of other items.
 
     ``deadline`` is ``matures`` unless given: a round that closed earlier would hold the answers
     that come fast, which are not a random part of all.
@@ -88,6 +90,7 @@ class ColumnSettings(Labeling):
     matures: Duration
     missing_means: Literal["negative", "unanswered"] = "unanswered"
     passed_without_rows: Literal["accept", "refuse"] = "refuse"
+    similar_ids: Literal["accept", "refuse"] = "refuse"
     time: str | None = None
 
     @model_validator(mode="before")
@@ -329,12 +332,20 @@ class ColumnLabeler:
     @property
     def must_reach_passed(self) -> bool:
         """Whether items that were not flagged should have rows, since without one they are 0."""
-        settings = self.settings
-        is_assumed = settings.missing_means == "negative"
-        return is_assumed and settings.passed_without_rows == "refuse"
+        return self.missing_is_negative and self.settings.passed_without_rows == "refuse"
 
-    def near_misses(self, ids: Collection[str], widths: Collection[int] = ()) -> NearMisses | None:
-        """Count items that have a truth only by an id in another form; None if there are none.
+    @property
+    def missing_is_negative(self) -> bool:
+        """Whether an item without a row is negative."""
+        return self.settings.missing_means == "negative"
+
+    @property
+    def must_match_ids(self) -> bool:
+        """Whether an item is not negative while there is a row by its id in another form."""
+        return self.missing_is_negative and self.settings.similar_ids == "refuse"
+
+    def near_misses(self, ids: Collection[str], widths: Collection[int] = ()) -> list[NearMiss]:
+        """Return items that have a truth only by an id in another form.
 
         Only forms that are made from the id are looked up (`monitor.domain.truth.other_forms`).
         """
@@ -348,9 +359,21 @@ class ColumnLabeler:
         result = self._within(
             lambda: self.truths.of([form for form in forms if form not in existing])
         )
-        near = {forms[form][1]: (forms[form][0], form) for form in result}
-        counts = Counter(what for what, _ in near.values())
-        return NearMisses(counts, (item := min(near), near[item][1])) if near else None
+        return [NearMiss(forms[form][1], form, forms[form][0]) for form in result]
+
+    def contradictions_sentence(self, ids: Sequence[str]) -> str | None:
+        """Report how many items' rows contradict one another, with an example; None if none do."""
+        rows = self._within(lambda: self.truths.of(ids))
+        values = {item: self._newest_values(rows[item]) for item in sorted(rows)}
+        unclear = [item for item in values if len(self._meanings(values[item])) > 1]
+        if not unclear:
+            return None
+        items = "1 item has" if len(unclear) == 1 else f"{len(unclear)} items have"
+        reason = self._contradiction(values[unclear[0]])
+        return f"{items} no label, such as {unclear[0]!r}: {reason}"
+
+    def _meanings(self, values: Sequence[str]) -> set[Answer]:
+        return {self._meaning(value) for value in values if self._means_something(value)}
 
     def missing_sentence(self, values: Mapping[str, int]) -> str:
         """Name the words that stand for a missing value, and what makes them one that counts."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from monitor.domain.model import Refusal
+    from monitor.domain.truth import NearMiss
 
 
 def same_person_reason(annotator: str) -> str:
@@ -35,13 +37,20 @@ def unreached_sentence(
     )
 
 
-def near_misses_sentence(counts: Mapping[str, int], example: tuple[str, str], *, items: int) -> str:
-    """Return how many items have a label only by an id in another form, such as the example's."""
+def near_misses_sentence(near: Sequence[NearMiss], *, items: int, refused: bool) -> str:
+    """Report how many items have a label only by an id in another form, with an example."""
+    counts = Counter({miss.item: miss.difference for miss in near}.values())
     differs = ", ".join(f"{count} but for {what}" for what, count in counts.items())
+    example = min(near)
+    way_out = (
+        ". With missing_means: negative these items would be negative. Write ids alike on both "
+        "sides; if these rows are of other items, set labeling.similar_ids: accept"
+        if refused
+        else "; these labels are not taken, so write ids alike on both sides"
+    )
     return (
-        f"{sum(counts.values())} of {items} items have a label only by an id that is written "
-        f"otherwise ({differs}): the prediction has {example[0]!r}, the truth {example[1]!r}; "
-        "these labels are not taken, so write ids alike on both sides"
+        f"{counts.total()} of {items} items have a label only by an id that is written otherwise "
+        f"({differs}): the prediction has {example.item!r}, the truth {example.form!r}{way_out}"
     )
 
 

@@ -84,11 +84,21 @@ def attention_sentence(monitor: str, number: int, concern: str) -> str:
     return f"{monitor}, round {number} needs a look: {concern}."
 
 
-def corrected_sentence(number: int, turned: int, labels: int) -> str:
-    """Return the sentence that later labels turned many answers of a closed round."""
+def corrected_sentence(number: int, turned: tuple[int, int], lost: tuple[int, int]) -> str:
+    """Report a correction that turned many answers of a closed round.
+
+    ``turned`` has how many of all labels, ``lost`` how many of the positive ones.
+    """
+    fewer = (
+        f", and {lost[0]:,} of its {lost[1]:,} positive ones are not positive now (are all rows of "
+        "the labels still there?)"
+        if lost[0]
+        else ""
+    )
     return (
-        f"a correction turned at least {turned:,} of the {labels:,} labels of round {number}, so "
-        "its estimates, and those of the rounds that pool it, are others than before"
+        f"a correction turned at least {turned[0]:,} of the {turned[1]:,} labels of round "
+        f"{number}{fewer}, so its estimates, and those of the rounds that pool it, are others than "
+        "before"
     )
 
 

@@ -12,7 +12,12 @@ from monitor.presentation.labels import unlabeled_passed_sentence
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import versions
 from monitor.rounds.labels.collect import send
-from monitor.rounds.labels.truth_reach import near_misses_concern, reading_truth, refuse_unreached
+from monitor.rounds.labels.truth_reach import (
+    contradictions_concern,
+    near_misses_concern,
+    reading_truth,
+    refuse_unreached,
+)
 from monitor.rounds.sampling import second_wave
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.ports import ReadsTruth
+    from monitor.domain.time_limit import T
     from monitor.rounds.context import MonitorContext
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_claims import Claim
@@ -127,7 +132,8 @@ def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[st
     Raises
     ------
     LabelsRefused
-        If it cannot have a row of a passed item, and a missing row means negative.
+        If a missing row means negative, and it has no row of any passed item, or has an item's
+        row by an id in another form.
     """
     round_, labels = state.round, state.labels
     labeler = reading_truth(context.labelers_of(round_.settings))
@@ -139,25 +145,34 @@ def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[st
         for item in labels.items
         if (answer := labels.current.get(item.id)) is not None
     )
-    if labeler.must_reach_passed and not is_reached:
-        _refuse_unreached(context, round_, labeler)
-    assumed = {None, Answer.NEGATIVE} if labeler.must_reach_passed else {None}
+    assumed = {None, Answer.NEGATIVE} if labeler.missing_is_negative else {None}
     unmatched = [item.id for item in labels.items if labels.current.get(item.id) in assumed]
-    near = near_misses_concern(labeler, unmatched) if unmatched else None
-    return {} if near is None else {"label_ids": near}
+    unanswered = [item.id for item in labels.items if labels.current.get(item.id) is None]
+
+    def read_concerns() -> dict[str, str | None]:
+        if labeler.must_reach_passed and not is_reached:
+            refuse_unreached(context, labeler, round_.window)
+        return {
+            "label_ids": near_misses_concern(context, labeler, unmatched),
+            "contradictions": contradictions_concern(labeler, unanswered),
+        }
+
+    concerns = _rarely(context, round_, read_concerns)
+    return {kind: sentence for kind, sentence in concerns.items() if sentence is not None}
 
 
-def _refuse_unreached(context: MonitorContext, round_: Round, labeler: ReadsTruth) -> None:
-    """Refuse labels of flagged items alone, looking at windows rarely while that stands."""
+def _rarely(context: MonitorContext, round_: Round, check: Callable[[], T]) -> T:
+    """Check how labels join, and repeat a refusal for a while without another reading."""
     now = context.clock()
     if (fault := context.tries.still(round_, now)) is not None:
         raise LabelsRefused(fault)
     try:
-        refuse_unreached(context, labeler, round_.window)
+        result = check()
     except LabelsRefused as error:
         context.tries.note(round_, now, str(error))
         raise
     context.tries.forget(round_)
+    return result
 
 
 def retried(act: Callable[[], None], times: int = _RETRIES) -> None:

@@ -57,17 +57,72 @@ def test_without_labels_of_passed_items_precision_is_estimated_and_recall_is_not
     assert len([line for line in needs if "none of the 180 passed items" in line]) == 1
 
 
-def test_labels_by_ids_in_another_case_are_counted_in_check_and_status(bare):
+BY_CASE = "case when i % 2 = 0 then 'M' else 'm' end || lpad(i::varchar, 4, '0')"
+OWN_TRUTH = NEGATIVE.replace("path: predictions", "path: truth")
+POSITIVES = "case when i % 5 = 0 then 1 end"
+
+
+def test_a_round_waits_while_a_label_is_there_by_an_id_in_another_case_alone(bare):
     bare.predictions()
-    capital = "case when i % 2 = 0 then 'M' else 'm' end || lpad(i::varchar, 4, '0')"
-    bare.predictions("truth.parquet", mail_id=capital)
-    bare.config(NEGATIVE.replace("path: predictions", "path: truth"))
+    bare.predictions("truth.parquet", mail_id=BY_CASE)
+    bare.config(OWN_TRUTH)
+
+    checked, ran, status = bare.run("check"), bare.run("run-once"), bare.run("status")
+
+    assert "PROBLEM  labels" in checked.out
+    assert "100 of 200 items have a label only by an id that is written otherwise" in checked.out
+    assert "(100 but for upper and lower case)" in checked.out
+    assert "is closed" not in ran.out
+    assert "but for upper and lower case): the prediction has 'm0" in status.out
+    assert "set labeling.similar_ids: accept" in status.out
+
+
+def test_a_round_goes_on_once_the_ids_are_put_right(bare):
+    bare.predictions()
+    bare.predictions("truth.parquet", mail_id=BY_CASE)
+    bare.config(OWN_TRUTH)
+    bare.run("run-once")
+
+    bare.predictions("truth.parquet")
+
+    assert "is closed" in bare.run("run-once").out
+    assert "written otherwise" not in bare.run("status").out
+
+
+def test_a_config_that_accepts_similar_ids_has_its_round_closed_with_a_report(bare):
+    bare.predictions()
+    bare.predictions("truth.parquet", mail_id=BY_CASE)
+    bare.config(OWN_TRUTH.replace("negative", "negative, similar_ids: accept"))
+
+    assert "LOOK     labels" in bare.run("check").out
+    assert "is closed" in bare.run("run-once").out
+    assert "but for upper and lower case)" in bare.run("status").out
+
+
+def test_a_label_by_the_id_of_another_prediction_is_no_near_miss(bare):
+    both = "case when i % 2 = 0 then 'm' else 'M' end || lpad((i // 2)::varchar, 4, '0')"
+    bare.predictions(mail_id=both)
+    bare.predictions("truth.parquet", mail_id=both, is_travel=POSITIVES)
+    bare.config(OWN_TRUTH)
+
+    assert "written otherwise" not in bare.run("check").out
+    assert "is closed" in bare.run("run-once").out
+
+
+def test_items_whose_rows_contradict_one_another_are_counted_in_check_and_status(bare):
+    bare.predictions()
+    bare.predictions("truth.csv")
+    twice = (bare.folder / "truth.csv").read_text().splitlines(keepends=True)
+    other = [line for line in twice[1:] if line.startswith("m07")]
+    turned = [f"{line.rstrip()[:-1]}{1 - int(line.rstrip()[-1])}\n" for line in other]
+    (bare.folder / "truth.csv").write_text("".join([*twice, *turned]))
+    bare.config(COLUMN.replace("predictions.parquet", "truth.csv"))
 
     checked, _, status = bare.run("check"), bare.run("run-once"), bare.run("status")
 
-    assert "100 of 200 items have a label only by an id that is written otherwise" in checked.out
-    assert "(100 but for upper and lower case)" in checked.out
-    assert "but for upper and lower case)" in status.out
+    for said in (checked.out, status.out):
+        assert " items have no label, such as 'm07" in said
+        assert "several rows contradict one another" in said
 
 
 def test_a_truth_of_which_most_rows_match_nothing_is_reported(bare):

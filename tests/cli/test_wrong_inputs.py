@@ -93,11 +93,13 @@ def reference(rows):
     return write
 
 
-def truth(mail_id, is_travel="(i % 5 = 0)::int", rows=800, **changes):
+def truth(
+    mail_id, is_travel="(i % 5 = 0)::int", rows=800, id="lpad(i::varchar, 6, '0')", **changes
+):
     """A truth of its own beside the predictions."""
 
     def write(place):
-        place.predictions(mail_id="lpad(i::varchar, 6, '0')")
+        place.predictions(mail_id=id)
         place.predictions("truth.csv", rows=rows, mail_id=mail_id, is_travel=is_travel)
         place.config(TRUTH, **changes)
 
@@ -151,6 +153,15 @@ INPUTS = {
         ID,
         is_travel="case when i % 5 > 0 then 'no' when i % 10 = 0 then 'travel' else 'Travel' end",
         positive=("value: is_travel", "value: is_travel, positive: travel"),
+    ),
+    "some ids of the labels have capitals, and a missing label means negative": truth(
+        "case when i % 2 = 0 then 'M' else 'm' end || lpad(i::varchar, 6, '0')",
+        id="'m' || lpad(i::varchar, 6, '0')",
+        negative=("matures: 0s", "matures: 0s, missing_means: negative"),
+    ),
+    "some items have a positive and a negative label": truth(
+        "lpad((case when i < 5 then 700 + i else i end)::varchar, 6, '0')",
+        is_travel="((i % 5 = 0) != (i < 5))::int",
     ),
     "ids of the labels have lost their zeros": truth("i::varchar"),
     "ids of the labels are of another kind": truth("'order-' || i"),

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings, ValueCounts
+from monitor.rounds.labels.truth_reach import WIDTHS
 from monitor.testing import LabelerContract
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -355,7 +356,40 @@ def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
     assert labeler.truth_of(["001", "002", "003"]) == (2, 1)
     assert labeler.examples() == ("001", "002", "2")
     assert set(labeler.some_ids(3)) < {"001", "002", "2", "3"}
-    assert labeler.near_misses(["001", "002", "003"]) == ({"leading zeros": 1}, ("003", "3"))
+    assert labeler.near_misses(["001", "002", "003"]) == [("003", "3", "leading zeros")]
+
+
+@pytest.mark.parametrize(
+    ("item", "row"), [("order-1", "Order-1"), ("ab-c", "AB-C"), ("7", "0000000007"), ("AB", "ab")]
+)
+def test_an_id_in_other_case_or_with_other_zeros_is_a_near_miss(tmp_path, item, row):
+    write(tmp_path, [(row, "1", ""), ("other", "0", "")])
+
+    [miss] = labeler_of(tmp_path).near_misses([item, "other"], WIDTHS)
+
+    assert (miss.item, miss.form) == (item, row)
+
+
+def test_items_with_contradicting_rows_are_counted_with_an_example(tmp_path):
+    rows = [("001", "1", ""), ("001", "0", ""), ("002", "1", ""), ("002", "true", "")]
+    write(tmp_path, rows)
+
+    assert labeler_of(tmp_path).contradictions_sentence(["001", "002", "003"]) == (
+        "1 item has no label, such as '001': several rows contradict one another "
+        "('0', '1'); name labeling.time so that the newest counts"
+    )
+
+
+def test_of_rows_in_time_only_the_newest_of_an_item_may_contradict_one_another(tmp_path):
+    rows = [("001", "1", "2026-03-03 00:00"), ("001", "0", "2026-03-09 00:00")]
+    write(tmp_path, rows)
+    labeler = labeler_of(tmp_path, time="known_at")
+
+    assert labeler.contradictions_sentence(["001", "002"]) is None
+
+    write(tmp_path, [*rows, ("001", "1", "2026-03-09 00:00")])
+
+    assert "several rows contradict one another" in labeler.contradictions_sentence(["001"])
 
 
 def test_a_setting_that_is_put_right_has_the_same_file_read_again(tmp_path):

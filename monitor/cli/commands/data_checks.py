@@ -17,6 +17,7 @@ from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.labeling.page import PageLabeler
 from monitor.presentation.numbers import minute_text
 from monitor.rounds.labels.truth_reach import (
+    contradictions_concern,
     near_misses_concern,
     reach_of,
     refuse_unreached,
@@ -155,7 +156,8 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
     ------
     LabelsRefused
         If a column is missing, values are neither positive nor negative, nothing joins though
-        the truth should be known, or only flagged items have rows though others should.
+        the truth should be known, only flagged items have rows though others should, or a row is
+        there by an id in another form where a missing one means negative.
     """
     settings = labeler.settings
     labeler.columns()  # refuses a missing column before rows are read
@@ -177,11 +179,12 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
         if labeler.must_reach_passed:
             refuse_unreached(context, labeler, window)
     has_a_row_each = is_mature and settings.missing_means == "unanswered"
-    near = near_misses_concern(labeler, ids, {len(example) for example in join.examples})
+    near = near_misses_concern(context, labeler, ids, {len(example) for example in join.examples})
+    unclear = contradictions_concern(labeler, ids)
     warnings = (
         *warnings,
         *_join_warnings(join, has_a_row_each=has_a_row_each),
-        *([] if near is None else [near]),
+        *(sentence for sentence in (near, unclear) if sentence is not None),
         *_class_warnings(context, labeler, join, has_a_row_each=has_a_row_each),
         *_unmatched_warnings(context, labeler),
     )

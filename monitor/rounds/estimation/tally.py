@@ -80,6 +80,10 @@ class Tally:
         fewer += np.maximum((was.labeled - was.positive) - (now.labeled - now.positive), 0)
         return int(fewer.sum())
 
+    def lost_since(self, before: Tally) -> int:
+        """Count the positive labels of an earlier version that surely are none now, likewise."""
+        return int(np.maximum(before.counts.positive - self.counts.positive, 0).sum())
+
     @property
     def answers(self) -> AnswersRow:
         """How many answers were wanted and came."""

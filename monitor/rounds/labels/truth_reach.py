@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Window
 from monitor.domain.ports import ReadsTruth
 from monitor.domain.slots import slots_before, window_of
 from monitor.presentation.labels import near_misses_sentence, unreached_sentence
@@ -22,8 +22,8 @@ from monitor.presentation.labels import near_misses_sentence, unreached_sentence
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from monitor.domain.model import Window
     from monitor.domain.settings import Schedule
+    from monitor.domain.truth import NearMiss
     from monitor.rounds.context import MonitorContext
 
 MOST_ITEMS = 20_000
@@ -40,6 +40,9 @@ EXPECTED = math.log(1000)
 
 NEAR = 0.02
 """Share of the items that have a label by an id in another form, from which on it is reported."""
+
+WIDTHS = range(2, 21)
+"""Lengths that ids may be padded to: whole numbers of 64 bits have up to 20 digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +148,48 @@ def reading_truth(labelers: Sequence[object]) -> ReadsTruth | None:
 
 
 def near_misses_concern(
-    labeler: ReadsTruth, ids: Sequence[str], widths: Collection[int] = ()
+    context: MonitorContext,
+    labeler: ReadsTruth,
+    ids: Sequence[str],
+    widths: Collection[int] = WIDTHS,
 ) -> str | None:
-    """Return how many items have a label only by an id in another form; None where few have."""
+    """Report how many items have a label only by an id in another form; None if few have.
+
+    Raises
+    ------
+    LabelsRefused
+        If any has, and would be negative for it.
+    """
+    near = _near_misses(context, labeler, ids, widths) if ids else []
+    refused = labeler.must_match_ids
+    least = 1 if refused else max(2, NEAR * len(ids))
+    if len({miss.item for miss in near}) < least:
+        return None
+    sentence = near_misses_sentence(near, items=len(ids), refused=refused)
+    if refused:
+        raise LabelsRefused(sentence)
+    return sentence
+
+
+def contradictions_concern(labeler: ReadsTruth, ids: Sequence[str]) -> str | None:
+    """Report how many items have no label since their rows contradict one another."""
+    if not ids:
+        return None
+    with outside("collect"):
+        return labeler.contradictions_sentence(ids)
+
+
+def _near_misses(
+    context: MonitorContext, labeler: ReadsTruth, ids: Sequence[str], widths: Collection[int]
+) -> list[NearMiss]:
+    """Return near misses whose row is of no other prediction."""
     with outside("collect"):
         near = labeler.near_misses(ids, widths)
-    if near is None or near.total < max(2, NEAR * len(ids)):
-        return None
-    return near_misses_sentence(near.counts, near.example, items=len(ids))
+    if not near:
+        return near
+    with outside("scan"):
+        span = context.source.span()
+        window = None if span is None else Window(span[0], span[1] + timedelta(microseconds=1))
+        forms = sorted({miss.form for miss in near})
+        predicted = {} if window is None else context.source.show(forms, window)
+    return [miss for miss in near if miss.form not in predicted]

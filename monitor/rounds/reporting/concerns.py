@@ -38,7 +38,8 @@ INVERTED = "inverted"
 MISSING = "missing"
 
 SHARE_TURNED, LEAST_TURNED = 0.1, 5
-"""A correction is noted that turns this share of the labels of a closed round, and so many."""
+"""A correction is noted that turns this share of a closed round's labels, or of its positive ones,
+and so many: where positives are rare, a source that lost half of them turns few of all labels."""
 
 
 def note(connection: Connection, round_: Round, kind: str, sentence: str, now: datetime) -> bool:
@@ -98,14 +99,20 @@ def note_correction(
 
     That one may be long past, and what is odd about the newest is what `status` shows.
     """
-    turned = 0 if stored is None else due.tally.turned_since(stored)
-    labels = 0 if stored is None else int(stored.counts.labeled.sum())
-    if turned < max(LEAST_TURNED, SHARE_TURNED * labels):
+    if stored is None:
+        return
+    turned, lost = due.tally.turned_since(stored), due.tally.lost_since(stored)
+    labels, positives = int(stored.counts.labeled.sum()), int(stored.counts.positive.sum())
+    if not (_is_much(turned, labels) or _is_much(lost, positives)):
         return
     newest = round_store.newest_closed(connection, due.round.monitor_id, now)
     shown = due.round if newest is None else round_store.read_round(connection, newest)
-    sentence = corrected_sentence(due.round.number, turned, labels)
+    sentence = corrected_sentence(due.round.number, (turned, labels), (lost, positives))
     note(connection, shown, f"corrected {due.round.id}/v{due.version}", sentence, now)
+
+
+def _is_much(turned: int, of_labels: int) -> bool:
+    return turned >= max(LEAST_TURNED, SHARE_TURNED * of_labels)
 
 
 def _tag_model(

@@ -11,7 +11,7 @@ import pytest
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.context import ReferenceItems
-from monitor.rounds.reporting.concerns import note
+from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED, note
 from monitor.rounds.sampling.baseline import order_concerns
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
@@ -312,9 +312,26 @@ def test_a_correction_that_turns_many_labels_of_an_old_round_is_shown_and_told_o
     assert found.status == "attention"
     assert [sink for sink, _ in told(scene)] == ["log", "ops"]
     assert sentence.startswith("mail, round 2 needs a look: a correction turned at least ")
-    assert "labels of round 1, so its estimates" in sentence
+    assert "positive ones are not positive now" in sentence
     shown = sentence.partition("needs a look: ")[2].rstrip(".")
     assert found.concerns == [f"round 2: {shown}"]
+
+
+def test_a_correction_that_takes_a_third_of_the_few_positive_labels_is_told(scene):
+    query = (
+        "select i.id from items i join rounds r on r.id = i.round_id where r.number = 1 order by "
+        "i.id"
+    )
+    items = [row["id"] for row in scene.rows(query)]
+    positive = [item for item in items if scene.labeler.answers[item] is Answer.POSITIVE]
+    third = positive[::3]
+    assert LEAST_TURNED <= len(third) < SHARE_TURNED * len(items)
+
+    scene.labeler.answers |= dict.fromkeys(third, Answer.NEGATIVE)
+    scene.run()
+
+    [sentence] = {sentence for _, sentence in told(scene)}
+    assert f" of its {len(positive)} positive ones are not positive now" in sentence
 
 
 def test_a_few_corrected_labels_are_no_matter(scene):
