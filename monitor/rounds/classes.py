@@ -1,7 +1,7 @@
 """Precision and recall over the classes of a block, once the rounds of a window have all ended.
 
 Each class has its own monitor, whose rounds close by themselves: in any order, at any time,
-and again when labels change. Whoever ends or corrects one looks whether all of its window have
+and again when labels change. Who ends or corrects one checks whether all of its window have
 ended; if so, the averages are computed from the labels that are stored and written as an effect.
 The effect's key holds the state of all these rounds, so several processes write the same state
 once. What a process did not get to before it was killed, or for an error, is made up for by
