@@ -92,7 +92,7 @@ class LimitReading:
 
 
 def evidence_state(reading: LimitReading, *, is_compared: bool) -> EvidenceState:
-    """Say what a reading holds; ``is_compared`` is whether its round had earlier ones to go by."""
+    """Describe a reading; ``is_compared``: its round had earlier ones to compare with."""
     if reading.log_m is None:
         by_this = is_comparable([reading.log_e])
         return EvidenceState.ALERT_OPEN if by_this else EvidenceState.OTHER_VERSION

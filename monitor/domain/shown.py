@@ -65,7 +65,7 @@ def is_picture(value: Value) -> bool:
 
 
 def problem_of(shown: Shown) -> str | None:
-    """Say why something of an item cannot be shown, the first that cannot; None where all can."""
+    """Explain why part of an item cannot be shown; None if all of it can."""
     problems = (value.get("problem") for value in shown.values() if not isinstance(value, str))
     return next((problem for problem in problems if problem is not None), None)
 

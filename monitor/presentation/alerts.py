@@ -232,7 +232,7 @@ def _because(alert: Limited, report: RoundReport) -> str:
 
 
 def alert_cause(alert: Limited, report: RoundReport) -> str | None:
-    """Say why the metric of an alert is not what it was, without a full stop; None if unknown."""
+    """Explain why the metric of an alert changed, without a full stop; None if unknown."""
     if alert.metric == "recall" and alert.side == "at_least":
         return (
             "how common positives are does not change recall: the classifier, or what it is fed, "

@@ -56,7 +56,7 @@ def fault_sentence(title: str, fault: str) -> str:
 
 
 def undecided_sentence(title: str, decided: Decisions, size: int) -> str:
-    """Say that some items count as not flagged by the challenger, which did not decide on them."""
+    """State that items on which the challenger did not decide count as not flagged."""
     share = percent_text(decided.undecided / size, 2)
     return (
         f"challenger {title} made no decision on {decided.undecided:,} items ({share}); they count "

@@ -15,7 +15,7 @@ _LARGEST = 700
 
 
 def method_sentences(report: RoundReport) -> list[str]:
-    """Say how it was sampled, weighted, estimated, pooled and watched; none of an undrawn round."""
+    """Describe sampling, weights, estimates, pooling and limits; empty for an undrawn round."""
     if not report.strata:
         return []
     return [

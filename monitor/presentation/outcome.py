@@ -166,7 +166,7 @@ def _texts(metric: str) -> str:
 
 
 def holds_for_text(report: RoundReport) -> str:
-    """Say what a figure with intervals holds for: their level, the prevalence, how many labels."""
+    """Describe a figure with intervals: their level, the prevalence, the number of labels."""
     return f"{percent_text(report.level)} intervals, each for one metric; {labels_text(report)}"
 
 

@@ -169,7 +169,7 @@ def unwatched_line(number: int, *, had_limits: bool) -> str:
 
 
 def retrospective_line(limit: LimitSide, row: EstimateRow, *, oldest: int, newest: int) -> str:
-    """Say which rounds miss a limit that was set after they closed; ``row`` is the newest one's."""
+    """Name the rounds that miss a limit set after they closed; ``row`` is the newest one's."""
     where = f"round {newest}" if oldest == newest else f"rounds {oldest} to {newest}"
     beyond = "below" if limit.side == "at_least" else "above"
     which = "it" if oldest == newest else "the last"

@@ -132,7 +132,7 @@ def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest:
 def lost_traffic_sentence(
     window: Window, lost: Sequence[tuple[str | None, int, float]], *, windows: int
 ) -> str:
-    """Say which counts of a window are lower than expected: of which segment, found, expected."""
+    """Describe the counts of a window below expectation: segment, actual, expected."""
     counts = "; ".join(
         f"{result}{'' if name is None else f' with {name}'}, where about {expected:.0f} were to be "
         "expected"

@@ -83,7 +83,7 @@ def closing_lines(rounds: Sequence[OpenRound], deadline: timedelta, now: datetim
 
 
 def second_wave_lines(rounds: Sequence[OpenRound]) -> list[str]:
-    """Say of which rounds the rest is still to go out, and when; not of those that are held up."""
+    """Return the rounds with items still to go out, and when; not those that are held up."""
     return [
         second_wave_line(round_.round, round_.second_wave_at, items=round_.items_to_come)
         for round_ in rounds

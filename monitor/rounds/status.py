@@ -269,7 +269,7 @@ def _overview(
 
 
 def _concerns(one: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
-    """Say what needs a look, limits as the config has them now and not as a pass noted them."""
+    """Return the concerns, with limits as the config has them now."""
     noted = [attention_text(each) for each in one.attention if not is_missed_limit(each)]
     if one.last is None:
         return noted

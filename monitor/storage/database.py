@@ -226,7 +226,7 @@ class Database:
         return None
 
     def _fault_of_path(self, error: DBAPIError, cause: str) -> str | None:
-        """Say what is wrong with a SQLite file and where it lies, that does not pass by itself."""
+        """Describe a lasting fault of a SQLite file or its folder."""
         if folder := self._missing_folder():
             return f"store: there is no folder {folder}; make it or change the path"
         if location := self._closed_path(error):

@@ -172,7 +172,7 @@ class Connection:
         return DeliveryFailed(message, sink_down=_code(error) in _DOWN, lasting=bool(way_out))
 
     def _way_out(self, error: Exception) -> str:
-        """Say what helps a file of which MLflow cannot use the tables; empty where that is not why.
+        """Return what repairs a file whose tables MLflow cannot use; empty for other faults.
 
         MLflow advises ``mlflow db upgrade``, which fails on tables that are half made.
         """

@@ -53,7 +53,7 @@ def test_edges_and_items_of_a_first_round_are_the_same_however_its_window_is_rea
         )
         return seen[0]
 
-    monkeypatch.setattr(draw, "look", both)
+    monkeypatch.setattr(draw, "scan_window", both)
     scene.run(1)
 
     assert seen[0] == seen[1]

@@ -93,7 +93,7 @@ def _models(application: Application) -> Iterator[Check]:
 
 
 def _aliases(application: Application) -> Iterator[Check]:
-    """Say what the aliases named when somebody last looked, which counts while MLflow is away."""
+    """Return what the aliases named last, which counts while MLflow is away."""
     from monitor.presentation.status import last_named_line
 
     for context in application.monitors:
@@ -121,7 +121,7 @@ def promise_lines(config: Config) -> list[str]:
 
 
 def _expected(context: MonitorContext) -> Iterator[Check]:
-    """Say how sure the next rounds are of their margins and which drops their labels can find."""
+    """Return the assurance of the next rounds, and the drops that their labels can find."""
     settings, name = context.settings.round, context.settings.name
     if not settings.limits.bounds and not settings.sample.margin.wanted():
         return

@@ -218,7 +218,7 @@ def _refuse_unjoined(join: _Join) -> None:
 
 
 def _join_warnings(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
-    """Say what is odd about a join; ``has_a_row_each``: every item should have its truth by now."""
+    """Warn about a join; ``has_a_row_each``: every item should have its truth by now."""
     result = join.all
     least = _FEW * result.looked if has_a_row_each else min(1, result.looked)
     if join.examples and result.known < least:

@@ -219,7 +219,7 @@ class TaskQueue:
             return self._progress(connection, work, mixed_in)
 
     def feedback(self, annotator: str, key: str) -> str | None:
-        """Say what is known of the item that somebody has just answered, if they are to be told."""
+        """Return the true answer of a gold item that was just answered, if it is to be shown."""
         with self.database.read() as connection:
             names = names_on_page(self.accepting(connection))
             return controls.feedback(connection, names, annotator, key)
