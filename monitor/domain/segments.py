@@ -36,7 +36,7 @@ def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) 
 
     Examples
     --------
-    >>> sorted(kept_values([{"CZ": 5, "SK": 1}, {"SK": 2, "PL": 3}], most=2))
+    >>> sorted(largest_values([{"CZ": 5, "SK": 1}, {"SK": 2, "PL": 3}], most=2))
     ['CZ', 'PL']
     """
     totals: Counter[str] = Counter()

@@ -90,7 +90,7 @@ def smallest_drop_texts(drops: Mapping[str, Mapping[Misses, float | None]]) -> l
     >>> smallest_drop_texts({"precision": {"in_proportion": None}})
     ['no drop of precision']
     >>> smallest_drop_texts({"recall": {"in_proportion": 0.08, "in_lowest_band": 0.21}})
-    ['recall down by 0.08 (0.21 if all new misses are in the lowest band)']
+    ['recall down by 0.08 (0.21 if all new misses lie in the lowest band)']
     """
     return [_smallest_drop_text(metric, result) for metric, result in drops.items()]
 

@@ -42,13 +42,13 @@ def closed_reason(
 
     ``cut_short`` is whether its second wave never went out.
 
-    >>> closed_reason(answered=200, wanted=200)
+    >>> closed_reason(answered=200, expected=200)
     'all labels are in'
-    >>> closed_reason(answered=180, wanted=200, second_answered=3, second_wanted=20)
+    >>> closed_reason(answered=180, expected=200, second_answered=3, second_planned=20)
     'the deadline passed with 180 of 200 answers and 3 of 20 second copies'
-    >>> closed_reason(answered=160, wanted=160, cut_short=True)
+    >>> closed_reason(answered=160, expected=160, cut_short=True)
     'all labels of the first wave are in; the second never went out'
-    >>> closed_reason(answered=120, wanted=160, cut_short=True)
+    >>> closed_reason(answered=120, expected=160, cut_short=True)
     'the deadline passed with 120 of 160 answers; the second wave never went out'
     """
     copies_missing = second_answered < second_planned
@@ -99,9 +99,9 @@ def second_wave_reason(drawn: int, *, answered: int, expected: int, removed: int
 
     ``removed`` items were to go out and cannot be shown to anybody any more.
 
-    >>> second_wave_reason(300, answered=180, wanted=200)
+    >>> second_wave_reason(300, answered=180, expected=200)
     'the second wave went out: 300 items, by 180 of 200 answers to the first'
-    >>> second_wave_reason(299, answered=180, wanted=200, gone=1).rpartition("; ")[2]
+    >>> second_wave_reason(299, answered=180, expected=200, removed=1).rpartition("; ")[2]
     '1 more is not among the predictions any more'
     """
     verb = "is" if removed == 1 else "are"
@@ -115,7 +115,7 @@ def second_wave_reason(drawn: int, *, answered: int, expected: int, removed: int
 def unlabeled_reason(predicted: str, *, answered: int, expected: int) -> str:
     """Describe why a round gives no estimate: no item of a predicted class has a label.
 
-    >>> unlabeled_reason("flagged", answered=0, wanted=200)
+    >>> unlabeled_reason("flagged", answered=0, expected=200)
     'no flagged item has a label: 0 of 200 answers came by the deadline'
     """
     what = (

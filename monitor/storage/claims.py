@@ -38,7 +38,7 @@ def is_free(
 def attempts_alone(claimed_by: str | None) -> int:
     """Read from a claim how many tries in a row were made by themselves; 0: this one was not.
 
-    >>> tries_alone("host/17/1#3"), tries_alone("host/17/1"), tries_alone(None)
+    >>> attempts_alone("host/17/1#3"), attempts_alone("host/17/1"), attempts_alone(None)
     (3, 0, 0)
     """
     return int((claimed_by or "").partition(_SUSPECTED)[2] or 0)

@@ -151,7 +151,7 @@ INPUTS = {
     "labels are yes and no": truth(ID, is_travel="case when i % 5 = 0 then 'yes' else 'no' end"),
     "some labels are written with a capital": truth(
         ID,
-        is_travel="case when i % 5 > 0 then 'no' when i % 10 = 0 then 'travel' else 'Travel' end",
+        is_travel="case when i % 5 > 2 then 'Travel' when i % 5 = 0 then 'travel' else 'no' end",
         positive=("value: is_travel", "value: is_travel, positive: travel"),
     ),
     "some ids of the labels have capitals, and a missing label means negative": truth(

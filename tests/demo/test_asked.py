@@ -154,9 +154,9 @@ DEMO = """
 import sys
 from monitor.cli import main
 from monitor.demo import labeling_week
-from monitor.demo.digits import Scenario
+from monitor.demo.digits import DigitScenario
 
-short = Scenario(rounds=3, drop_round=3, images=2000, reference=3000, labels=200)
+short = DigitScenario(rounds=3, drop_round=3, images=2000, reference=3000, labels=200)
 labeling_week.DigitScenario = lambda **_: short
 sys.argv = ["pr-monitor", "demo", *sys.argv[1:]]
 main()

@@ -18,7 +18,7 @@ import structlog
 
 from monitor.domain import crashpoint
 from monitor.domain.model import Answer
-from monitor.service.pages.labeling.task_queue import Desk, Outcome
+from monitor.service.pages.labeling.task_queue import AnswerOutcome, TaskQueue
 from monitor.storage.database import Database
 from tests.service.pages.people import on_page, scene_of
 
@@ -39,8 +39,8 @@ def note(**what):
 
 def send(desk, said):
     answer = None if said["answer"] is None else Answer(said["answer"])
-    outcome = desk.say("ada", said["task"], answer, said["revision"])
-    assert outcome is Outcome.TAKEN, (outcome, said)
+    outcome = desk.record_answer("ada", said["task"], answer, said["revision"])
+    assert outcome is AnswerOutcome.TAKEN, (outcome, said)
     note(receipt=said)
 
 
@@ -72,7 +72,7 @@ def live(last):
     crashpoint.hook = point
     scene.week(1)
     scene.run(1)
-    label(Desk(scene.database, lambda: scene.now, lambda: [scene.name]))
+    label(TaskQueue(scene.database, lambda: scene.now, lambda: [scene.name]))
     scene.run()
 
 

@@ -44,7 +44,7 @@ def correct():
     hook, crashpoint.hook = crashpoint.hook, None
     said = {key: trace["assessments"][0]["feedback"] for key, trace in view.traces().items()}
     if len(said) == 8 and not said[min(said)]["value"]:
-        view.say(min(said), value=True)
+        view.record_answer(min(said), value=True)
     crashpoint.hook = hook
 
 

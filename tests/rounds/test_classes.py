@@ -313,7 +313,7 @@ def test_windows_stay_in_step_while_classes_come_and_go_and_say_who_did(block):
 
     assert [scene.round(2).number for scene in (block["finance"], block["news"])] == [2, 2]
     assert [report.round for report in block.reports] == [1, 2, 3]
-    assert [(report.new, report.removed) for report in block.reports] == [
+    assert [(report.new, report.gone) for report in block.reports] == [
         ((), ()),
         (("finance", "news"), ()),
         ((), ("travel",)),

@@ -61,12 +61,12 @@ from pathlib import Path
 from monitor import wiring
 from monitor.config.load import load_config
 from monitor.service import mlflow_process
-from monitor.service.loop import TICK, Work
+from monitor.service.loop import TICK, MonitorWork
 
 if sys.argv[1:]:
     mlflow_process.COMMAND = (sys.executable, "-c", sys.argv[1])
 application = wiring.build(load_config(Path("config.yaml")))
-Work(application, None, TICK).mlflow()
+MonitorWork(application, None, TICK).mlflow()
 print("mlflow" in sys.modules, flush=True)
 """
 

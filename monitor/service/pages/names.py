@@ -42,7 +42,7 @@ def similar_name(name: str, other: str) -> bool:
 
     Examples
     --------
-    >>> look_alike("Ada Weiß", "ada weiss"), look_alike("ada", "adam")
+    >>> similar_name("Ada Weiß", "ada weiss"), similar_name("ada", "adam")
     (True, False)
     """
     return _plain(name) == _plain(other)

@@ -166,7 +166,7 @@ def remaining_variation(first: float, width: float) -> float:
 
     Examples
     --------
-    >>> round(variation_left(0.05, width=0.1), 4)
+    >>> round(remaining_variation(0.05, width=0.1), 4)
     0.1495
     """
     remaining = 2 * _artanh(width) - _artanh(first)

@@ -81,7 +81,7 @@ def resemble_probabilities(scores: ArrayLike) -> bool:
 
     Examples
     --------
-    >>> look_like_probabilities([0.1, 0.97, float("nan")]), look_like_probabilities([-2.0, 3.1])
+    >>> resemble_probabilities([0.1, 0.97, float("nan")]), resemble_probabilities([-2.0, 3.1])
     (True, False)
     """
     values = _present(scores)

@@ -38,7 +38,7 @@ class ShangLabels(NamedTuple):
 
         Examples
         --------
-        >>> Labels(306.8, 4408.0).rounded_up
+        >>> ShangLabels(306.8, 4408.0).rounded_up
         (307, 4408)
         """
         return math.ceil(self.flagged), math.ceil(self.passed)
@@ -66,7 +66,7 @@ def split_labels(total: float, k: float, oversampling_ratio: float) -> ShangLabe
     Examples
     --------
     >>> split_labels(4200, k=0.05, oversampling_ratio=1)
-    Labels(flagged=200.0, passed=4000.0)
+    ShangLabels(flagged=200.0, passed=4000.0)
     """
     check_k(k)
     _check_ratio(oversampling_ratio)

@@ -48,9 +48,9 @@ class AnnotatorProgress:
 
         Examples
         --------
-        >>> Progress(120, 0, 4.5).text, Progress(1, 0, 5.0).text
+        >>> AnnotatorProgress(120, 0, 4.5).text, AnnotatorProgress(1, 0, 5.0).text
         ('120 to go, about 9 minutes', '1 to go, less than a minute')
-        >>> Progress(120, 0, 4.5, {"precision": 0.068, "recall": 0.09}).text
+        >>> AnnotatorProgress(120, 0, 4.5, {"precision": 0.068, "recall": 0.09}).text
         '120 to go, about 9 minutes; then precision within ±7 %, recall ±9 %'
         """
         if not self.left:
