@@ -160,8 +160,8 @@ INPUTS = {
         negative=("matures: 0s", "matures: 0s, missing_means: negative"),
     ),
     "some items have a positive and a negative label": truth(
-        "lpad((case when i < 5 then 700 + i else i end)::varchar, 6, '0')",
-        is_travel="((i % 5 = 0) != (i < 5))::int",
+        "lpad((case when i < 80 then 640 + 2 * i else i end)::varchar, 6, '0')",
+        is_travel="((i % 5 = 0) != (i < 80))::int",
     ),
     "ids of the labels have lost their zeros": truth("i::varchar"),
     "ids of the labels are of another kind": truth("'order-' || i"),
