@@ -32,7 +32,7 @@ ANSWERS = {
 @pytest.fixture(scope="module")
 def link(tmp_path_factory, mlflow_url):
     """The address that a hook's message about an alert has."""
-    story = Story(tmp_path_factory.mktemp("story"), mlflow_url, plot=Plot(rounds=12, monitors=1))
+    story = Story(tmp_path_factory.mktemp("story"), mlflow_url, plot=Plot(rounds=20, monitors=1))
     for _ in story.play():
         pass
     [alert] = [notice for notice in story.notices if notice.event == "alert.firing"]
