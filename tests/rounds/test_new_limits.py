@@ -128,7 +128,11 @@ def sent_to_mlflow(scene):
         "select kind, payload from effects where sink = 'mlflow' and report_version is null "
         "and kind <> 'model_tags' order by kind"
     )
-    return [(row["kind"], json.loads(row["payload"])["concerns"]) for row in rows]
+    payloads = [  # a text on SQLite
+        json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+        for row in rows
+    ]
+    return [(row["kind"], payload["concerns"]) for row, payload in zip(rows, payloads, strict=True)]
 
 
 def test_a_limit_that_closed_rounds_keep_says_nothing_of_them(scene):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
@@ -102,11 +101,10 @@ def enqueue_concerns(connection: Connection, round_: Round, now: datetime) -> No
     )
     if report is None:
         return
-    concerns = sha256("\n".join(report.concerns).encode()).hexdigest()[:16]
     effects = [
         replace(
             effect,
-            key=f"{effect.key}/{concerns}",
+            key=f"{effect.key}/{now.isoformat()}",
             payload=report.model_dump(mode="json"),
             report_version=None,
         )
