@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from monitor.domain.id_forms import NearMiss
     from monitor.domain.model import (
         Collected,
         Effect,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
         Window,
     )
     from monitor.domain.shown import Shown
-    from monitor.domain.truth import JoinedTruth, NearMiss, TruthColumns, Truths
+    from monitor.domain.truth import JoinedTruth, TruthColumns, Truths
 
 Clock = Callable[[], datetime]
 """Gives the present time, aware, in UTC."""
@@ -162,7 +163,7 @@ class TruthTable(Protocol):
         """Count the rows of each value, the most frequent first."""
 
     def examples(self, at_most: int) -> Sequence[str]:
-        """Return the first ids."""
+        """Return ids from both ends of their order."""
 
     def some_ids(self, at_most: int) -> Sequence[str]:
         """Return ids drawn at random; none if they cannot be drawn cheaply."""
@@ -198,7 +199,7 @@ class ReadsTruth(Protocol):
     def must_match_ids(self) -> bool:
         """Whether an item is not negative while there is a row by its id in another form."""
 
-    def near_misses(self, ids: Collection[str], widths: Collection[int] = ()) -> list[NearMiss]:
+    def near_misses(self, ids: Collection[str]) -> list[NearMiss]:
         """Return items that have a truth only by an id in another form."""
 
     def contradictions_sentence(self, ids: Sequence[str]) -> str | None:

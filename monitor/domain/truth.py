@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from monitor.domain.values import BLANKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class TruthColumns(NamedTuple):
@@ -23,11 +23,44 @@ class TruthColumns(NamedTuple):
     time: str | None = None
 
 
+AWARE, NAIVE, UNREADABLE = "aware", "naive", "unreadable"
+"""How a text names a time: with a zone, without one, or so that it cannot be read."""
+
+UNORDERED = -1
+"""Stands for a time that cannot be compared with the others of its item."""
+
+
 class TruthRow(NamedTuple):
-    """A value found for an item, and when it became known (microseconds; 0: unknown)."""
+    """A value found for an item, and when it became known.
+
+    ``known`` are microseconds since 1970, 0 where there is no time, or `UNORDERED`.
+    """
 
     value: str
     known: int
+
+
+def truth_rows(
+    found: Iterable[tuple[str, int | None, str | None]], *, assumed_zone: bool
+) -> list[TruthRow]:
+    """Return the rows of one item from values with their times and how texts name these.
+
+    ``assumed_zone`` says that nobody told the zone of times that name none: beside others, such a
+    time is not compared.
+
+    >>> truth_rows([("0", 7, AWARE), ("1", 5, NAIVE)], assumed_zone=True)
+    [TruthRow(value='0', known=7), TruthRow(value='1', known=-1)]
+    """
+    rows = list(found)
+    unordered = {UNREADABLE}
+    if assumed_zone and AWARE in {style for _, _, style in rows}:
+        unordered.add(NAIVE)
+    newest: dict[str, int] = {}
+    for value, at, style in rows:
+        known = UNORDERED if style in unordered else at or 0
+        before = newest.get(value, known)
+        newest[value] = UNORDERED if UNORDERED in (before, known) else max(before, known)
+    return [TruthRow(*row) for row in newest.items()]
 
 
 Truths = dict[str, list[TruthRow]]
@@ -49,35 +82,3 @@ class JoinedTruth(NamedTuple):
 
     known: int
     positive: int
-
-
-class NearMiss(NamedTuple):
-    """An item whose truth has the id in another form."""
-
-    item: str
-    form: str
-    difference: str
-
-
-def other_forms(item: str, widths: Iterable[int]) -> Iterator[tuple[str, str]]:
-    """Write an id as other tools do, each form with what differs.
-
-    ``widths`` are lengths that ids of the truth have.
-
-    >>> list(other_forms("7", [3]))
-    [('a decimal point', '7.0'), ('leading zeros', '007'), ('blanks', '7  ')]
-    >>> [form for _, form in other_forms("00a7", [])]
-    ['00A7']
-    """
-    cases = item.lower(), item.upper(), item.capitalize(), item.title()
-    forms = [("upper and lower case", form) for form in cases]
-    if item.isdigit():
-        forms += [("a decimal point", f"{item}.0"), ("leading zeros", item.lstrip("0") or "0")]
-        forms += [("leading zeros", item.zfill(width)) for width in widths]
-    forms += [("a decimal point", item.removesuffix(".0")), ("hyphens", item.replace("-", ""))]
-    forms += [("blanks", item.ljust(width)) for width in widths]
-    seen = {item}
-    for what, form in forms:
-        if form not in seen:
-            seen.add(form)
-            yield what, form

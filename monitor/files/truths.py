@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
-from monitor.domain.truth import TruthRow, bare_ids, of_items
+from monitor.domain.truth import AWARE, NAIVE, UNREADABLE, bare_ids, of_items, truth_rows
 from monitor.files.missing_markers import TEXTS, TIMES, bare_text, quoted
 from monitor.files.relations import DataFiles, opened
 from monitor.files.stamps import stamps_of
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.truth import TruthColumns, Truths
     from monitor.files.relations import OpenTable
+
+_ZONE = r":\d\d.*(Z|z|UTC|[+-]\d\d(:?\d\d)?)$"
 
 
 class TableTruths:
@@ -61,8 +64,10 @@ class TableTruths:
         return {text: int(count) for text, count in rows}
 
     def examples(self, at_most: int) -> tuple[str, ...]:
-        """Return the first ids."""
-        return self._ids("id", at_most)
+        """Return ids from both ends of their order."""
+        first = self._ids("id", at_most - at_most // 2)
+        last = self._ids("id desc", at_most // 2)
+        return tuple(dict.fromkeys((*first, *reversed(last))))
 
     def some_ids(self, at_most: int) -> tuple[str, ...]:
         """Return ids drawn at random, the same each time, without the blanks around them."""
@@ -84,20 +89,36 @@ class TableTruths:
         with self.opened() as table:
             self._need(table)
             item_id = bare_text(table.id_text(requested.id, "labeling.id"))
-            available = "null" if requested.time is None else quoted(requested.time)
-            available = f"epoch_us(try_cast({available} as timestamptz))"
+            time, style = self._time(table)
             rows = table.rows(
-                f"select id, value, max(known) from (select {item_id} as id, "  # noqa: S608
-                f"{self._value} as value, {available} as known from {table.relation} "
+                f"select id, value, max(known), style from (select {item_id} as id, "  # noqa: S608
+                f"{self._value} as value, {style} as style, {time} as known "
+                f"from {table.relation} "
                 f"where {self._counts} and {table.may_be_padded(requested.id, expected)}) "
                 "where value is not null and id in (select unnest($ids::varchar[])) "
-                "group by id, value order by id, value",
+                "group by id, value, style order by id, value, style",
                 {"ids": expected, **self._bound},
             )
-        truths: Truths = {}
-        for item, text, at in rows:
-            truths.setdefault(item, []).append(TruthRow(text, at or 0))
+        found = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
+        for item, *row in rows:
+            found[item].append((row[0], row[1], row[2]))
+        truths = {item: truth_rows(of_item, assumed_zone=True) for item, of_item in found.items()}
         return of_items(ids, truths)
+
+    def _time(self, table: OpenTable) -> tuple[str, str]:
+        """Write when a row became known, and how a text says it; that is null for other types."""
+        if self._asked.time is None:
+            return "null", "null"
+        name = quoted(self._asked.time)
+        time = f"epoch_us(try_cast({name} as timestamptz))"
+        if not TEXTS.fullmatch(table.types[self._asked.time]):
+            return time, "null"
+        text = f"nullif({bare_text(f'cast({name} as varchar)')}, '')"
+        style = (
+            f"case when {text} is null then null when {time} is null then '{UNREADABLE}' "
+            f"when regexp_matches({text}, '{_ZONE}') then '{AWARE}' else '{NAIVE}' end"
+        )
+        return time, style
 
     @property
     def _value(self) -> str:

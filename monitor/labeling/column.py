@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -14,13 +14,14 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 
 from monitor.domain.clock import utc_now
 from monitor.domain.errors import LabelsRefused
+from monitor.domain.id_forms import NearMiss, id_styles, other_forms
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
 from monitor.domain.ports import HasTruths
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import within
-from monitor.domain.truth import JoinedTruth, NearMiss, TruthColumns, other_forms
+from monitor.domain.truth import UNORDERED, JoinedTruth, TruthColumns
 from monitor.domain.values import MISSING_MARKERS, listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
@@ -47,6 +48,7 @@ NO_TRUTHS = (
 _YES: Values = (1, True)
 _NO: Values = (0, False)
 _EXAMPLES = 3  # ids that show how they are written
+_STYLED = 1000  # ids by which their styles are known
 
 
 class ColumnSettings(Labeling):
@@ -344,22 +346,25 @@ class ColumnLabeler:
         """Whether an item is not negative while there is a row by its id in another form."""
         return self.missing_is_negative and self.settings.similar_ids == "refuse"
 
-    def near_misses(self, ids: Collection[str], widths: Collection[int] = ()) -> list[NearMiss]:
+    def near_misses(self, ids: Collection[str]) -> list[NearMiss]:
         """Return items that have a truth only by an id in another form.
 
-        Only forms that are made from the id are looked up (`monitor.domain.truth.other_forms`).
+        Only forms that are made from the id are looked up (`monitor.domain.id_forms`).
         """
         existing = self._within(lambda: self.truths.of(ids))
-        forms = {
-            form: (what, item)
-            for item in ids
-            if item not in existing
-            for what, form in other_forms(item, widths)
-        }
+        written = self._within(
+            lambda: self.truths.some_ids(_STYLED) or self.truths.examples(_STYLED)
+        )
+        styles = id_styles(written, ids)
+        forms = defaultdict[str, list[tuple[str, str]]](list)
+        for item in ids:
+            if item not in existing:
+                for what, form in other_forms(item, styles):
+                    forms[form].append((item, what))
         result = self._within(
             lambda: self.truths.of([form for form in forms if form not in existing])
         )
-        return [NearMiss(forms[form][1], form, forms[form][0]) for form in result]
+        return [NearMiss(item, form, what) for form in result for item, what in forms[form]]
 
     def contradictions_sentence(self, ids: Sequence[str]) -> str | None:
         """Report how many items' rows contradict one another, with an example; None if none do."""
@@ -369,8 +374,9 @@ class ColumnLabeler:
         if not unclear:
             return None
         items = "1 item has" if len(unclear) == 1 else f"{len(unclear)} items have"
-        reason = self._contradiction(values[unclear[0]])
-        return f"{items} no label, such as {unclear[0]!r}: {reason}"
+        first = unclear[0]
+        reason = self._contradiction(values[first], unordered=_is_unordered(rows[first]))
+        return f"{items} no label, such as {first!r}: {reason}"
 
     def _meanings(self, values: Sequence[str]) -> set[Answer]:
         return {self._meaning(value) for value in values if self._means_something(value)}
@@ -417,18 +423,24 @@ class ColumnLabeler:
             return Answer.NEGATIVE if self._matured(task) else None
         answers = {self._meaning(value) for value in values}
         if len(answers) > 1:
-            raise ValueError(self._contradiction(values))
+            raise ValueError(self._contradiction(values, unordered=_is_unordered(truths)))
         return answers.pop()
 
     def _newest_values(self, truths: Sequence[TruthRow]) -> list[str]:
         existing = [truth for truth in truths if truth.value not in self._missing]
         newest = max((truth.known for truth in existing), default=0)
-        is_timed = self.settings.time is not None
-        return [truth.value for truth in existing if not is_timed or truth.known == newest]
+        if self.settings.time is None:
+            return [truth.value for truth in existing]
+        return [truth.value for truth in existing if truth.known in (newest, UNORDERED)]
 
-    def _contradiction(self, values: Sequence[str]) -> str:
+    def _contradiction(self, values: Sequence[str], *, unordered: bool) -> str:
         listed_values = ", ".join(map(repr, values))
         way_out = "" if self.settings.time else "; name labeling.time so that the newest counts"
+        if unordered:
+            way_out = (
+                f", and column {self.settings.time!r} (labeling.time) does not say which is newer; "
+                "write all times alike, such as 2026-03-02T06:00:00Z"
+            )
         return f"several rows contradict one another ({listed_values}){way_out}"
 
     def _meaning(self, text: str) -> Answer:
@@ -464,6 +476,11 @@ class ColumnLabeler:
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
         settings = self.settings.model_dump_json()
         return hashlib.sha256(json.dumps([state, matured, settings]).encode()).hexdigest()
+
+
+def _is_unordered(truths: Sequence[TruthRow]) -> bool:
+    """Whether the time of some row cannot be compared with the others."""
+    return any(truth.known == UNORDERED for truth in truths)
 
 
 def _truths_of(settings: ColumnSettings, folder: Path, source: object) -> TruthTable:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from monitor.domain.id_forms import NearMiss
     from monitor.domain.model import Refusal
-    from monitor.domain.truth import NearMiss
 
 
 def same_person_reason(annotator: str) -> str:

@@ -67,4 +67,4 @@ class SqlSource(TableSource):
             setting="table" if truth_columns.table is None else "labeling.table",
             advice=source.advice,
         )
-        return TableTruths(source, truth_columns)
+        return TableTruths(source, truth_columns, assumed_zone=self._sql.time_zone is None)

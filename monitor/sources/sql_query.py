@@ -28,6 +28,7 @@ from sqlalchemy import (
 from monitor.domain.segments import NO_VALUE
 from monitor.domain.shown import MOST_BYTES
 from monitor.domain.single_precision import rounded_below
+from monitor.domain.truth import AWARE, NAIVE, UNREADABLE
 from monitor.files.relations import NUL_SHOWN, all_texts
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
@@ -184,15 +185,29 @@ class Query:
         return self._from(self._id, *shown).where(self._in(window), self._may_be(ids))
 
     def truths(self, value: str, ids: Collection[Any], *, timed: bool) -> Select[Any]:
-        """Find the values of the rows that may have one of these ids, with the newest time."""
+        """Find the values of the rows that may have one of these ids, with the newest time.
+
+        The last column says how a text names that time, by the words of `monitor.domain.truth`.
+        """
         parts = {"id": self._id, "value": self._trimmed(value)}
         if timed:
             parts["t"] = case((self.times.of_calendar(self._t), self._t))
-        labeled = (part.label(name) for name, part in parts.items())
+        style = self._time_style() if timed and self.reads_times else null()
+        labeled = (part.label(name) for name, part in {**parts, "style": style}.items())
         rows = self._from(*labeled).where(self._may_be(ids)).subquery()
         newest = self.newest(rows.c.t) if timed else null()
-        result = select(rows.c.id, rows.c.value, newest).where(rows.c.value.is_not(None))
-        return result.group_by(rows.c.id, rows.c.value)
+        result = select(rows.c.id, rows.c.value, newest, rows.c.style)
+        result = result.where(rows.c.value.is_not(None))
+        return result.group_by(rows.c.id, rows.c.value, rows.c.style)
+
+    def _time_style(self) -> ColumnElement[Any]:
+        is_readable = self._t.is_not(None)
+        return case(
+            (is_readable & self._names_no_zone(), literal_column(f"'{NAIVE}'")),
+            (is_readable, literal_column(f"'{AWARE}'")),
+            (self._untimed_code() == code_of(frames.TIME_MISSING), null()),
+            else_=literal_column(f"'{UNREADABLE}'"),
+        )
 
     def values(self, name: str) -> Select[Any]:
         """Count the rows of each value of a column."""
@@ -200,11 +215,11 @@ class Query:
         result = select(rows.c.value, func.count()).where(rows.c.value.is_not(None))
         return result.group_by(rows.c.value)
 
-    def ids(self, at_most: int) -> Select[Any]:
-        """List the first ids."""
+    def ids(self, at_most: int, *, last: bool) -> Select[Any]:
+        """List the first ids, or the last."""
         rows = self._from(self._id.label("id")).subquery()
         some = select(rows.c.id).where(func.coalesce(rows.c.id, "") != "").distinct()
-        return some.order_by(rows.c.id).limit(at_most)
+        return some.order_by(rows.c.id.desc() if last else rows.c.id).limit(at_most)
 
     def stored(self, ids: Collection[str]) -> list[object]:
         """Give ids as the column holds them, without those that it cannot hold."""
@@ -253,6 +268,9 @@ class Query:
     def _is_naive(self) -> ColumnElement[Any]:
         if self.settings.time_zone is not None:
             return literal_column("0", Integer()) == code_of(1)
+        return self._names_no_zone()
+
+    def _names_no_zone(self) -> ColumnElement[Any]:
         column = self.table.column(self.settings.columns.time)
         return written("monitor_naive({0})", column, Integer()) == code_of(1)
 

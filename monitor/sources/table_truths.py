@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.truth import TruthRow, bare_ids, of_items
+from monitor.domain.truth import bare_ids, of_items, truth_rows
 from monitor.domain.values import BLANKS
 from monitor.sources.sql_times import local_times
 
@@ -31,11 +31,16 @@ class TableTruths:
         Reads the table of the truth, whose ``columns.time`` is the truth's if it has one.
     asked
         Which columns.
+    assumed_zone
+        Whether texts may be times whose zone the config does not name.
     """
 
-    def __init__(self, source: TableSource, truth_columns: TruthColumns) -> None:
+    def __init__(
+        self, source: TableSource, truth_columns: TruthColumns, *, assumed_zone: bool = False
+    ) -> None:
         self._source = source
         self._asked = truth_columns
+        self._assumed_zone = assumed_zone
         self.timeout = source.settings.timeout
         self.advice = source.advice
 
@@ -79,10 +84,13 @@ class TableTruths:
         return dict(counts.most_common())
 
     def examples(self, at_most: int) -> tuple[str, ...]:
-        """Return the first ids."""
+        """Return ids from both ends of their order."""
         with self._opened() as (reading, query):
-            rows = reading.connection.execute(query.ids(at_most))
-            return tuple(row[0] for row in rows)
+            first, last = (
+                [row[0] for row in reading.connection.execute(query.ids(some, last=last))]
+                for some, last in ((at_most - at_most // 2, False), (at_most // 2, True))
+            )
+        return tuple(dict.fromkeys((*first, *reversed(last))))
 
     def some_ids(self, at_most: int) -> tuple[str, ...]:  # noqa: ARG002  it would sort the table
         """Return none."""
@@ -99,15 +107,15 @@ class TableTruths:
             for start in range(0, len(expected), self._source.most_ids):
                 part = set(expected[start : start + self._source.most_ids])
                 rows += self._table_info(reading, query, part)
-            newest: dict[tuple[str, str], int] = {}
-            for item, text, at in rows:
-                existing = 0 if at is None else query.times.instant(at)
-                key = item.strip(BLANKS), text.strip(BLANKS)
-                newest[key] = max(existing, newest.get(key, existing))
-        truths: Truths = defaultdict(list)
-        for (item, text), existing in sorted(newest.items()):
-            if text:
-                truths[item].append(TruthRow(text, existing))
+            found = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
+            for item, text, at, style in rows:
+                if value := text.strip(BLANKS):
+                    known = None if at is None else query.times.instant(at)
+                    found[item.strip(BLANKS)].append((value, known, style))
+        truths = {
+            item: truth_rows(sorted(of_item, key=str), assumed_zone=self._assumed_zone)
+            for item, of_item in sorted(found.items())
+        }
         return of_items(ids, truths)
 
     def _table_info(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:

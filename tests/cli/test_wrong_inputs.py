@@ -94,13 +94,19 @@ def reference(rows):
 
 
 def truth(
-    mail_id, is_travel="(i % 5 = 0)::int", rows=800, id="lpad(i::varchar, 6, '0')", **changes
+    mail_id,
+    is_travel="(i % 5 = 0)::int",
+    rows=800,
+    id="lpad(i::varchar, 6, '0')",
+    known_at="null",
+    **changes,
 ):
     """A truth of its own beside the predictions."""
+    columns = {"mail_id": mail_id, "is_travel": is_travel, "known_at": known_at}
 
     def write(place):
         place.predictions(mail_id=id)
-        place.predictions("truth.csv", rows=rows, mail_id=mail_id, is_travel=is_travel)
+        place.predictions("truth.csv", rows=rows, **columns)
         place.config(TRUTH, **changes)
 
     return write
@@ -136,6 +142,12 @@ INPUTS = {
     "nothing is flagged": predictions(score="(i % 90) / 200"),
     "everything is flagged": predictions(score="0.5 + (i % 90) / 200"),
     "the threshold is of another scale": config(threshold=("threshold: 0.5", "threshold: 50")),
+    "a missing score is written as -1": predictions(
+        score="case when i % 10 = 7 then -1 else (i % 90) / 112.5 end"
+    ),
+    "half of the scores are in percent": predictions(
+        score="(i % 90) / 112.5 * case when i % 2 = 0 then 100 else 1 end"
+    ),
     "a tenth as much is flagged as in the reference": config(
         reference=("    labeling", REFERENCE.format("{tp: 700, fp: 200, fn: 10, tn: 90}"))
     ),
@@ -158,6 +170,17 @@ INPUTS = {
         "case when i % 2 = 0 then 'M' else 'm' end || lpad(i::varchar, 6, '0')",
         id="'m' || lpad(i::varchar, 6, '0')",
         negative=("matures: 0s", "matures: 0s, missing_means: negative"),
+    ),
+    "some ids of the labels have a prefix, and a missing label means negative": truth(
+        "case when i % 2 = 0 then 'order:' else '' end || lpad(i::varchar, 6, '0')",
+        negative=("matures: 0s", "matures: 0s, missing_means: negative"),
+    ),
+    "labels changed, and only the time of the first names a zone": truth(
+        "lpad((i % 800)::varchar, 6, '0')",
+        is_travel="((i % 5 = 0) != (i < 800))::int",
+        rows=1600,
+        known_at="case when i < 800 then '2026-03-03T10:00:00Z' else '2026-03-03 11:00' end",
+        time=("value: is_travel", "value: is_travel, time: known_at"),
     ),
     "some items have a positive and a negative label": truth(
         "lpad((case when i < 80 then 640 + 2 * i else i end)::varchar, 6, '0')",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import os
+import unicodedata
 from datetime import UTC, datetime, timedelta
 
 import duckdb
@@ -16,7 +17,6 @@ from pydantic import ValidationError
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings, ValueCounts
-from monitor.rounds.labels.truth_reach import WIDTHS
 from monitor.testing import LabelerContract
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -354,7 +354,7 @@ def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
     labeler = labeler_of(tmp_path)
 
     assert labeler.truth_of(["001", "002", "003"]) == (2, 1)
-    assert labeler.examples() == ("001", "002", "2")
+    assert labeler.examples() == ("001", "002", "3")
     assert set(labeler.some_ids(3)) < {"001", "002", "2", "3"}
     assert labeler.near_misses(["001", "002", "003"]) == [("003", "3", "leading zeros")]
 
@@ -365,9 +365,51 @@ def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
 def test_an_id_in_other_case_or_with_other_zeros_is_a_near_miss(tmp_path, item, row):
     write(tmp_path, [(row, "1", ""), ("other", "0", "")])
 
-    [miss] = labeler_of(tmp_path).near_misses([item, "other"], WIDTHS)
+    [miss] = labeler_of(tmp_path).near_misses([item, "other"])
 
     assert (miss.item, miss.form) == (item, row)
+
+
+MAILS = [f"mail{number:04}-é" for number in range(1000, 1010)]
+ORDERS = [f"order-{number:05}-from-shop" for number in range(10)]
+NUMBERS = [str(4_000_000_000_000 + 10**9 * number) for number in range(1, 11)]
+
+
+@pytest.mark.parametrize(
+    ("ids", "written"),
+    [
+        (MAILS, lambda item: f"order:{item}"),
+        (MAILS, lambda item: f"'{item}"),
+        (MAILS, lambda item: f"\u200b{item}"),
+        (MAILS, lambda item: f"{{{item.upper()}}}"),
+        (MAILS, lambda item: f"{item}.eml"),
+        (MAILS, lambda item: unicodedata.normalize("NFD", item)),
+        (ORDERS, lambda item: item[:16]),
+        (NUMBERS, lambda item: f"{int(item):.5E}"),
+        (NUMBERS, lambda item: f"{int(item) / 10**12:.3f}E+12"),
+    ],
+)
+def test_an_id_that_another_tool_wrote_is_a_near_miss(tmp_path, ids, written):
+    rows = [*((item, "1", "") for item in ids[:5]), *((written(item), "1", "") for item in ids[5:])]
+    write(tmp_path, rows)
+
+    near = labeler_of(tmp_path).near_misses(ids)
+
+    assert {(miss.item, miss.form) for miss in near} == {(item, written(item)) for item in ids[5:]}
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        ["1mail1000-é", "mail1000-é3", "xmail1001-é"],  # words and numbers of their own
+        ["return:mail1000-é"],  # one alone is no style
+        ["order:mail2000-é", "order:mail2001-é"],
+    ],
+)
+def test_ids_of_other_items_are_no_near_misses(tmp_path, others):
+    write(tmp_path, [(item, "1", "") for item in (*MAILS[5:], *others)])
+
+    assert labeler_of(tmp_path).near_misses(MAILS) == []
 
 
 def test_items_with_contradicting_rows_are_counted_with_an_example(tmp_path):

@@ -179,7 +179,7 @@ def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
         if labeler.must_reach_passed:
             refuse_unreached(context, labeler, window)
     has_a_row_each = is_mature and settings.missing_means == "unanswered"
-    near = near_misses_concern(context, labeler, ids, {len(example) for example in join.examples})
+    near = near_misses_concern(context, labeler, ids)
     unclear = contradictions_concern(labeler, ids)
     warnings = (
         *warnings,

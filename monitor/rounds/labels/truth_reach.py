@@ -20,10 +20,10 @@ from monitor.domain.slots import slots_before, window_of
 from monitor.presentation.labels import near_misses_sentence, unreached_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from monitor.domain.id_forms import NearMiss
     from monitor.domain.settings import Schedule
-    from monitor.domain.truth import NearMiss
     from monitor.rounds.context import MonitorContext
 
 MOST_ITEMS = 20_000
@@ -40,9 +40,6 @@ EXPECTED = math.log(1000)
 
 NEAR = 0.02
 """Share of the items that have a label by an id in another form, from which on it is reported."""
-
-WIDTHS = range(2, 21)
-"""Lengths that ids may be padded to: whole numbers of 64 bits have up to 20 digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +145,7 @@ def reading_truth(labelers: Sequence[object]) -> ReadsTruth | None:
 
 
 def near_misses_concern(
-    context: MonitorContext,
-    labeler: ReadsTruth,
-    ids: Sequence[str],
-    widths: Collection[int] = WIDTHS,
+    context: MonitorContext, labeler: ReadsTruth, ids: Sequence[str]
 ) -> str | None:
     """Report how many items have a label only by an id in another form; None if few have.
 
@@ -160,7 +154,7 @@ def near_misses_concern(
     LabelsRefused
         If any has, and would be negative for it.
     """
-    near = _near_misses(context, labeler, ids, widths) if ids else []
+    near = _near_misses(context, labeler, ids) if ids else []
     refused = labeler.must_match_ids
     least = 1 if refused else max(2, NEAR * len(ids))
     if len({miss.item for miss in near}) < least:
@@ -180,11 +174,11 @@ def contradictions_concern(labeler: ReadsTruth, ids: Sequence[str]) -> str | Non
 
 
 def _near_misses(
-    context: MonitorContext, labeler: ReadsTruth, ids: Sequence[str], widths: Collection[int]
+    context: MonitorContext, labeler: ReadsTruth, ids: Sequence[str]
 ) -> list[NearMiss]:
     """Return near misses whose row is of no other prediction."""
     with outside("collect"):
-        near = labeler.near_misses(ids, widths)
+        near = labeler.near_misses(ids)
     if not near:
         return near
     with outside("scan"):

@@ -1,0 +1,140 @@
+"""Forms in which other tools write an id, so that a label is found that its item does not find."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+SHORTEST = 4
+"""Characters of the shortest id that is sought within another."""
+
+CUT = 12
+"""Characters from which on the beginning of an id tells it from others."""
+
+_OFTEN = 2  # ids that are written alike before it counts as a style
+_LONGEST = 80  # characters of an id within which others are sought
+_SCIENTIFIC = re.compile(r"(\d)(?:[.](\d+))?([eE][+]?0?)\d+")
+
+
+class NearMiss(NamedTuple):
+    """An item whose truth has the id in another form."""
+
+    item: str
+    form: str
+    difference: str
+
+
+class IdStyles(NamedTuple):
+    """How ids of a table are written.
+
+    ``widths`` are their lengths. ``around`` is what is before and after ids of predictions in them,
+    ``cuts`` the lengths of those that are the beginning of one. ``exponents`` are the decimals of
+    numbers such as 1.23E+11, each with the text between mantissa and exponent.
+    """
+
+    widths: frozenset[int] = frozenset()
+    around: frozenset[tuple[str, str]] = frozenset()
+    cuts: frozenset[int] = frozenset()
+    exponents: frozenset[tuple[int, str]] = frozenset()
+
+
+def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
+    """Learn how ids are written from examples of them, beside ids of predictions.
+
+    >>> items = ["m00017", "m00018", "m00019"]
+    >>> id_styles(["mail:m00017", "mail:m00019", "m00018"], items).around
+    frozenset({('mail:', '')})
+    """
+    known = set(items)
+    folded = {item.casefold() for item in known}
+    beginnings = {item[:width] for item in known for width in range(CUT, len(item))}
+    widths, exponents = set[int](), set[tuple[int, str]]()
+    around, cuts = Counter[tuple[str, str]](), Counter[int]()
+    for example in examples:
+        widths.add(len(example))
+        if number := _SCIENTIFIC.fullmatch(example):
+            exponents.add((len(number[2] or ""), number[3]))
+        if example in known:
+            continue
+        if example in beginnings:
+            cuts[len(example)] += 1
+        elif (affixes := _affixes(example, folded)) is not None:
+            around[affixes] += 1
+    return IdStyles(
+        frozenset(widths),
+        frozenset(each for each, count in around.items() if count >= _OFTEN),
+        frozenset(each for each, count in cuts.items() if count >= _OFTEN),
+        frozenset(exponents),
+    )
+
+
+def _affixes(example: str, folded: Collection[str]) -> tuple[str, str] | None:
+    """Return what is around the longest id within another, where neither word nor number is cut."""
+    text = example.casefold()
+    if len(text) != len(example) or len(text) > _LONGEST:
+        return None
+    ends = [end for end in range(len(text) + 1) if end in (0, len(text)) or _is_edge(text, end)]
+    spans = [
+        (start, end)
+        for start in ends
+        for end in ends
+        if end - start >= SHORTEST and text[start:end] in folded
+    ]
+    if not spans:
+        return None
+    start, end = max(spans, key=lambda span: span[1] - span[0])
+    affixes = example[:start], example[end:]
+    return affixes if any(affixes) else None
+
+
+def _is_edge(text: str, at: int) -> bool:
+    return _kind(text[at - 1]) != _kind(text[at])
+
+
+def _kind(character: str) -> str:
+    if character.isdecimal():
+        return "digit"
+    return "letter" if character.isalpha() else "other"
+
+
+def other_forms(item: str, styles: IdStyles) -> Iterator[tuple[str, str]]:
+    """Write an id as other tools do, each form with what differs.
+
+    >>> list(other_forms("7", IdStyles(widths=frozenset([3]))))
+    [('a decimal point', '7.0'), ('leading zeros', '007'), ('blanks', '7  ')]
+    >>> [form for _, form in other_forms("00a7", IdStyles())]
+    ['00A7']
+    """
+    cases = item.lower(), item.upper(), item.capitalize(), item.title()
+    forms = [("upper and lower case", form) for form in cases]
+    if item.isdigit():
+        forms += [("a decimal point", f"{item}.0"), ("leading zeros", item.lstrip("0") or "0")]
+        forms += [("leading zeros", item.zfill(width)) for width in styles.widths]
+        forms += [("an exponent", form) for form in _scientific(item, styles.exponents)]
+    forms += [("a decimal point", item.removesuffix(".0")), ("hyphens", item.replace("-", ""))]
+    forms += [("blanks", item.ljust(width)) for width in styles.widths]
+    if not item.isascii():
+        composed = (unicodedata.normalize(how, item) for how in ("NFC", "NFD", "NFKC"))
+        forms += [("the composition of its letters", form) for form in composed]
+    for before, after in styles.around:
+        forms += [("what is around it", f"{before}{form}{after}") for form in {item, *cases[:2]}]
+    forms += [("its end", item[:width]) for width in styles.cuts]
+    seen = {item}
+    for what, form in forms:
+        if form not in seen:
+            seen.add(form)
+            yield what, form
+
+
+def _scientific(item: str, exponents: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Write a long number as a spreadsheet shows it."""
+    for decimals, sign in exponents:
+        mantissa, _, exponent = f"{Decimal(item):.{decimals}E}".partition("E+")
+        for text in {mantissa, mantissa.rstrip("0").rstrip(".")}:
+            yield f"{text}{sign}{exponent}"
