@@ -290,6 +290,7 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
             lambda: read_reference(
                 requested.path,
                 config.folder,
+                item_id=usual.id,
                 value=requested.value,
                 positive=(1, True) if requested.positive is None else requested.positive,
                 score=requested.score or usual.score,
@@ -299,7 +300,9 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
                 passed_values=usual.passed,
             ),
         )
-        return ReferenceItems(reference.scores, reference.flagged, reference.labels)
+        return ReferenceItems(
+            reference.scores, reference.flagged, reference.labels, reference.unlabeled
+        )
 
     return read
 

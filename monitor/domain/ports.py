@@ -181,6 +181,14 @@ class HasTruths(Protocol):
 
 
 @runtime_checkable
+class LeavesOut(Protocol):
+    """A source that may leave out rows by the values of some columns."""
+
+    def left_out(self, window: Window) -> Mapping[str, Mapping[str, int]]:
+        """Count rows that are left out by case and blanks alone, by column and value."""
+
+
+@runtime_checkable
 class ReadsTruth(Protocol):
     """A labeler whose labels are in a table, so that any item can be looked up in it."""
 

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceItems:
-    """Labeled items from before launch, one place each: score (NaN: none), class, truth."""
+    """Labeled items from before launch, one place each: score (NaN: none), class, truth.
+
+    ``unlabeled`` rows of the file are left out.
+    """
 
     score: NDArray[np.float64]
     flagged: NDArray[np.bool_]
     positive: NDArray[np.bool_]
+    unlabeled: int = 0
 
 
 @dataclass(slots=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import (
     TableClause,
     column,
-    func,
     literal,
     literal_column,
     select,
@@ -231,8 +230,8 @@ class DuckdbQuery(Query):
     def _value_text(self, name: str) -> ColumnElement[Any]:
         return literal_column(self.table.open.value_text(name), types.String())
 
-    def _version(self, name: str) -> ColumnElement[Any]:
-        return func.nullif(written(visible("{0}"), self._value_text(name)), "")
+    def _visible(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
+        return written(visible("{0}"), text)
 
     def _seen(self, name: str, *, is_picture: bool) -> ColumnElement[Any]:
         return literal_column(read_as(name, self.table.open.types[name], is_picture=is_picture))

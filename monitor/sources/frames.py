@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.model import BadRow, Candidate, Decisions, Frame, StratumFrame
 from monitor.domain.segments import scaled, with_segments
+from monitor.domain.values import MISSING_MARKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -122,7 +123,7 @@ def assemble(
         strata=with_segments(parts, segment_columns),
         segment_columns=segment_columns,
         rows=rows + sum(untimed.values()),
-        bad_rows={**untimed, **_bad_rows(current), **repeated},
+        bad_rows={**untimed, **_bad_rows([*current, *_unversioned(here)]), **repeated},
         notes=_other_versions(here, newest),
         model_version=newest,
         unknown=unknown or {},
@@ -134,8 +135,9 @@ def assemble(
 def _bad_rows(current: Sequence[BucketCount]) -> dict[BadRow, int]:
     bad: dict[BadRow, int] = {}
     for group in current:
-        if group.bucket in REASONS:
-            reason = REASONS[group.bucket]
+        bucket = VERSION_MISSING if group.version in MISSING_MARKERS else group.bucket
+        if bucket in REASONS:
+            reason = REASONS[bucket]
             bad[reason] = bad.get(reason, 0) + group.rows
     return bad
 
@@ -146,14 +148,19 @@ def _newest_time(here: Sequence[BucketCount]) -> datetime | None:
 
 
 def _newest_version(here: Sequence[BucketCount]) -> str | None:
-    versioned = [(g.newest or 0, g.version) for g in here if g.version is not None]
-    return max(versioned, default=(0, None))[1]
+    known = [group for group in here if group.version not in (None, *MISSING_MARKERS)]
+    return max(((group.newest or 0, group.version) for group in known), default=(0, None))[1]
+
+
+def _unversioned(here: Sequence[BucketCount]) -> list[BucketCount]:
+    """Keep the groups whose version is a word for a missing one."""
+    return [group for group in here if group.version in MISSING_MARKERS]
 
 
 def _other_versions(here: Sequence[BucketCount], newest: str | None) -> dict[str, int]:
     notes: dict[str, int] = {}
     for group in here:
-        if group.version not in (newest, None):
+        if group.version not in (newest, None, *MISSING_MARKERS):
             reason = f"model version {group.version} instead of {newest}"
             notes[reason] = notes.get(reason, 0) + group.rows
     return notes

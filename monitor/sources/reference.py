@@ -41,6 +41,7 @@ def read_reference(
     path: str,
     base_folder: Path | str = ".",
     *,
+    item_id: str | None = None,
     value: str = "label",
     positive: Scalar | Sequence[Scalar] = _YES,
     score: str | None = None,
@@ -56,6 +57,8 @@ def read_reference(
     ----------
     path
         Parquet, CSV or DuckDB file; a relative one starts at ``base_folder``.
+    item_id
+        Column of the id; where the file has it, no id may stand there twice.
     value, positive
         Column of the label, and its values that mean 1. With the usual 1/true only 0/false
         means 0; otherwise every other value does, but one that differs from a positive one in
@@ -97,6 +100,7 @@ def read_reference(
             values["flagged"] = all_texts(flagged_values)
             passed = None if passed_values is None else list(passed_values)
             flag = _yes_or_no(data, predicted, values, "flagged", passed)
+        _check_ids(data, item_id)
         rows = data.rows(
             f"select {number}, {flag}, {label}, {text}, {_text(score)} "  # noqa: S608
             f"from {data.relation}",
@@ -104,6 +108,24 @@ def read_reference(
         )
     read = [_ReferenceRow(*row) for row in rows]
     return _arrays(path, read, value=value, score=score, needs_score=predicted is None)
+
+
+def _check_ids(data: OpenTable, item_id: str | None) -> None:
+    """Refuse a file that has items twice: they would count as so many more labels."""
+    if item_id is None or item_id not in data.types:
+        return
+    text = _text(item_id)
+    twice = data.rows(
+        f"select {text}, count(*) from {data.relation} where {text} is not null "  # noqa: S608
+        "group by 1 having count(*) > 1 order by 1"
+    )
+    if twice:
+        more = f" and {len(twice) - 1} other ids" if len(twice) > 1 else ""
+        message = (
+            f"{data.place}: id {twice[0][0]!r} of column {item_id!r} is there {twice[0][1]} times"
+            f"{more}; a reference has one row for each item"
+        )
+        raise SourceRefused(message)
 
 
 def _check_rule(path: str, table: str | None, *, by_column: bool, by_score: bool) -> None:

@@ -122,6 +122,15 @@ class Query:
         """Count the rows in a window, good and bad."""
         return self._from(func.count()).where(self._in(window))
 
+    def left_out(self, window: Window, name: str) -> Select[Any]:
+        """Count the rows of a window that ``where`` leaves out by case and blanks alone."""
+        text, counted = self._text(name), self._spelled(self.settings.where[name])
+        folded = sorted({each.strip().lower() for each in counted})
+        is_near = func.lower(func.trim(text)).in_(folded) & text.not_in(counted)
+        rows = select(text.label("value")).select_from(self.table.clause)
+        found = rows.where(self._in(window), is_near).subquery()
+        return select(found.c.value, func.count()).group_by(found.c.value)
+
     def timed(self) -> Select[Any]:
         """Count the rows of the whole table that have a time."""
         return self._from(func.count()).where(self._t.is_not(None))
@@ -192,13 +201,16 @@ class Query:
         parts = {"id": self._id, "value": self._trimmed(value)}
         if timed:
             parts["t"] = case((self.times.of_calendar(self._t), self._t))
-        style = self._time_style() if timed and self.reads_times else null()
-        labeled = (part.label(name) for name, part in {**parts, "style": style}.items())
+        if timed and self.reads_times:
+            parts["style"] = self._time_style()
+        labeled = (part.label(name) for name, part in parts.items())
         rows = self._from(*labeled).where(self._may_be(ids)).subquery()
         newest = self.newest(rows.c.t) if timed else null()
-        result = select(rows.c.id, rows.c.value, newest, rows.c.style)
+        styles = [rows.c.style] if "style" in parts else []
+        style = rows.c.style if styles else null()
+        result = select(rows.c.id, rows.c.value, newest, style)
         result = result.where(rows.c.value.is_not(None))
-        return result.group_by(rows.c.id, rows.c.value, rows.c.style)
+        return result.group_by(rows.c.id, rows.c.value, *styles)
 
     def _time_style(self) -> ColumnElement[Any]:
         is_readable = self._t.is_not(None)
@@ -341,7 +353,10 @@ class Query:
         return self._text(name)
 
     def _version(self, name: str) -> ColumnElement[Any]:
-        return func.nullif(self._value_text(name), "")
+        return _bare(self._visible(self._value_text(name)))
+
+    def _visible(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
+        return text
 
     def _number(self, name: str) -> ColumnElement[Any]:
         number = written(self.table.dialect.double, self.table.column(name), Double())

@@ -168,6 +168,18 @@ class TableSource:
             lambda reading, query: int(reading.connection.scalar(query.count(window)) or 0), window
         )
 
+    def left_out(self, window: Window) -> dict[str, dict[str, int]]:
+        """Count rows that ``where`` leaves out by case and blanks alone, by column and value."""
+
+        def read(reading: Reading, query: Query) -> dict[str, dict[str, int]]:
+            rows = {
+                name: reading.connection.execute(query.left_out(window, name))
+                for name in self.settings.where
+            }
+            return {name: {text: int(count) for text, count in rows[name]} for name in rows}
+
+        return self._read(read, window) if self.settings.where else {}
+
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
         """Return the columns that labelers may see, for each id found in the window."""
         if not ids:

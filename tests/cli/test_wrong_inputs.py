@@ -154,6 +154,17 @@ INPUTS = {
     "the reference has scores of the other class": reference(
         [f"{i / 100},{int(i < 45)}" for i in range(100)]
     ),
+    "half of the reference has no label": reference(
+        [f"{i / 100},{'' if i % 2 else int(i >= 45)}" for i in range(100)]
+    ),
+    "where leaves out rows by their case": lambda place: (
+        place.predictions(env="case when i % 2 = 0 then 'prod' else 'Prod' end"),
+        place.config(where=("      threshold", "      where: {env: prod}\n      threshold")),
+    ),
+    "half of the model versions are nan": lambda place: (
+        place.predictions(version="case when i % 2 = 0 then 'v7' else 'nan' end"),
+        place.config(version=("show: [subject]", "show: [subject], model_version: version")),
+    ),
     "no file of labels is there": config(
         labels=("path: predictions.parquet, id", "path: truth.csv, id"), at_once=AT_ONCE
     ),

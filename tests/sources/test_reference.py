@@ -103,3 +103,12 @@ def test_a_score_of_32_bits_at_the_threshold_is_flagged_in_the_reference(tmp_pat
     found = read_reference("r.csv", tmp_path, score="score", threshold=0.7)
 
     assert found.flagged.tolist() == [True, False]
+
+
+def test_an_item_that_is_there_twice_is_refused(tmp_path):
+    rows = [("a", 0.9, "1"), ("b", 0.1, "0"), ("a", 0.9, "1"), ("b", 0.1, "0")]
+    write_csv(tmp_path / "r.csv", rows, ("mail_id", "score", "label"))
+
+    with pytest.raises(SourceRefused, match="id 'a' of column 'mail_id' is there 2 times and 1 ot"):
+        read_reference("r.csv", tmp_path, item_id="mail_id", score="score", threshold=0.5)
+    assert len(read_reference("r.csv", tmp_path, item_id="id", score="score", threshold=0.5).labels)

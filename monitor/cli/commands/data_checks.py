@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges, Window
+from monitor.domain.ports import LeavesOut
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
+from monitor.domain.values import listed
 from monitor.labeling.page import PageLabeler
 from monitor.presentation.numbers import minute_text
 from monitor.rounds.labels.truth_reach import (
@@ -83,12 +85,39 @@ def check_source(context: MonitorContext) -> CheckResult:
     summary = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),
+        *_left_out_warnings(context, window),
+        *_reference_warnings(context),
         *_shown_warnings(context, frame),
     )
     text = "; ".join(
         [summary, *([f"left out: {', '.join(bad)}"] if bad else []), *unexpected.notes]
     )
     return CheckResult(text, warnings)
+
+
+def _left_out_warnings(context: MonitorContext, window: Window) -> Iterator[str]:
+    """Describe rows that are not counted, though their values nearly are those that count."""
+    if not isinstance(context.source, LeavesOut):
+        return
+    for column, values in context.source.left_out(window).items():
+        if values:
+            yield (
+                f"source.where leaves out rows whose {column!r} is {listed(values)}; list each "
+                "value that counts"
+            )
+
+
+def _reference_warnings(context: MonitorContext) -> Iterator[str]:
+    """Describe how many rows of the reference have no label, where these are many."""
+    reference = None if context.reference is None else context.reference()
+    if reference is None:
+        return
+    rows = len(reference.positive) + reference.unlabeled
+    if reference.unlabeled > context.settings.round.bad_rows_max * rows:
+        yield (
+            f"{reference.unlabeled} of {rows} rows of the reference have no label, so they are left "
+            "out; its rates hold for all only if the labeled rows are a random part of them"
+        )
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:

@@ -121,7 +121,8 @@ def statements(name):
         "what people see": query.show(["a", "b"], WEEK),
         "truth of some ids": query.truths("order", ["a", "b"], timed=True),
         "values of the truth": query.values("order"),
-        "first ids": query.ids(3),
+        "first ids": query.ids(3, last=False),
+        "rows that another spelling leaves out": query.left_out(WEEK, "tenant"),
         **(for_two_monitors(query, bounds) if DIALECTS[name].greatest else {}),
     }
 
