@@ -115,8 +115,8 @@ def _reference_warnings(context: MonitorContext) -> Iterator[str]:
     rows = len(reference.positive) + reference.unlabeled
     if reference.unlabeled > context.settings.round.bad_rows_max * rows:
         yield (
-            f"{reference.unlabeled} of {rows} rows of the reference have no label, so they are left "
-            "out; its rates hold for all only if the labeled rows are a random part of them"
+            f"{reference.unlabeled} of {rows} rows of the reference have no label, so they are "
+            "left out; its rates hold for all only if the labeled rows are a random part of them"
         )
 
 
