@@ -19,6 +19,26 @@ MISSING_MARKERS = frozenset(
 """Words that a cast to text writes where there was no value (those of ``pandas.read_csv``, and of
 databases)."""
 
+DOUBTFUL = frozenset(
+    (
+        *(
+            "none",
+            "nil",
+            "undefined",
+            "missing",
+            "unknown",
+            "pending",
+            "open",
+            "tbd",
+            "todo",
+            "skip",
+        ),
+        *("skipped", "unlabeled", "unlabelled", "unsure", "undecided", "error", "-", "--", "?"),
+        *("#value!", "#ref!", "#div/0!", "#name?", "#null!", "#num!", "(null)", "(none)"),
+    )
+)
+"""Words, in lower case, that may say that there is no label yet, or that it is a negative one."""
+
 _SHOWN = 4
 _LONGEST = 40  # characters of one value
 

@@ -21,8 +21,8 @@ from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import within
-from monitor.domain.truth import UNORDERED, JoinedTruth, TruthColumns
-from monitor.domain.values import MISSING_MARKERS, listed
+from monitor.domain.truth import JoinedTruth, TruthColumns
+from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
 from monitor.labeling.shared_truths import shared_by
@@ -59,10 +59,11 @@ class ColumnSettings(Labeling):
     table of the predictions.
 
     A row for an item answers it: 1 where ``value`` is one of ``positive``, else 0. Where
-    ``positive`` is 1, true or both only 0/false means 0, and other values are refused; with an
-    own ``positive`` any other value means 0 unless ``negative`` lists those that do. With
-    ``unlisted_means: negative`` any other value means 0 whatever ``positive`` is, as where class 1
-    is one of many: a block of ``classes`` sets it.
+    ``positive`` is 1, true or both only 0/false means 0, and other values are refused. With an own
+    ``positive`` any other value means 0 unless ``negative`` lists those that do; one that may say
+    that there is no label yet (``unknown``, ``pending``, ``none``, ``?``) is refused until a list
+    has it. With ``unlisted_means: negative`` any other value means 0 whatever ``positive`` is, as
+    where class 1 is one of many: a block of ``classes`` sets it.
 
     An item without a row (or with an empty value) waits; with ``missing_means: negative`` it is
     0 once ``matures`` has passed since its prediction. ``time`` names when a row became known:
@@ -375,7 +376,7 @@ class ColumnLabeler:
             return None
         items = "1 item has" if len(unclear) == 1 else f"{len(unclear)} items have"
         first = unclear[0]
-        reason = self._contradiction(values[first], unordered=_is_unordered(rows[first]))
+        reason = self._contradiction(values[first], rows[first])
         return f"{items} no label, such as {first!r}: {reason}"
 
     def _meanings(self, values: Sequence[str]) -> set[Answer]:
@@ -423,23 +424,29 @@ class ColumnLabeler:
             return Answer.NEGATIVE if self._matured(task) else None
         answers = {self._meaning(value) for value in values}
         if len(answers) > 1:
-            raise ValueError(self._contradiction(values, unordered=_is_unordered(truths)))
+            raise ValueError(self._contradiction(values, truths))
         return answers.pop()
 
     def _newest_values(self, truths: Sequence[TruthRow]) -> list[str]:
         existing = [truth for truth in truths if truth.value not in self._missing]
-        newest = max((truth.known for truth in existing), default=0)
         if self.settings.time is None:
             return [truth.value for truth in existing]
-        return [truth.value for truth in existing if truth.known in (newest, UNORDERED)]
+        latest = self._latest()
+        newest = max((truth.known for truth in existing if truth.known <= latest), default=0)
+        return [truth.value for truth in existing if not 0 <= truth.known < newest]
 
-    def _contradiction(self, values: Sequence[str], *, unordered: bool) -> str:
+    def _latest(self) -> int:
+        """Return when a row can have become known at the latest, with room for a zone."""
+        return int((self._clock() + timedelta(days=1)).timestamp() * 1_000_000)
+
+    def _contradiction(self, values: Sequence[str], truths: Sequence[TruthRow]) -> str:
         listed_values = ", ".join(map(repr, values))
         way_out = "" if self.settings.time else "; name labeling.time so that the newest counts"
-        if unordered:
+        latest = self._latest()
+        if self.settings.time and any(not 0 <= truth.known <= latest for truth in truths):
             way_out = (
-                f", and column {self.settings.time!r} (labeling.time) does not say which is newer; "
-                "write all times alike, such as 2026-03-02T06:00:00Z"
+                f", and column {self.settings.time!r} (labeling.time) does not say which is newer: "
+                "a time cannot be read, names no zone where others do, or lies in the future"
             )
         return f"several rows contradict one another ({listed_values}){way_out}"
 
@@ -449,7 +456,7 @@ class ColumnLabeler:
         if text == Answer.CANNOT_TELL:
             return Answer.CANNOT_TELL
         negatives = self.settings.negatives
-        if text in (negatives or ()) or (negatives is None and not self._is_positive_but_for(text)):
+        if text in (negatives or ()) or (negatives is None and not self._is_doubtful(text)):
             return Answer.NEGATIVE
         message = (
             f"value {text[:80]!r} of column {self.settings.value!r} is neither positive nor "
@@ -457,11 +464,15 @@ class ColumnLabeler:
         )
         raise ValueError(message)
 
-    def _is_positive_but_for(self, text: str) -> bool:
-        """Whether a value is a positive one but for upper and lower case; not where classes are."""
+    def _is_doubtful(self, text: str) -> bool:
+        """Whether a value may be no negative one; not where classes are.
+
+        It is a positive one but for upper and lower case, or may stand for a missing one.
+        """
         if self.settings.unlisted_means == "negative":
             return False
-        return text.casefold() in {positive.casefold() for positive in self._positives}
+        folded = text.casefold()
+        return folded in DOUBTFUL or folded in {each.casefold() for each in self._positives}
 
     def _matured(self, task: Task) -> bool:
         if self.settings.missing_means != "negative" or task.predicted_before is None:
@@ -476,11 +487,6 @@ class ColumnLabeler:
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
         settings = self.settings.model_dump_json()
         return hashlib.sha256(json.dumps([state, matured, settings]).encode()).hexdigest()
-
-
-def _is_unordered(truths: Sequence[TruthRow]) -> bool:
-    """Whether the time of some row cannot be compared with the others."""
-    return any(truth.known == UNORDERED for truth in truths)
 
 
 def _truths_of(settings: ColumnSettings, folder: Path, source: object) -> TruthTable:

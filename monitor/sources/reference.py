@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.values import MISSING_MARKERS
+from monitor.domain.values import DOUBTFUL, MISSING_MARKERS
 from monitor.files.missing_markers import bare_text, quoted
 from monitor.files.relations import DataFiles, all_texts, at_threshold, check_table, kind_of, opened
 
@@ -62,8 +62,9 @@ def read_reference(
     value, positive
         Column of the label, and its values that mean 1. With the usual 1/true only 0/false
         means 0; otherwise every other value does, but one that differs from a positive one in
-        upper and lower case alone is refused. Rows without a value, or with a word for a missing
-        one (``nan``, ``NULL``), are left out.
+        upper and lower case alone, or may say that there is no label yet (``unknown``), is
+        refused. Rows without a value, or with a word for a missing one (``nan``, ``NULL``), are
+        left out.
     score, predicted, threshold, flagged_values
         As in the source of predictions: an item is flagged where ``predicted`` is one of
         ``flagged_values``, or where ``score`` is at least ``threshold``.
@@ -86,7 +87,7 @@ def read_reference(
         }
         label = _yes_or_no(data, value, values, "positive", negatives)
         if negatives is None:
-            values["folded"] = [text.lower() for text in positives]
+            values["folded"] = [*DOUBTFUL, *(text.lower() for text in positives)]
             is_similar = f"not {label} and list_contains($folded::varchar[], lower({_text(value)}))"
             label = f"case when {is_similar} then null else {label} end"
         text = f"case when list_contains($missing::varchar[], {_text(value)}) then null else "

@@ -193,6 +193,18 @@ INPUTS = {
         known_at="case when i < 800 then '2026-03-03T10:00:00Z' else '2026-03-03 11:00' end",
         time=("value: is_travel", "value: is_travel, time: known_at"),
     ),
+    "labels that are not known yet say unknown": truth(
+        ID,
+        is_travel="case when i % 5 = 3 then 'unknown' when i % 5 = 0 then 'travel' else 'no' end",
+        positive=("value: is_travel", "value: is_travel, positive: travel"),
+    ),
+    "labels changed, and the time of the first lies in the future": truth(
+        "lpad((i % 800)::varchar, 6, '0')",
+        is_travel="((i % 5 = 0) != (i < 800))::int",
+        rows=1600,
+        known_at="case when i < 800 then '2062-03-03T10:00:00Z' else '2026-03-03T11:00:00Z' end",
+        time=("value: is_travel", "value: is_travel, time: known_at"),
+    ),
     "some items have a positive and a negative label": truth(
         "lpad((case when i < 80 then 640 + 2 * i else i end)::varchar, 6, '0')",
         is_travel="((i % 5 = 0) != (i < 80))::int",

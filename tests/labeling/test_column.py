@@ -300,7 +300,7 @@ def test_a_word_for_a_missing_value_is_no_label_unless_the_config_lists_it(tmp_p
 
 
 def test_a_word_for_a_missing_value_does_not_hide_an_older_label(tmp_path):
-    rows = [("001", "1", "2026-03-03 00:00"), ("001", "nan", "2026-03-09 00:00")]
+    rows = [("001", "1", "2026-03-01 00:00"), ("001", "nan", "2026-03-02 00:00")]
     write(tmp_path, rows)
 
     found = labeler_of(tmp_path, time="known_at")
@@ -333,7 +333,7 @@ def test_ids_match_up_to_the_blanks_around_them_on_either_side(tmp_path, pad):
 
 
 def test_a_row_padded_and_a_row_bare_are_of_one_item(tmp_path):
-    write(tmp_path, [("001  ", "1", "2026-03-09 00:00"), ("001", "0", "2026-03-03 00:00")])
+    write(tmp_path, [("001  ", "1", "2026-03-02 00:00"), ("001", "0", "2026-03-01 00:00")])
 
     by_time, plain = (labeler_of(tmp_path, **more) for more in ({"time": "known_at"}, {}))
 
@@ -341,8 +341,36 @@ def test_a_row_padded_and_a_row_bare_are_of_one_item(tmp_path):
     assert "contradict" in str(plain.collect(TASKS, None).refused[0])
 
 
+@pytest.mark.parametrize(
+    "at", ["2062-03-09 00:00", "24/11/2026", "9", "2026-03-02T00:00:00Z and later"]
+)
+def test_a_row_whose_time_tells_nothing_overrules_no_other(tmp_path, at):
+    write(tmp_path, [("001", "0", at), ("001", "1", "2026-03-01 00:00")])
+
+    labeler = labeler_of(tmp_path, time="known_at")
+
+    assert "(labeling.time) does not say which is newer" in labeler.contradictions_sentence(["001"])
+
+
+def test_a_time_without_a_zone_is_not_compared_with_one_that_names_it(tmp_path):
+    write(tmp_path, [("001", "0", "2026-03-01 09:00"), ("001", "1", "2026-03-01T10:00:00Z")])
+
+    labeler = labeler_of(tmp_path, time="known_at")
+
+    assert "names no zone where others do" in labeler.contradictions_sentence(["001"])
+
+
+@pytest.mark.parametrize("word", ["unknown", "Pending", "none", "?", "-", "#VALUE!"])
+def test_a_value_that_may_stand_for_none_is_refused_until_it_is_listed(tmp_path, word):
+    write(tmp_path, [("001", "fraud", ""), ("002", word, ""), ("003", "legit", "")])
+
+    assert labeler_of(tmp_path, positive="fraud").values().unknown == {word: 1}
+    listed = labeler_of(tmp_path, positive="fraud", negative=["legit", word])
+    assert listed.values().unknown == {}
+
+
 def test_the_newest_row_of_an_item_is_the_one_that_is_counted(tmp_path):
-    rows = [("001", "0", "2026-03-03 00:00"), ("001", "1", "2026-03-09 00:00")]
+    rows = [("001", "0", "2026-03-01 00:00"), ("001", "1", "2026-03-02 00:00")]
     write(tmp_path, rows)
 
     assert labeler_of(tmp_path, time="known_at").truth_of(["001"]).positive == 1
@@ -423,13 +451,13 @@ def test_items_with_contradicting_rows_are_counted_with_an_example(tmp_path):
 
 
 def test_of_rows_in_time_only_the_newest_of_an_item_may_contradict_one_another(tmp_path):
-    rows = [("001", "1", "2026-03-03 00:00"), ("001", "0", "2026-03-09 00:00")]
+    rows = [("001", "1", "2026-03-01 00:00"), ("001", "0", "2026-03-02 00:00")]
     write(tmp_path, rows)
     labeler = labeler_of(tmp_path, time="known_at")
 
     assert labeler.contradictions_sentence(["001", "002"]) is None
 
-    write(tmp_path, [*rows, ("001", "1", "2026-03-09 00:00")])
+    write(tmp_path, [*rows, ("001", "1", "2026-03-02 00:00")])
 
     assert "several rows contradict one another" in labeler.contradictions_sentence(["001"])
 

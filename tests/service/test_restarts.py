@@ -174,7 +174,11 @@ class Lives:
     database: Database
 
     def live(self, behind, rounds):
-        """Serve until every monitor has so many rounds, all of them drawn; returns the log."""
+        """Serve until every monitor has so many rounds, all of them drawn; returns the log.
+
+        And at least one more than before, since a service that has just begun may not stop well.
+        """
+        rounds = max(rounds, 1 + min(self.counts().values(), default=0))
         with worker(SERVE, behind, cwd=self.folder) as service:
             log: list[str] = []
             reading = threading.Thread(target=lambda: log.extend(service.errors), daemon=True)
@@ -190,15 +194,18 @@ class Lives:
         assert code == 0, log
         return [line for line in log if any(word in line for word in WRONG)]
 
-    def is_drawn(self, rounds):
+    def counts(self):
+        """Rounds of each monitor, 0 where one of them is not drawn."""
         query = (
             "select m.name, count(*), sum(case when r.state = 'open' then 1 else 0 end)"
             " from rounds r join monitors m on m.id = r.monitor_id group by m.name"
         )
-        found = {name: (count, undrawn) for name, count, undrawn in rows(self.database, query)}
-        return sorted(found) == sorted(self.case.names) and all(
-            count >= rounds and not undrawn for count, undrawn in found.values()
-        )
+        found = rows(self.database, query)
+        return {name: 0 if undrawn else count for name, count, undrawn in found}
+
+    def is_drawn(self, rounds):
+        counts = self.counts()
+        return sorted(counts) == sorted(self.case.names) and min(counts.values()) >= rounds
 
     def slots(self, name):
         query = (
