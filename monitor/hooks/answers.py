@@ -3,8 +3,9 @@
 By Standard Webhooks any 2xx is success, and so it is here, unless the text is one of these:
 
 - an HTML document: a proxy or a load balancer asks to sign in, and the receiver saw nothing;
-- JSON with ``"ok": false`` (Slack, Telegram), ``"success": false`` or a nonzero ``errcode``
-  (DingTalk, WeCom);
+- JSON with ``"ok": false`` (Slack, Telegram), ``"success": false``, a nonzero ``errcode``
+  (DingTalk, WeCom), a ``code`` from 400 on (Lark), a ``status`` of error or failure (JSend), or
+  ``error``, ``errors`` (GraphQL) or ``errorMessage`` (AWS Lambda) that are not empty;
 - the sentence that connectors of Microsoft Teams answer with status 200 where they failed.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, TypeGuard
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _PAGE = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
@@ -22,6 +23,9 @@ _TEAMS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _FALSE = ("ok", "success")
+_FAILED = ("error", "fail", "failed", "failure")
+_ERRORS = ("error", "errors", "errorMessage")
+_ERROR = 400
 
 
 def is_page(text: str) -> bool:
@@ -53,11 +57,22 @@ def denial_in(text: str) -> str | None:
 
 def _denial_in_json(answer: dict[str, Any]) -> str | None:
     for name in _FALSE:
-        if answer.get(name) is False:
+        if str(answer.get(name)).lower() == "false":
             return f'"{name}": false'
     code = answer.get("errcode")
-    is_error = isinstance(code, int) and not isinstance(code, bool) and code != 0
-    return f'"errcode": {code}' if is_error else None
+    if _is_number(code) and code != 0:
+        return f'"errcode": {code}'
+    if _is_number(answer.get("code")) and answer["code"] >= _ERROR:
+        return f'"code": {answer["code"]}'
+    if str(answer.get("status")).lower() in _FAILED:
+        return f'"status": "{str(answer["status"]).lower()}"'
+    if any(answer.get(name) is True for name in _FALSE):
+        return None
+    return next((f'"{name}"' for name in _ERRORS if answer.get(name)), None)
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _object(text: str) -> dict[str, Any]:

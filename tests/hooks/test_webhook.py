@@ -118,6 +118,12 @@ TEAMS = "Webhook message delivery failed with error: endpoint returned HTTP erro
         ('{"ok":false,"error":"canary"}', 'it answered 200, but said "ok": false', False),
         ('{"success": false}', 'but said "success": false', False),
         ('{"errcode":310000,"errmsg":"canary"}', 'but said "errcode": 310000', False),
+        ('{"ok": "false"}', 'but said "ok": false', False),
+        ('{"code":9499,"msg":"canary"}', 'but said "code": 9499', False),
+        ('{"status":"Error","message":"canary"}', 'but said "status": "error"', False),
+        ('{"data":null,"errors":[{"message":"canary"}]}', 'but said "errors"', False),
+        ('{"errorMessage":"canary"}', 'but said "errorMessage"', False),
+        ('{"error":{"text":"canary"}}', 'but said "error"', False),
         (TEAMS, "but said webhook message delivery failed, HTTP error 429", False),
     ],
 )
@@ -132,7 +138,11 @@ def test_a_success_whose_text_says_the_contrary_keeps_the_notice(answer, said, d
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "1", "ok", "OK <b>thanks</b>", '{"ok": true}', '{"ok": "false"}', '{"errcode": 0}', "[]"],
+    [
+        *("", "1", "ok", "OK <b>thanks</b>", "[]", '{"ok": true}', '{"errcode": 0}'),
+        *('{"code": 200}', '{"code": 0, "msg": "success"}', '{"status": "success"}'),
+        *('{"ok": true, "error": "deprecated"}', '{"error": null}', '{"errors": []}'),
+    ],
 )
 def test_any_other_text_of_a_success_is_success(answer):
     with Receiver(200, answer=answer) as receiver:
