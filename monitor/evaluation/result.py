@@ -9,6 +9,7 @@ import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow, PrevalenceRow
 from monitor.domain.errors import InputRefused
+from monitor.domain.odd_scores import odd_scores
 from monitor.evaluation.balance import balance_warnings
 from monitor.evaluation.designs import SEED, EvaluationSample, design_of
 from monitor.presentation.numbers import digits_text, interval_text
@@ -216,7 +217,7 @@ def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 
         p3=PrevalenceRow.of(p3),
         curves=curves,
         reference=design.reference,
-        warnings=(*warned, *_order_warnings(curves)),
+        warnings=(*warned, *_score_warnings(rows), *_order_warnings(curves)),
     )
 
 
@@ -232,6 +233,13 @@ def _curves(rows: LabeledRows, design: EvaluationDesign, level: float) -> Curves
         rng=np.random.default_rng(SEED),
     )
     return CurvesRow.of(bands, design.items)
+
+
+def _score_warnings(rows: LabeledRows) -> list[str]:
+    if rows.score is None or rows.threshold is None:
+        return []
+    odd = odd_scores(rows.score.tolist(), rows.threshold)
+    return [] if odd is None else [odd]
 
 
 def _order_warnings(curves: CurvesRow | None) -> list[str]:

@@ -172,24 +172,6 @@ def threshold_sentence(
     )
 
 
-def code_sentence(rows: int, looked: int, code: float, nearest: float) -> str:
-    """State that some scores look like a code for a missing one."""
-    side = "below" if code < nearest else "above"
-    return (
-        f"{rows} of {looked} scores that were read are {code:g}, far {side} all others, the "
-        f"nearest of which is {nearest:.3g}; if {code:g} stands for a missing score, leave the "
-        "score empty, since it decides whether an item is flagged"
-    )
-
-
-def percent_sentence(rows: int, looked: int, highest: float) -> str:
-    """State that some scores are probabilities and others seem to be percent."""
-    return (
-        f"{rows} of {looked} scores that were read are above 1, up to {highest:.3g}, and the "
-        "others from 0 to 1; if some are in percent, write them as shares, as source.threshold is"
-    )
-
-
 def _before(usual: UsualRate | None) -> str:
     if usual is None:
         return ""

@@ -86,3 +86,18 @@ def test_scores_in_the_wrong_order_are_told():
 
     with pytest.warns(UserWarning, match="positives have lower scores than negatives"):
         monitor.evaluate(frame, predicted="predicted", score="score", flagged_rate=0.16)
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [
+        (lambda score, i: np.where(i % 20 == 0, -1, score), "50 of 1000 scores are -1, far below"),
+        (lambda score, i: np.where(i % 2 == 0, 100 * score, score), "if some are in percent"),
+    ],
+)
+def test_scores_that_are_none_or_of_two_scales_are_told(score, words):
+    frame = cells(138, 22, 108, 732).sample(frac=1, random_state=0)
+    frame["score"] = score(np.linspace(0.01, 0.99, 1000), np.arange(1000))
+
+    with pytest.warns(UserWarning, match=words):
+        monitor.evaluate(frame, score="score", threshold=0.5, random=True)

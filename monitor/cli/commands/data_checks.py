@@ -6,12 +6,14 @@ whether the truth joins.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges, Window
+from monitor.domain.odd_scores import odd_scores
 from monitor.domain.ports import LeavesOut
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
@@ -108,7 +110,7 @@ def _left_out_warnings(context: MonitorContext, window: Window) -> Iterator[str]
 
 
 def _reference_warnings(context: MonitorContext) -> Iterator[str]:
-    """Describe how many rows of the reference have no label, where these are many."""
+    """Describe rows of the reference without a label, where these are many, and odd scores."""
     reference = None if context.reference is None else context.reference()
     if reference is None:
         return
@@ -118,6 +120,11 @@ def _reference_warnings(context: MonitorContext) -> Iterator[str]:
             f"{reference.unlabeled} of {rows} rows of the reference have no label, so they are "
             "left out; its rates hold for all only if the labeled rows are a random part of them"
         )
+    threshold = context.settings.round.threshold
+    if threshold is not None:
+        scores = reference.score.tolist()
+        odd = odd_scores((each for each in scores if not math.isnan(each)), threshold)
+        yield from [] if odd is None else [f"the reference: {odd}"]
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:

@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BadRow
+from monitor.domain.odd_scores import odd_scores
 from monitor.presentation.windows import (
-    code_sentence,
     flagged_sentence,
     many_late_rows_sentence,
     one_class_sentence,
-    percent_sentence,
     threshold_sentence,
     unknown_values_sentence,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
 
@@ -36,14 +33,6 @@ LEVEL = 0.999
 """Probability that chance alone makes no rate of this size odd."""
 
 FLAGGED, THRESHOLD, SCORES, LATE = "flagged", "threshold", "scores", "late_rows"
-
-_CODES = {
-    code for digits in ("1", "9", "99", "999", "9999") for code in (-int(digits), int(digits))
-}
-"""Numbers that people write where there is none."""
-
-_PERCENT = 50, 100
-"""Between these is the highest of many scores that count in percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +76,8 @@ def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) ->
     """Return what is odd about how much of a window is flagged."""
     flagged, size = frame.flagged_size, frame.size
     if 0 < flagged < size:
-        concerns = [] if threshold is None else _score_concerns(frame, threshold)
+        odd = None if threshold is None else odd_scores(_scores(frame), threshold)
+        concerns = [] if odd is None else [Concern(SCORES, odd)]
         if usual is not None and _is_far(flagged, size, usual):
             concerns.append(Concern(FLAGGED, flagged_sentence(flagged, size, usual)))
         return concerns
@@ -106,33 +96,6 @@ def _outside(frame: Frame, usual: Usual | None, threshold: float) -> Concern:
         frame.flagged_size, frame.size, usual, threshold=threshold, scores=(low, high)
     )
     return Concern(THRESHOLD, sentence, is_setting=_is_another_scale(threshold, low, high))
-
-
-def _score_concerns(frame: Frame, threshold: float) -> list[Concern]:
-    """Find scores that are none, and scores of two scales, among those that were read."""
-    scores = _scores(frame)
-    for code, nearest in _ends(sorted(set(scores))):
-        if code in _CODES and scores.count(code) > 1:
-            sentence = code_sentence(scores.count(code), len(scores), code, nearest)
-            return [Concern(SCORES, sentence)]
-    beyond = [score for score in scores if score > 1]
-    is_mixed = threshold <= 1 and 0 < len(beyond) < len(scores) and min(scores) >= 0
-    if is_mixed and _PERCENT[0] < max(beyond) <= _PERCENT[1]:
-        return [Concern(SCORES, percent_sentence(len(beyond), len(scores), max(beyond)))]
-    return []
-
-
-def _ends(values: Sequence[float]) -> list[tuple[float, float]]:
-    """Return the lowest and the highest value, each with its neighbour, that lie far outside.
-
-    At least as far as all others lie apart.
-    """
-    if len(values) <= 2:  # noqa: PLR2004  one alone has no distance
-        return []
-    ends = ((values[0], values[1], values[-1]), (values[-1], values[-2], values[0]))
-    return [
-        (end, nearest) for end, nearest, other in ends if abs(end - nearest) >= abs(nearest - other)
-    ]
 
 
 def _scores(frame: Frame) -> list[float]:

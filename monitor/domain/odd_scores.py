@@ -1,0 +1,63 @@
+"""Scores that are none, and scores of two scales: what a threshold must not be compared with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_CODES = {sign * int(nines) for nines in ("1", "9", "99", "999", "9999") for sign in (-1, 1)}
+"""Numbers that people write where there is none."""
+
+_PERCENT = 50, 100
+"""Between these is the highest of many scores that count in percent."""
+
+
+def odd_scores(scores: Iterable[float], threshold: float) -> str | None:
+    """Describe what is odd about scores that a threshold flags; None if nothing is.
+
+    >>> odd_scores([0.1, 0.9, -1, -1], 0.5)
+    '2 of 4 scores are -1, far below all others, the nearest of which is 0.1; if -1 \
+stands for a missing score, leave the score empty, since it decides whether an item is flagged'
+    >>> odd_scores([0.1, 0.9, 0.5], 0.5)
+    """
+    rows = Counter(scores)
+    for code, nearest in _far_ends(rows):
+        if code in _CODES and rows[code] > 1:
+            return _code_sentence(rows[code], rows.total(), code, nearest)
+    beyond = sum(count for score, count in rows.items() if score > 1)
+    is_mixed = threshold <= 1 and 0 < beyond < rows.total() and min(rows) >= 0
+    if is_mixed and _PERCENT[0] < max(rows) <= _PERCENT[1]:
+        return _percent_sentence(beyond, rows.total(), max(rows))
+    return None
+
+
+def _far_ends(scores: Iterable[float]) -> Iterator[tuple[float, float]]:
+    """Return the lowest and the highest score with its neighbor, if they are far from all others.
+
+    At least as far as these lie apart.
+    """
+    values = sorted(scores)
+    if len(values) > 2:  # noqa: PLR2004  else the others lie nowhere apart
+        ends = ((values[0], values[1], values[-1]), (values[-1], values[-2], values[0]))
+        for end, nearest, other in ends:
+            if abs(end - nearest) >= abs(nearest - other):
+                yield end, nearest
+
+
+def _code_sentence(rows: int, total: int, code: float, nearest: float) -> str:
+    side = "below" if code < nearest else "above"
+    return (
+        f"{rows} of {total} scores are {code:g}, far {side} all others, the "
+        f"nearest of which is {nearest:.3g}; if {code:g} stands for a missing score, leave the "
+        "score empty, since it decides whether an item is flagged"
+    )
+
+
+def _percent_sentence(rows: int, total: int, highest: float) -> str:
+    return (
+        f"{rows} of {total} scores are above 1, up to {highest:.3g}, and the "
+        "others from 0 to 1; if some are in percent, write them as shares, as the threshold is"
+    )
