@@ -51,16 +51,16 @@ def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
     >>> id_styles(["mail:m00017", "mail:m00019", "m00018"], items).around
     frozenset({('mail:', '')})
     """
-    known = set(items)
-    folded = {item.casefold() for item in known}
-    beginnings = {item[:width] for item in known for width in range(CUT, len(item))}
+    existing = set(items)
+    folded = {item.casefold() for item in existing}
+    beginnings = {item[:width] for item in existing for width in range(CUT, len(item))}
     widths, exponents = set[int](), set[tuple[int, str]]()
     around, cuts = Counter[tuple[str, str]](), Counter[int]()
     for example in examples:
         widths.add(len(example))
         if number := _SCIENTIFIC.fullmatch(example):
             exponents.add((len(number[2] or ""), number[3]))
-        if example in known:
+        if example in existing:
             continue
         if example in beginnings:
             cuts[len(example)] += 1

@@ -181,10 +181,10 @@ class HasTruths(Protocol):
 
 
 @runtime_checkable
-class LeavesOut(Protocol):
+class ExcludesRows(Protocol):
     """A source that may leave out rows by the values of some columns."""
 
-    def left_out(self, window: Window) -> Mapping[str, Mapping[str, int]]:
+    def excluded(self, window: Window) -> Mapping[str, Mapping[str, int]]:
         """Count rows that are left out by case and blanks alone, by column and value."""
 
 

@@ -41,7 +41,7 @@ class TruthRow(NamedTuple):
 
 
 def truth_rows(
-    found: Iterable[tuple[str, int | None, str | None]], *, assumed_zone: bool
+    values: Iterable[tuple[str, int | None, str | None]], *, assumed_zone: bool
 ) -> list[TruthRow]:
     """Return the rows of one item from values with their times and how texts name these.
 
@@ -51,15 +51,15 @@ def truth_rows(
     >>> truth_rows([("0", 7, AWARE), ("1", 5, NAIVE)], assumed_zone=True)
     [TruthRow(value='0', known=7), TruthRow(value='1', known=-1)]
     """
-    rows = list(found)
+    rows = list(values)
     unordered = {UNREADABLE}
     if assumed_zone and AWARE in {style for _, _, style in rows}:
         unordered.add(NAIVE)
     newest: dict[str, int] = {}
     for value, at, style in rows:
-        known = UNORDERED if style in unordered else at or 0
-        before = newest.get(value, known)
-        newest[value] = UNORDERED if UNORDERED in (before, known) else max(before, known)
+        time = UNORDERED if style in unordered else at or 0
+        before = newest.get(value, time)
+        newest[value] = UNORDERED if UNORDERED in (before, time) else max(before, time)
     return [TruthRow(*row) for row in newest.items()]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow, PrevalenceRow
 from monitor.domain.errors import InputRefused
-from monitor.domain.odd_scores import odd_scores
+from monitor.domain.implausible_scores import implausible_scores
 from monitor.evaluation.balance import balance_warnings
 from monitor.evaluation.designs import SEED, EvaluationSample, design_of
 from monitor.presentation.numbers import digits_text, interval_text
@@ -238,8 +238,8 @@ def _curves(rows: LabeledRows, design: EvaluationDesign, level: float) -> Curves
 def _score_warnings(rows: LabeledRows) -> list[str]:
     if rows.score is None or rows.threshold is None:
         return []
-    odd = odd_scores(rows.score.tolist(), rows.threshold)
-    return [] if odd is None else [odd]
+    fault = implausible_scores(rows.score.tolist(), rows.threshold)
+    return [] if fault is None else [fault]
 
 
 def _order_warnings(curves: CurvesRow | None) -> list[str]:

@@ -99,10 +99,10 @@ class TableTruths:
                 "group by id, value, style order by id, value, style",
                 {"ids": expected, **self._bound},
             )
-        found = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
+        by_item = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
         for item, *row in rows:
-            found[item].append((row[0], row[1], row[2]))
-        truths = {item: truth_rows(of_item, assumed_zone=True) for item, of_item in found.items()}
+            by_item[item].append((row[0], row[1], row[2]))
+        truths = {item: truth_rows(of_item, assumed_zone=True) for item, of_item in by_item.items()}
         return of_items(ids, truths)
 
     def _time(self, table: OpenTable) -> tuple[str, str]:

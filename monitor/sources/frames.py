@@ -148,8 +148,8 @@ def _newest_time(here: Sequence[BucketCount]) -> datetime | None:
 
 
 def _newest_version(here: Sequence[BucketCount]) -> str | None:
-    known = [group for group in here if group.version not in (None, *MISSING_MARKERS)]
-    return max(((group.newest or 0, group.version) for group in known), default=(0, None))[1]
+    versioned = [group for group in here if group.version not in (None, *MISSING_MARKERS)]
+    return max(((group.newest or 0, group.version) for group in versioned), default=(0, None))[1]
 
 
 def _unversioned(here: Sequence[BucketCount]) -> list[BucketCount]:

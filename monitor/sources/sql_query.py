@@ -122,14 +122,14 @@ class Query:
         """Count the rows in a window, good and bad."""
         return self._from(func.count()).where(self._in(window))
 
-    def left_out(self, window: Window, name: str) -> Select[Any]:
+    def excluded(self, window: Window, name: str) -> Select[Any]:
         """Count the rows of a window that ``where`` leaves out by case and blanks alone."""
         text, counted = self._text(name), self._spelled(self.settings.where[name])
         folded = sorted({each.strip().lower() for each in counted})
         is_near = func.lower(func.trim(text)).in_(folded) & text.not_in(counted)
         rows = select(text.label("value")).select_from(self.table.clause)
-        found = rows.where(self._in(window), is_near).subquery()
-        return select(found.c.value, func.count()).group_by(found.c.value)
+        similar = rows.where(self._in(window), is_near).subquery()
+        return select(similar.c.value, func.count()).group_by(similar.c.value)
 
     def timed(self) -> Select[Any]:
         """Count the rows of the whole table that have a time."""

@@ -168,12 +168,12 @@ class TableSource:
             lambda reading, query: int(reading.connection.scalar(query.count(window)) or 0), window
         )
 
-    def left_out(self, window: Window) -> dict[str, dict[str, int]]:
+    def excluded(self, window: Window) -> dict[str, dict[str, int]]:
         """Count rows that ``where`` leaves out by case and blanks alone, by column and value."""
 
         def read(reading: Reading, query: Query) -> dict[str, dict[str, int]]:
             rows = {
-                name: reading.connection.execute(query.left_out(window, name))
+                name: reading.connection.execute(query.excluded(window, name))
                 for name in self.settings.where
             }
             return {name: {text: int(count) for text, count in rows[name]} for name in rows}

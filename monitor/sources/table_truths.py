@@ -107,14 +107,14 @@ class TableTruths:
             for start in range(0, len(expected), self._source.most_ids):
                 part = set(expected[start : start + self._source.most_ids])
                 rows += self._table_info(reading, query, part)
-            found = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
+            by_item = defaultdict[str, list[tuple[str, int | None, str | None]]](list)
             for item, text, at, style in rows:
                 if value := text.strip(BLANKS):
-                    known = None if at is None else query.times.instant(at)
-                    found[item.strip(BLANKS)].append((value, known, style))
+                    time = None if at is None else query.times.instant(at)
+                    by_item[item.strip(BLANKS)].append((value, time, style))
         truths = {
             item: truth_rows(sorted(of_item, key=str), assumed_zone=self._assumed_zone)
-            for item, of_item in sorted(found.items())
+            for item, of_item in sorted(by_item.items())
         }
         return of_items(ids, truths)
 

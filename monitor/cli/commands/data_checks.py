@@ -12,9 +12,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
+from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.model import BandEdges, Window
-from monitor.domain.odd_scores import odd_scores
-from monitor.domain.ports import LeavesOut
+from monitor.domain.ports import ExcludesRows
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
@@ -87,7 +87,7 @@ def check_source(context: MonitorContext) -> CheckResult:
     summary = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),
-        *_left_out_warnings(context, window),
+        *_excluded_warnings(context, window),
         *_reference_warnings(context),
         *_shown_warnings(context, frame),
     )
@@ -97,11 +97,11 @@ def check_source(context: MonitorContext) -> CheckResult:
     return CheckResult(text, warnings)
 
 
-def _left_out_warnings(context: MonitorContext, window: Window) -> Iterator[str]:
+def _excluded_warnings(context: MonitorContext, window: Window) -> Iterator[str]:
     """Describe rows that are not counted, though their values nearly are those that count."""
-    if not isinstance(context.source, LeavesOut):
+    if not isinstance(context.source, ExcludesRows):
         return
-    for column, values in context.source.left_out(window).items():
+    for column, values in context.source.excluded(window).items():
         if values:
             yield (
                 f"source.where leaves out rows whose {column!r} is {listed(values)}; list each "
@@ -123,8 +123,8 @@ def _reference_warnings(context: MonitorContext) -> Iterator[str]:
     threshold = context.settings.round.threshold
     if threshold is not None:
         scores = reference.score.tolist()
-        odd = odd_scores((each for each in scores if not math.isnan(each)), threshold)
-        yield from [] if odd is None else [f"the reference: {odd}"]
+        fault = implausible_scores((each for each in scores if not math.isnan(each)), threshold)
+        yield from [] if fault is None else [f"the reference: {fault}"]
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
+from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.model import BadRow
-from monitor.domain.odd_scores import odd_scores
 from monitor.presentation.windows import (
     flagged_sentence,
     many_late_rows_sentence,
@@ -76,8 +76,8 @@ def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) ->
     """Return what is odd about how much of a window is flagged."""
     flagged, size = frame.flagged_size, frame.size
     if 0 < flagged < size:
-        odd = None if threshold is None else odd_scores(_scores(frame), threshold)
-        concerns = [] if odd is None else [Concern(SCORES, odd)]
+        fault = None if threshold is None else implausible_scores(_scores(frame), threshold)
+        concerns = [] if fault is None else [Concern(SCORES, fault)]
         if usual is not None and _is_far(flagged, size, usual):
             concerns.append(Concern(FLAGGED, flagged_sentence(flagged, size, usual)))
         return concerns

@@ -122,7 +122,7 @@ def statements(name):
         "truth of some ids": query.truths("order", ["a", "b"], timed=True),
         "values of the truth": query.values("order"),
         "first ids": query.ids(3, last=False),
-        "rows that another spelling leaves out": query.left_out(WEEK, "tenant"),
+        "rows that another spelling leaves out": query.excluded(WEEK, "tenant"),
         **(for_two_monitors(query, bounds) if DIALECTS[name].greatest else {}),
     }
 

@@ -15,13 +15,13 @@ _PERCENT = 50, 100
 """Between these is the highest of many scores that count in percent."""
 
 
-def odd_scores(scores: Iterable[float], threshold: float) -> str | None:
+def implausible_scores(scores: Iterable[float], threshold: float) -> str | None:
     """Describe what is odd about scores that a threshold flags; None if nothing is.
 
-    >>> odd_scores([0.1, 0.9, -1, -1], 0.5)
+    >>> implausible_scores([0.1, 0.9, -1, -1], 0.5)
     '2 of 4 scores are -1, far below all others, the nearest of which is 0.1; if -1 \
 stands for a missing score, leave the score empty, since it decides whether an item is flagged'
-    >>> odd_scores([0.1, 0.9, 0.5], 0.5)
+    >>> implausible_scores([0.1, 0.9, 0.5], 0.5)
     """
     rows = Counter(scores)
     for code, nearest in _far_ends(rows):

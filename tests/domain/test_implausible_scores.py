@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.domain.odd_scores import odd_scores
+from monitor.domain.implausible_scores import implausible_scores
 
 RNG = np.random.default_rng(5)
 SHARES = RNG.beta(0.5, 4, 500)
@@ -22,7 +22,7 @@ LOG_ODDS = RNG.normal(-3, 2, 500)
     ],
 )
 def test_what_is_no_score_is_told(scores, threshold, words):
-    assert words in str(odd_scores(scores, threshold))
+    assert words in str(implausible_scores(scores, threshold))
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_what_is_no_score_is_told(scores, threshold, words):
     ],
 )
 def test_scores_as_classifiers_have_them_are_let_be(scores, threshold):
-    assert odd_scores(list(scores), threshold) is None
+    assert implausible_scores(list(scores), threshold) is None
