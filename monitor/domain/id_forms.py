@@ -33,12 +33,14 @@ class NearMiss(NamedTuple):
 class IdStyles(NamedTuple):
     """How ids of a table are written.
 
-    ``widths`` are their lengths. ``around`` is what is before and after ids of predictions in them,
-    ``cuts`` the lengths of those that are the beginning of one. ``exponents`` are the decimals of
+    ``zeros`` are the lengths of numbers with leading zeros, ``blanks`` those of ids that end in
+    blanks. ``around`` is what is before and after ids of predictions in them, ``cuts`` the lengths
+    of those that are the beginning of one. ``exponents`` are the decimals of
     numbers such as 1.23E+11, each with the text between mantissa and exponent.
     """
 
-    widths: frozenset[int] = frozenset()
+    zeros: frozenset[int] = frozenset()
+    blanks: frozenset[int] = frozenset()
     around: frozenset[tuple[str, str]] = frozenset()
     cuts: frozenset[int] = frozenset()
     exponents: frozenset[tuple[int, str]] = frozenset()
@@ -54,10 +56,10 @@ def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
     existing = set(items)
     folded = {item.casefold() for item in existing}
     beginnings = {item[:width] for item in existing for width in range(CUT, len(item))}
-    widths, exponents = set[int](), set[tuple[int, str]]()
+    written = list(examples)
+    exponents = set[tuple[int, str]]()
     around, cuts = Counter[tuple[str, str]](), Counter[int]()
-    for example in examples:
-        widths.add(len(example))
+    for example in written:
         if number := _SCIENTIFIC.fullmatch(example):
             exponents.add((len(number[2] or ""), number[3]))
         if example in existing:
@@ -67,7 +69,8 @@ def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
         elif (affixes := _affixes(example, folded)) is not None:
             around[affixes] += 1
     return IdStyles(
-        frozenset(widths),
+        frozenset(len(each) for each in written if each.isdigit() and each.startswith("0")),
+        frozenset(len(each) for each in written if each != each.rstrip()),
         frozenset(each for each, count in around.items() if count >= _OFTEN),
         frozenset(each for each, count in cuts.items() if count >= _OFTEN),
         frozenset(exponents),
@@ -106,8 +109,8 @@ def _kind(character: str) -> str:
 def other_forms(item: str, styles: IdStyles) -> Iterator[tuple[str, str]]:
     """Write an id as other tools do, each form with what differs.
 
-    >>> list(other_forms("7", IdStyles(widths=frozenset([3]))))
-    [('a decimal point', '7.0'), ('leading zeros', '007'), ('blanks', '7  ')]
+    >>> list(other_forms("7", IdStyles(zeros=frozenset([3]))))
+    [('a decimal point', '7.0'), ('leading zeros', '007')]
     >>> [form for _, form in other_forms("00a7", IdStyles())]
     ['00A7']
     """
@@ -115,10 +118,10 @@ def other_forms(item: str, styles: IdStyles) -> Iterator[tuple[str, str]]:
     forms = [("upper and lower case", form) for form in cases]
     if item.isdigit():
         forms += [("a decimal point", f"{item}.0"), ("leading zeros", item.lstrip("0") or "0")]
-        forms += [("leading zeros", item.zfill(width)) for width in styles.widths]
+        forms += [("leading zeros", item.zfill(width)) for width in styles.zeros]
         forms += [("an exponent", form) for form in _scientific(item, styles.exponents)]
     forms += [("a decimal point", item.removesuffix(".0")), ("hyphens", item.replace("-", ""))]
-    forms += [("blanks", item.ljust(width)) for width in styles.widths]
+    forms += [("blanks", item.ljust(width)) for width in styles.blanks]
     if not item.isascii():
         composed = (unicodedata.normalize(how, item) for how in ("NFC", "NFD", "NFKC"))
         forms += [("the composition of its letters", form) for form in composed]
