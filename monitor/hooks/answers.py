@@ -4,8 +4,9 @@ By Standard Webhooks any 2xx is success, and so it is here, unless the text is o
 
 - an HTML document: a proxy or a load balancer asks to sign in, and the receiver saw nothing;
 - JSON with ``"ok": false`` (Slack, Telegram), ``"success": false``, a nonzero ``errcode``
-  (DingTalk, WeCom), a ``code`` from 400 on (Lark), a ``status`` of error or failure (JSend), or
-  ``error``, ``errors`` (GraphQL) or ``errorMessage`` (AWS Lambda) that are not empty;
+  (DingTalk, WeCom), a ``code`` from 400 on with a ``msg`` (Lark), a ``status`` of error or
+  failure (JSend), or ``error``, ``errors`` (GraphQL) or ``errorMessage`` (AWS Lambda) that are
+  not empty;
 - the sentence that connectors of Microsoft Teams answer with status 200 where they failed.
 """
 
@@ -62,7 +63,8 @@ def _denial_in_json(answer: dict[str, Any]) -> str | None:
     code = answer.get("errcode")
     if _is_number(code) and code != 0:
         return f'"errcode": {code}'
-    if _is_number(answer.get("code")) and answer["code"] >= _ERROR:
+    # Alertmanager has a code above 600 and a message in answers that are a success.
+    if "msg" in answer and _is_number(answer.get("code")) and answer["code"] >= _ERROR:
         return f'"code": {answer["code"]}'
     if str(answer.get("status")).lower() in _FAILED:
         return f'"status": "{str(answer["status"]).lower()}"'

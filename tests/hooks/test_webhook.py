@@ -141,6 +141,7 @@ def test_a_success_whose_text_says_the_contrary_keeps_the_notice(answer, said, d
     [
         *("", "1", "ok", "OK <b>thanks</b>", "[]", '{"ok": true}', '{"errcode": 0}'),
         *('{"code": 200}', '{"code": 0, "msg": "success"}', '{"status": "success"}'),
+        '{"code": 601, "message": ""}',
         *('{"ok": true, "error": "deprecated"}', '{"error": null}', '{"errors": []}'),
     ],
 )
