@@ -47,7 +47,7 @@ def estimate(
     dict
         ``{"estimates": [{"metric", "estimand", "basis", "point", "low", "high", "level",
         "method", ...}]}``. Estimand ``rate`` is the classifier's, ``window`` that of the very
-        items of the window. ``point`` and ends are None where undefined, with a ``reason``.
+        items of the window. ``point`` and ends are None if undefined, with a ``reason``.
 
     Raises
     ------

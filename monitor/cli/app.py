@@ -150,7 +150,7 @@ def _exit_for_path(error: OSError) -> None:
 
 
 def _drop_output() -> None:
-    """Keep Python from writing what is left of the output when it ends, which would fail again."""
+    """Keep Python from writing what remains of the output when it ends, which would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

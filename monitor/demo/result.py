@@ -104,7 +104,7 @@ class DemoResult:
 
 
 def mean(rounds: Sequence[DemoRound], value: Callable[[DemoRound], float | None]) -> float | None:
-    """Average over the rounds that have the value; None where none has."""
+    """Average over the rounds that have the value; None if none has."""
     matches = [each for each in map(value, rounds) if each is not None]
     return fmean(matches) if matches else None
 

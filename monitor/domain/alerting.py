@@ -63,7 +63,7 @@ class LimitReading:
         Evidence after this closing that the metric keeps its limit again; None while no alert is
         open, and in rows of versions that gathered none.
     log_recovery
-        Log e of the step that this round took there, or None where it took none.
+        Log e of the step that this round took there, or None if it took none.
     """
 
     limit: float
@@ -158,7 +158,7 @@ def recovery_after(last: LimitReading | None) -> Recovery:
 def _gathered(
     last: LimitReading | None, limit: tuple[float, float], alternatives: int
 ) -> tuple[float, ...] | None:
-    """Evidence that a round adds to; None where a chain begins with it."""
+    """Evidence that a round adds to; None if a chain begins with it."""
     if last is None or last.log_m is None or last.fires:
         return None
     same_limit = (last.limit, last.log_threshold) == limit

@@ -13,7 +13,7 @@ Ends: TypeAlias = tuple[float, float, float]
 class ComparedMetric(Report):
     """One metric of the classifier, of its challenger, and what the challenger has more.
 
-    ``higher`` is the probability that the challenger's is the higher one. All are None where one of
+    ``higher`` is the probability that the challenger's is the higher one. All are None if one of
     both has no value, with the ``reason``.
     """
 
@@ -50,7 +50,7 @@ class ChallengerRow(Report):
     """What a round says of its challenger; ``rule`` is how it flags.
 
     ``alone`` is of the labels of this round. ``pooled`` is of those of all rounds of the history
-    with this challenger up to this one; None where that is this round. On ``undecided`` items of
+    with this challenger up to this one; None if that is this round. On ``undecided`` items of
     the window it made no decision, and they count as not flagged; where they are too many, or its
     decisions could not be read, there is no comparison and a ``reason``.
     """

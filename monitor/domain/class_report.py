@@ -10,9 +10,9 @@ from monitor.domain.payload import Report
 class ClassRow(Report):
     """One class: its monitor, and its round of the window.
 
-    ``round`` is None where the monitor has none. ``flagged`` counts the items predicted to be of
+    ``round`` is None if the monitor has none. ``flagged`` counts the items predicted to be of
     the class and ``labeled`` the labels of its round. ``missing`` says why the class has no
-    estimate; None where it has one.
+    estimate; None if it has one.
     """
 
     value: str

@@ -87,7 +87,7 @@ class Candidate:
     """A prediction that may be drawn; candidates come in the random order of the draw.
 
     ``segments`` are its values of the frame's segment columns, ``challenged`` whether the
-    challenger flags it; None where it made no decision, or there is no challenger.
+    challenger flags it; None if it made no decision, or there is no challenger.
     """
 
     id: str
@@ -100,7 +100,7 @@ class Candidate:
 class Decisions:
     """How many items a challenger flags, on how many it made no decision, and its scores' range.
 
-    ``low`` and ``high`` are None where it has no scores.
+    ``low`` and ``high`` are None if it has no scores.
     """
 
     flagged: int
@@ -175,12 +175,12 @@ class Frame:
     unknown
         Predicted values that are neither positive nor negative, of how many bad rows each.
     newest
-        Time of the newest row inside the window, good or bad; None where there is none.
+        Time of the newest row inside the window, good or bad; None without one.
     snapshot
         The state of the source that was read, where it can be read again
         (`monitor.domain.ports.Snapshots`).
     challenger_fault
-        Why the challenger's decisions could not be read; None where they were, or there is none.
+        Why the challenger's decisions could not be read; None if they were, or there is none.
     """
 
     window: Window
@@ -197,7 +197,7 @@ class Frame:
 
     @property
     def challenged(self) -> Decisions | None:
-        """What the challenger decided on all items; None where that was not read."""
+        """What the challenger decided on all items; None if that was not read."""
         parts = [part.challenged for part in self.strata if part.challenged is not None]
         return sum(parts[1:], parts[0]) if parts else None
 
@@ -265,7 +265,7 @@ class LabelKind(StrEnum):
 class LabelEvent:
     """An answer of one annotator to a task, or its withdrawal. Append-only.
 
-    ``at`` is the annotator's own time, or None where the labeler has none: then the store
+    ``at`` is the annotator's own time, or None if the labeler has none: then the store
     takes the event only if it changes the annotator's current answer, at the time of arrival.
     """
 

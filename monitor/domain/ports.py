@@ -61,7 +61,7 @@ class Source(Protocol):
         """
 
     def span(self) -> tuple[datetime, datetime] | None:
-        """Return the earliest and latest prediction time, or None where there are no rows."""
+        """Return the earliest and latest prediction time, or None if there are no rows."""
 
 
 @runtime_checkable
@@ -148,7 +148,7 @@ class TruthTable(Protocol):
         """What is read: truths that have it in common are the same."""
 
     def state(self, now: datetime) -> str | None:
-        """Return what differs once the rows may, found cheaply; None where nothing cheap tells."""
+        """Return what differs once the rows may, found cheaply; None if nothing cheap tells."""
 
     def columns(self) -> Mapping[str, str]:
         """Return every column with its type.
@@ -272,7 +272,7 @@ class Watchable(Protocol):
 
 @runtime_checkable
 class AsksQuestion(Protocol):
-    """A labeler that people are asked by in words of the config; None where it has none."""
+    """A labeler that people are asked by in words of the config; None if it has none."""
 
     @property
     def question(self) -> str | None:
@@ -342,10 +342,10 @@ class RoundRuns(Protocol):
         """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
-        """Find the latest slot that has a live run; None where there is none."""
+        """Find the latest slot that has a live run; None without one."""
 
     def report(self, run: ShownRun) -> Mapping[str, Any] | None:
-        """Read the report that a run was written from; None where it is not there any more."""
+        """Read the report that a run was written from; None if it is not there any more."""
 
     def retire(self, runs: Sequence[ShownRun]) -> None:
         """Delete runs of rounds that are done again, so that no one finds or restores them."""

@@ -29,7 +29,7 @@ finds the very moment, and many move an alias just when a window ends."""
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A name for whichever version of a model is in use."""
+    """A name for the version of a model that is in use."""
 
     model: str
     alias: str
@@ -40,7 +40,7 @@ class Alias:
 
 
 def alias_of(uri: str | None) -> Alias | None:
-    """Read the alias from a model's URI; None where it names a version, or nothing.
+    """Read the alias from a model's URI; None if it names a version, or nothing.
 
     >>> alias_of("models:/mail-travel@champion")
     Alias(model='mail-travel', alias='champion')
@@ -53,7 +53,7 @@ def alias_of(uri: str | None) -> Alias | None:
 
 @dataclass(frozen=True, slots=True)
 class AliasObservation:
-    """Consecutive looks at an alias that found the same version; None where it named none."""
+    """Consecutive looks at an alias that found the same version; None if it named none."""
 
     version: str | None
     first_at: datetime

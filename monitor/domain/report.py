@@ -38,11 +38,11 @@ class Status(StrEnum):
 
 
 class EstimateRow(Report):
-    """One estimate; ``point`` and ends are None where it is undefined, with the ``reason``.
+    """One estimate; ``point`` and ends are None if it is undefined, with the ``reason``.
 
     Where answers are missing, the ends are worst-case bounds: they reach from the low end if the
     missing answers were the worst for the metric to the high end if they were the best. They then
-    are in ``bound_low`` and ``bound_high`` too, which are None where no answer is missing.
+    are in ``bound_low`` and ``bound_high`` too, which are None if no answer is missing.
     """
 
     metric: str
@@ -82,7 +82,7 @@ class ReportedEstimate(EstimateRow):
 
     ``caution`` is empty where none does; reports of versions before it was kept do not have it.
     ``answered_low`` and ``answered_high`` are the interval if the missing answers were like the
-    others; None where none is missing.
+    others; None if none is missing.
     """
 
     caution: tuple[DecidingRow, ...] = ()
@@ -93,7 +93,7 @@ class ReportedEstimate(EstimateRow):
 class StratumRow(Report):
     """One stratum as a version of a round saw it.
 
-    ``first_wave`` is how many of the planned items went out before the others; None where all went
+    ``first_wave`` is how many of the planned items went out before the others; None if all went
     out at once.
     """
 
@@ -115,7 +115,7 @@ class StratumRow(Report):
 
 
 class OwnEstimate(NamedTuple):
-    """What a segment's own labels say; None where they say nothing."""
+    """What a segment's own labels say; None if they say nothing."""
 
     point: float | None
     low: float | None
@@ -130,7 +130,7 @@ class SegmentRow(Report):
     they were kept). ``segment`` is the column and ``value`` its value; ``flagged`` counts the
     predicted positives of its ``size`` items. ``more_round`` and ``more_segment`` are the labels
     that ``margin`` still needs: added to the whole round, drawn as it was (None: no number
-    suffices), or to items of the segment only. All three are None where the metric does not exist.
+    suffices), or to items of the segment only. All three are None if the metric does not exist.
     """
 
     segment: str
@@ -192,7 +192,7 @@ class AgreementRow(Report):
 
     ``disagreement`` weighs the strata: the share of the window's items on which two people would
     differ. Kappa (Cohen's where the same two people answered all, else Fleiss') and
-    Krippendorff's alpha speak of the sample; None where all answers are the same.
+    Krippendorff's alpha speak of the sample; None if all answers are the same.
     """
 
     items: int
@@ -227,9 +227,9 @@ class RecoveryRow(Report):
     """How far an open alert is from its end, as of the last closing.
 
     ``evidence`` that the metric keeps its limit again, of the ``rounds`` since the firing; the
-    alert ends when it reaches ``ends_at``. ``level`` is the metric with earlier rounds, None where
+    alert ends when it reaches ``ends_at``. ``level`` is the metric with earlier rounds, None if
     it is not estimable. If it stays there the alert ends ``within`` so many more rounds with
-    probability ``share``; None where it is beyond the limit, or that takes over ``at_most`` rounds.
+    probability ``share``; None if it is beyond the limit, or that takes over ``at_most`` rounds.
     """
 
     rounds: int
@@ -335,12 +335,12 @@ class RoundReport(Report):
     """A closed or abandoned round, as one version of it stands.
 
     ``pooled_coverage`` is what intervals with earlier rounds held in simulated ones, after changes
-    and in quiet times; None where its way of pooling was not measured. ``strata`` are the score
+    and in quiet times; None if its way of pooling was not measured. ``strata`` are the score
     bands; ``cells`` what labels were drawn from, empty where that is the bands. ``snapshot`` is the
     state of the source that it was drawn from, where that can be read again. ``restated``
     are the restatements up to this version, the oldest first, and ``program`` is the release that
     computed it; None in reports of releases that did not say. ``registered`` is
-    the version that the alias in ``model`` named for the window; None where there is no alias, or
+    the version that the alias in ``model`` named for the window; None if there is no alias, or
     no single version. ``recurring`` counts the drawn items that evidence leaves out, since a round
     that closed before had asked about them. ``densities`` and ``next_round`` are missing in older
     reports.

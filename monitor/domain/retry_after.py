@@ -16,7 +16,7 @@ _MOST_DIGITS = 9
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """Read seconds or an HTTP date (RFC 9110, 10.2.3); None where it is neither.
+    """Read seconds or an HTTP date (RFC 9110, 10.2.3); None if it is neither.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class Pooling(Settings):
     robust_weight: Annotated[float, Field(ge=0, le=1)] = 0.3
 
     def measured_coverage(self) -> tuple[float, float] | None:
-        """Coverage after changes and in quiet times; None where these settings were not tried."""
+        """Coverage after changes and in quiet times; None if these settings were not tried."""
         return POOLED_COVERAGE if self == Pooling() else None
 
 

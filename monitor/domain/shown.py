@@ -48,7 +48,7 @@ def _from(path: str) -> dict[str, str]:
 
 
 def image_type(data: bytes) -> str | None:
-    """Recognise a picture by its first bytes; None where it is none that is shown.
+    """Recognise a picture by its first bytes; None if it is none that is shown.
 
     >>> image_type(b"GIF89a..."), image_type(b"<svg/>")
     ('image/gif', None)

@@ -27,7 +27,7 @@ _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def picture(
     size: tuple[float, float], title: str, description: str, shapes: Iterable[str]
 ) -> bytes:
-    """Write a picture on white, whatever it is shown on; sizes are in points.
+    """Write a picture on white, regardless of what is below it; sizes are in points.
 
     Title and description are for those who do not see it.
     """

@@ -87,7 +87,7 @@ def _near_the_rate(flagged: int, labeled: int, rate: float) -> list[str]:
 
 
 def _drawn_evenly(one: int, other: int) -> str | None:
-    """Describe why two counts look chosen; None where they may be chance."""
+    """Describe why two counts look chosen; None if they may be chance."""
     if min(one, other) < _FEWEST:
         return None
     if one == other:

@@ -85,7 +85,7 @@ def _check_share(name: str, share: Any) -> None:
 
 
 class EvaluationStratum(NamedTuple):
-    """Labels of one stratum; ``size`` is None where nobody knows it."""
+    """Labels of one stratum; ``size`` is None if nobody knows it."""
 
     stratum: str
     predicted: str

@@ -152,7 +152,7 @@ class Evaluation:
         )
 
     def ends(self, metric: str) -> Triple | None:
-        """Point, low and high of a metric of the classifier; None where it is not estimable."""
+        """Point, low and high of a metric of the classifier; None if it is not estimable."""
         row = self.estimate(metric)
         if row["point"] is None:
             return None

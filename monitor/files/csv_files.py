@@ -211,7 +211,7 @@ def _holds_rows(row: Sequence[str], at: int, separator: str) -> bool:
 
 
 def _is_similar(cells: Sequence[str | None], notified: Sequence[str]) -> bool | None:
-    """Whether numbers and times stand where a row has them; None where it tells of none."""
+    """Whether numbers and times stand where a row has them; None if it tells of none."""
     pairs = [
         (_kind(cell), kind)
         for cell, kind in zip(cells, notified, strict=False)
@@ -235,7 +235,7 @@ def _kind(text: str) -> str:
 
 
 def other_line_end(paths: Sequence[str]) -> str | None:
-    """Describe which line of some files ends otherwise than the first one; None where none does."""
+    """Describe which line of some files ends otherwise than the first one; None if none does."""
     for path in paths:
         first = None
         for number, end in _line_ends(path):

@@ -236,7 +236,7 @@ class OpenTable:
         return f"case when {has_nul} then {visible(text)} else nullif({text}, '') end"
 
     def value_text(self, column: str) -> str:
-        """Write a value as text in SQL, a whole number the same whatever type it has."""
+        """Write a value as text in SQL, a whole number the same regardless of its type."""
         return value_text(column, self.types[column], is_text=self.is_text)
 
     def may_be(self, column: str, ids: Sequence[str], name: str = "ids") -> str:

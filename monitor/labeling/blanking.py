@@ -99,7 +99,7 @@ def _is_of(row: SheetRow, header: Sequence[str], keys: frozenset[str]) -> bool:
 
 
 def _text_with(path: Path, keys: Collection[str]) -> str | None:
-    """Text of a file, cells of any length among it; None where it names none of the tasks."""
+    """Text of a file, cells of any length among it; None if it names none of the tasks."""
     with opened(path) as stream:
         content = stream.read()
     terms = (match[0].decode() for match in _WORD.finditer(content))

@@ -49,12 +49,12 @@ def unescape(cell: str) -> str:
 
 
 def text_of(cell: object) -> str:
-    """Text of a cell without blanks around it; empty where there is none."""
+    """Text of a cell without blanks around it; empty without one."""
     return "" if cell is None else unescape(str(cell).strip())
 
 
 def answer_of(cell: object) -> Answer | None:
-    """Meaning of a label; None where it is empty. A ValueError has the reason if it has none."""
+    """Meaning of a label; None if it is empty. A ValueError has the reason if it has none."""
     text = " ".join(text_of(cell).lower().split())
     if not text:
         return None
@@ -79,7 +79,7 @@ def annotator_of(cell: object) -> str:
 
 
 def time_of(cell: object) -> datetime | None:
-    """Time of an answer; None where it is empty. A ValueError has the reason why it is none."""
+    """Time of an answer; None if it is empty. A ValueError has the reason why it is none."""
     text = text_of(cell)
     if not text:
         return None
@@ -109,7 +109,7 @@ def is_answer_column(column: str) -> bool:
 
 
 def is_ours(column: str) -> bool:
-    """Whether a column name is read as one of ours, in whatever case."""
+    """Whether a column name is read as one of ours, in upper or lower case."""
     return _own_name(column) is not None
 
 

@@ -139,7 +139,7 @@ class ColumnSettings(Labeling):
 
     @property
     def negatives(self) -> frozenset[str] | None:
-        """Texts that mean 0; None where all that is not positive does."""
+        """Texts that mean 0; None if all that is not positive does."""
         if self.unlisted_means == "negative":
             return None
         if self.negative is not None:
@@ -257,7 +257,7 @@ class ColumnLabeler:
     def _answers(
         self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[TruthRow]]
     ) -> tuple[dict[str, Answer | None], list[Refusal]]:
-        """Answer of each task, None where there is none, and the rows that mean nothing."""
+        """Answer of each task, None without one, and the rows that mean nothing."""
         answers: dict[str, Answer | None] = dict.fromkeys(tasks)
         refused: list[Refusal] = []
         for key, task in tasks.items():

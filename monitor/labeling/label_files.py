@@ -414,7 +414,7 @@ def _future_reason(at: datetime, now: datetime) -> str:
 
 
 def _row(line: Line) -> _AnsweredRow | None:
-    """Read the cells of a row; None where it is not answered. A ValueError has what is wrong."""
+    """Read the cells of a row; None if it is not answered. A ValueError has what is wrong."""
     if line.problem is not None:
         raise ValueError(line.problem)
     answer = answer_of(line.cells.get("label"))

@@ -132,7 +132,7 @@ class PageLabeler:
         return [] if path is None else read_gold(self._folder / path)
 
     def guideline(self) -> str | None:
-        """Read the guideline; None where the config names none.
+        """Read the guideline; None if the config names none.
 
         Raises
         ------

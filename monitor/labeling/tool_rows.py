@@ -52,14 +52,14 @@ TOOLS: dict[str, Write] = {"prodigy": _prodigy, "doccano": _doccano, "argilla": 
 
 
 def key_of(row: dict[str, Any]) -> object:
-    """Key of the task that a row of a tool is about; None where it is no such row."""
+    """Key of the task that a row of a tool is about; None if it is no such row."""
     if _is_prodigy(row):
         return row["meta"]["task"]
     return row["id"] if _is_argilla(row) else None
 
 
 def answers_in(row: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Answers in a row of a tool as rows of ours; None where it is no such row.
+    """Answers in a row of a tool as rows of ours; None if it is no such row.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def one_label(label: object) -> object:
 
 
 def blanked(row: dict[str, Any], retained: Collection[str]) -> dict[str, Any] | None:
-    """Leave of a row of a tool its key, answers and people; None where it is no such row."""
+    """Leave of a row of a tool its key, answers and people; None if it is no such row."""
     if _is_prodigy(row):
         remaining = {name: row[name] for name in _PRODIGY_COLUMNS if name in row}
         return {"meta": {"task": row["meta"]["task"]}, **remaining}

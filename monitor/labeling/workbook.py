@@ -197,7 +197,7 @@ def _problem(archive: zipfile.ZipFile, most: int) -> str | None:
 
 
 def _declares(archive: zipfile.ZipFile) -> str | None:
-    """Find a document type in any part, whatever its name and encoding: only there stand entities.
+    """Find a document type in any part, by any name and in any encoding: only there are entities.
 
     What is no XML ends at its first bytes.
     """

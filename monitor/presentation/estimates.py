@@ -98,7 +98,7 @@ def missing_text(row: AnswersRow) -> str:
 
 
 def worst_case_text(rows: Iterable[EstimateRow], answers: AnswersRow | None) -> str | None:
-    """State that intervals are worst-case bounds, and why; None where none of them is."""
+    """State that intervals are worst-case bounds, and why; None if none of them is."""
     if not any(row.is_worst_case for row in rows):
         return None
     if answers is None or not answers.missing:
@@ -119,7 +119,7 @@ def too_few_text(row: AnswersRow) -> str:
 
 
 def answered_text(row: ReportedEstimate) -> str | None:
-    """Give the interval from the answered items alone; None where no answer is missing."""
+    """Give the interval from the answered items alone; None if no answer is missing."""
     if row.answered_low is None or row.answered_high is None:
         return None
     return f"{range_text(row.answered_low, row.answered_high)} if they were like the others"
@@ -131,7 +131,7 @@ def reason_text(reason: Reasoned) -> str:
 
 
 def caution_text(classes: Sequence[Deciding]) -> str | None:
-    """Return the sentence that few labels decide a metric, and which; None where none do.
+    """Return the sentence that few labels decide a metric, and which; None if none do.
 
     >>> from monitor.domain.report import DecidingRow
     >>> caution_text([DecidingRow(predicted="passed", answer="positive", worth=2.1)])

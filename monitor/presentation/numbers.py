@@ -29,7 +29,7 @@ class PointAndInterval(Protocol):
 
     @property
     def point(self) -> float | None:
-        """Posterior mean, None where undefined."""
+        """Posterior mean, None if undefined."""
 
     @property
     def low(self) -> float | None:

@@ -37,7 +37,7 @@ def headline_metrics(report: RoundReport) -> list[str]:
 
 
 def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
-    """Find the estimate of a metric that rests on the most labels; None where it has no value.
+    """Find the estimate of a metric that rests on the most labels; None if it has no value.
 
     A first round has no earlier ones to speak of.
     """

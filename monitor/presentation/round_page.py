@@ -210,7 +210,7 @@ def cause_lines(page: dict[str, Any]) -> list[str]:
 
 
 def cause_text(page: dict[str, Any]) -> str | None:
-    """Give the sentence alone; None where that was not asked."""
+    """Give the sentence alone; None if that was not asked."""
     if page["cause"] is None:
         return None
     cause = CauseRow(**page["cause"])
@@ -239,7 +239,7 @@ def _columns(rows: Sequence[EstimateRow]) -> dict[str, dict[str, EstimateRow]]:
 
 
 def _missing(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[str]:
-    """Describe where precision and recall lie whatever the missing answers are."""
+    """Describe where precision and recall lie regardless of the missing answers."""
     return [
         f"{row.metric}: {fixed_text(row.bound_low)} to {fixed_text(row.bound_high)} in this round, "
         f"{WHATEVER}{f'; {answered[row.metric]}' if row.metric in answered else ''}"

@@ -38,7 +38,7 @@ def score_range_text(low: float | None, high: float | None) -> str:
 
 
 def needs_text(row: SegmentRow) -> str | None:
-    """Return how many labels a segment's margin still needs; None where that means nothing."""
+    """Return how many labels a segment's margin still needs; None if that means nothing."""
     if row.margin is None or row.more_segment is None:
         return None
     requested = f"{row.metric} ±{row.margin:g}"

@@ -35,7 +35,7 @@ class _DrawnCell(NamedTuple):
 
 
 def counts_svg(report: RoundReport) -> bytes | None:
-    """Draw a bar for each stratum, the highest scores first; None where nothing was drawn."""
+    """Draw a bar for each stratum, the highest scores first; None if nothing was drawn."""
     rows = [
         row
         for flagged in (True, False)

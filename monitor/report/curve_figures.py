@@ -35,7 +35,7 @@ _ROC, _PRECISION_RECALL, _GAIN = (Box(left, 53, 230, 236) for left in (45, 332, 
 
 
 def p3_svg(report: RoundReport) -> bytes | None:
-    """Draw precision against the prevalence; None where the report has no such curve."""
+    """Draw precision against the prevalence; None if the report has no such curve."""
     p3 = report.p3
     if p3 is None:
         return None
@@ -123,7 +123,7 @@ def _legend(keys: list[Key], box: Box, corner: tuple[float, float], size: float)
 
 
 def curves_svg(report: RoundReport) -> bytes | None:
-    """Draw the three curves; None where the report has none."""
+    """Draw the three curves; None if the report has none."""
     curves = report.curves
     if curves is None:
         return None

@@ -34,7 +34,7 @@ class _DrawnInterval(NamedTuple):
 
 
 def density_svg(report: RoundReport, metric: str) -> bytes | None:
-    """Draw the densities of a metric; None where the report has none."""
+    """Draw the densities of a metric; None if the report has none."""
     rows = {row.basis: row for row in report.densities if row.metric == metric}
     if not rows:
         return None

@@ -48,7 +48,7 @@ def class_overviews(database: Database, monitors: Sequence[MonitorSettings]) -> 
 
 
 def report_with_classes(connection: Connection, round_: Round) -> ClassReport | None:
-    """Read what the block of a round's monitor reported of its window; None where nothing was."""
+    """Read what the block of a round's monitor reported of its window; None if nothing was."""
     block = round_.settings.block
     if block is None or block.kind != "classes":
         return None

@@ -66,7 +66,7 @@ class OpenRound:
 def near_deadline(
     rounds: Sequence[OpenRound], deadline: timedelta, now: datetime
 ) -> Iterator[tuple[OpenRound, timedelta]]:
-    """Find the rounds in the last fifth of their time for labels, and what is left of it."""
+    """Find the rounds in the last fifth of their time for labels, and what remains of it."""
     for round_ in rounds:
         remaining = round_.time_for_labels(now)
         if remaining is not None and timedelta(0) < remaining <= deadline / 5:

@@ -54,7 +54,7 @@ class ForgottenRound:
     retire
         How many runs were deleted in MLflow, since their rounds are done again.
     alerts
-        Alerts that were open and are unknown now; None where that could not be read.
+        Alerts that were open and are unknown now; None if that could not be read.
     off_schedule
         Slots that MLflow shows and today's schedule does not have.
     abandoned
@@ -312,7 +312,7 @@ def _end_forgotten(
 ) -> tuple[AlertRow, ...] | None:
     """End the alerts that nobody here will ever end, for those who were notified that they fired.
 
-    By the report of the newest estimate that MLflow shows; None where that could not be read.
+    By the report of the newest estimate that MLflow shows; None if that could not be read.
     """
     if newest is None:
         return ()

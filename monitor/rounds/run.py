@@ -188,7 +188,7 @@ def backfill(
     """Run every slot whose window begins at ``start`` or later, oldest first.
 
     Stops at ``end``, at the present, or where the predictions end, whichever comes first. Yields
-    each slot with its round once that has ended, or has all it can get now; None where the slot
+    each slot with its round once that has ended, or has all it can get now; None if the slot
     had ended before.
 
     Raises

@@ -88,7 +88,7 @@ ValueT = TypeVar("ValueT")
 class Overview:
     """One monitor at one moment.
 
-    ``worst_case`` says that answers are missing and what that makes of the intervals; None where
+    ``worst_case`` says that answers are missing and what that makes of the intervals; None if
     none are. ``problems`` need somebody, ``concerns`` need a look, ``notes`` are worth knowing.
 
     ``firing_notices`` has, by the id of each open alert, the notice that was sent when it fired,
@@ -165,7 +165,7 @@ class _StatusOfOne:
 
     @property
     def newest(self) -> Round | None:
-        """The newest round, whatever its state."""
+        """The newest round, regardless of its state."""
         return self.seen.newest
 
     @property

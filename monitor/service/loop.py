@@ -282,7 +282,7 @@ class MonitorWork:
         self._tick, self._notices_due = tick.total_seconds(), 0.0
 
     def rounds(self) -> None:
-        """Begin to look at whatever monitors may have something to do."""
+        """Begin to check the monitors that may have something to do."""
         self.running.check_store()
         self._lanes.tick()
         application = self.running.application
@@ -377,7 +377,7 @@ def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
 
 
 def _guarded(name: str, loop: Callable[[], None], running: Running) -> Callable[[], None]:
-    """Keep ticking whatever a loop meets; the next tick starts from what the store holds."""
+    """Keep ticking after any error of a loop; the next tick starts from the store."""
 
     def run() -> None:
         running.pulse.beat(name)

@@ -6,7 +6,7 @@ The service starts it (`monitor.service.mlflow_process`). The first line of stan
 which store and which MLflow, as JSON; when standard input ends, so does the process, after the
 delivery in flight if that comes to an end. Standard output is one JSON object a line: what is to
 be logged, or an empty one as a sign of life. To the store this is one more worker: whatever ends
-it, its claims are free then, and the next one goes on with what is left.
+it, its claims are free then, and the next one goes on with what remains.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Service:
         os.dup2(2, 1)  # what libraries print goes to standard error
 
     def task(self) -> dict[str, str] | None:
-        """Read what is to be done; None where there is nothing any more."""
+        """Read what is to be done; None if there is nothing any more."""
         line = self._given.readline()
         return dict(json.loads(line)) if line else None
 

@@ -175,7 +175,7 @@ class Running:
 
 
 def _log_consequences(before: Application, after: Application) -> None:
-    """Log what changed settings mean for the next rounds, and what is left of removed monitors."""
+    """Log what changed settings mean for the next rounds, and what remains of removed monitors."""
     if unready(after.database) is not None:
         return
     names = [context.settings.name for context in after.monitors]

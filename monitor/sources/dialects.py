@@ -236,7 +236,7 @@ def written(template: str, of: Any, kind: TypeEngine[Any] | None = None) -> Colu
 
 
 class Typed(TypeDecorator[Any]):
-    """A bound value that the engine reads as a type, whatever the time zone of its session."""
+    """A bound value that the engine reads as a type, regardless of the time zone of its session."""
 
     impl = String
     cache_ok = True

@@ -124,7 +124,7 @@ class DuckdbTable(TableInfo):
             raise self.refuse_type(name, setting, "numbers")
 
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
-        """Choose how times are read; None where they lack a zone and the config names none."""
+        """Choose how times are read; None if they lack a zone and the config names none."""
         name = settings.columns.time
         self.need(name, setting)
         kind = self.open.types[name]

@@ -177,7 +177,7 @@ class _ReferenceRow:
     score_text: str | None
 
     def problem(self, *, value: str, score: str | None, needs_score: bool) -> str | None:
-        """Describe why a labeled row cannot be used, or None where it can."""
+        """Describe why a labeled row cannot be used, or None if it can."""
         if self.label is None:
             return (
                 f"column {value!r} holds {self.value_text!r}; a label is 1 or 0 (true or false), "

@@ -227,7 +227,7 @@ def _cut(
 ) -> Mapping[int, Sequence[Candidate]]:
     """Give each stratum the candidates of a frame that it holds, in their order.
 
-    None where rows are missing in the frame: an id that comes twice is dropped from one, and small
+    None if rows are missing in the frame: an id that comes twice is dropped from one, and small
     segments are put together in it.
     """
     cut = defaultdict[int, list[Candidate]](list)

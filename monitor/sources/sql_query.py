@@ -349,7 +349,7 @@ class Query:
         return _bare(self._text(name))
 
     def _value_text(self, name: str) -> ColumnElement[Any]:
-        """Write a value as text, a whole number the same whatever type it has."""
+        """Write a value as text, a whole number the same regardless of its type."""
         return self._text(name)
 
     def _version(self, name: str) -> ColumnElement[Any]:
@@ -498,7 +498,7 @@ def halved(
 
 
 def of_version(rows: Subquery, version: str | None) -> list[ColumnElement[bool]]:
-    """Write which rows are of a model version; all where there is none."""
+    """Write which rows are of a model version; all without one."""
     return [] if version is None else [rows.c.version == version]
 
 

@@ -116,7 +116,7 @@ class TableInfo:
         return self.refused(message)
 
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
-        """Choose how times are read; None where they lack a zone and the config names none.
+        """Choose how times are read; None if they lack a zone and the config names none.
 
         Raises
         ------

@@ -142,7 +142,7 @@ def _since_1970(at: datetime) -> int:
 
 
 def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
-    """Read a time where columns have no types; None where it is none, or lacks a zone.
+    """Read a time where columns have no types; None if it is none, or lacks a zone.
 
     No calendar has an infinite one, nor one after the year 9999.
 

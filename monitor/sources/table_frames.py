@@ -59,7 +59,7 @@ class Framing:
     def frame_or_none(
         self, scan: Scan, groups: Sequence[frames.BucketCount] | None
     ) -> Frame | None:
-        """Make the frame of a scan that was shared; None where its own scan has to explain.
+        """Make the frame of a scan that was shared; None if its own scan has to explain.
 
         Counts that are shared come without examples of what cannot be read.
         """

@@ -79,7 +79,7 @@ class Columns(Settings):
 
 
 class TableSettings(SourceSettings):
-    """Columns and what their values mean, whatever holds the table."""
+    """Columns and what their values mean, regardless of what holds the table."""
 
     columns: Columns
     time_zone: TimeZone | None = None

@@ -87,7 +87,7 @@ class TableSource:
         raise NotImplementedError
 
     def state(self) -> object:
-        """Return what differs once the rows do; None where nothing cheap tells."""
+        """Return what differs once the rows do; None if nothing cheap tells."""
         return None
 
     def found(self, reading: Reading) -> TableInfo:
@@ -189,7 +189,7 @@ class TableSource:
         )
 
     def span(self) -> tuple[datetime, datetime] | None:
-        """Return the earliest and latest prediction time, or None where there are no rows."""
+        """Return the earliest and latest prediction time, or None if there are no rows."""
 
         def read(reading: Reading, query: Query) -> tuple[datetime, datetime] | None:
             self._check_texts(reading, query)

@@ -65,7 +65,7 @@ class TableTruths:
         return repr((self.whole_location, self._asked, settings.where, times))
 
     def state(self, now: datetime) -> str | None:  # noqa: ARG002  Spark goes by it
-        """Return what differs once the rows may; None where nothing cheap tells."""
+        """Return what differs once the rows may; None if nothing cheap tells."""
         return None
 
     def columns(self) -> Mapping[str, str]:

@@ -91,7 +91,7 @@ def listed(connection: Connection, texts: Sequence[str]) -> Select[tuple[str]]:
 
 
 def insert_new(connection: Connection, table: Table, **values: Any) -> int | None:
-    """Insert a row and return its id; None where another row has one of its unique keys.
+    """Insert a row and return its id; None if another row has one of its unique keys.
 
     Of several workers who insert the same row at once one wins, and the others get None.
     """

@@ -81,7 +81,7 @@ def store_id(connection: Connection) -> str:
 
 
 def current_revision(database: Database) -> str | None:
-    """Read which schema the store holds, None where it holds none."""
+    """Read which schema the store holds, None if it holds none."""
     with database.read() as connection:
         return _current(connection)
 

@@ -42,7 +42,7 @@ def _host() -> str:
 
 
 def _started(pid: int) -> str:
-    """Start time of a process in clock ticks, ``-`` if there is none, ``?`` if unknowable."""
+    """Start time of a process in clock ticks, ``-`` without one, ``?`` if unknowable."""
     if not (_PROC / "self/stat").exists():
         return _UNKNOWN
     try:

@@ -21,7 +21,7 @@ class ChallengerContract:
     """Derive from it beside `SourceContract` and define how to make the source.
 
     Rows have what those of `SourceContract` have, and ``other``: whether the challenger flags the
-    row, or None where it made no decision.
+    row, or None if it made no decision.
     """
 
     window = Window(MONDAY, MONDAY + timedelta(days=1))

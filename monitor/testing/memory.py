@@ -142,7 +142,7 @@ class MemorySource:
         }
 
     def span(self) -> tuple[datetime, datetime] | None:
-        """Return the earliest and latest time, or None where there are no rows."""
+        """Return the earliest and latest time, or None if there are no rows."""
         self._answer()
         times = [row["time"] for row in self.rows if row["time"] is not None]
         return (min(times), max(times)) if times else None

@@ -51,6 +51,6 @@ def sentence_of(report: RoundReport) -> str | None:
 
 
 def table_of(report: RoundReport) -> ComparisonTable | None:
-    """Lay out the comparison with the most rounds; None where there is none."""
+    """Lay out the comparison with the most rounds; None without one."""
     tables = [] if report.challenger is None else list(challenger_tables(report.challenger))
     return tables[-1] if tables else None

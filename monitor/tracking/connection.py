@@ -230,7 +230,7 @@ class Connection:
 
 
 class Deadline:
-    """What is left of the time that one delivery may take."""
+    """What remains of the time that one delivery may take."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

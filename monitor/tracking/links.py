@@ -52,7 +52,7 @@ _RECEIPT = re.compile(r"experiments/(\d+)/runs/\w+")
 def round_link(
     tracking_uri: str, experiment: str, round_key: str, receipt: str | None
 ) -> str | None:
-    """Return the address of a page with the run of a round; None where MLflow has no pages.
+    """Return the address of a page with the run of a round; None if MLflow has no pages.
 
     The run itself may not be there yet, so the page is a search for it by its key. That needs the
     number of the experiment, which the receipt of an earlier round has; without one the page

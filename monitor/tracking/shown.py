@@ -38,7 +38,7 @@ _NEWEST_FIRST = ["attributes.start_time DESC"]  # a run starts at its slot
 
 
 class MlflowRuns:
-    """The runs of a store's rounds, found by their keys whatever history they were of.
+    """The runs of a store's rounds, found by their keys regardless of their history.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class MlflowRuns:
         return sorted(results, key=lambda run: (run.slot, run.version))
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
-        """Notify the latest slot that a live run is of; None where there is none.
+        """Notify the latest slot that a live run is of; None without one.
 
         The service asks for all monitors after a pause, so a server is asked without MLflow's
         library, and left alone for a while once it did not answer.
@@ -129,7 +129,7 @@ class MlflowRuns:
         return DeliveryFailed(message)
 
     def report(self, run: ShownRun) -> dict[str, Any] | None:
-        """Read the report that a run was written from; None where it is not there any more."""
+        """Read the report that a run was written from; None if it is not there any more."""
         with TemporaryDirectory(prefix="monitor-") as folder:
             try:
                 with self._connection.open("the report of a round") as client:

@@ -169,7 +169,7 @@ def alerts_line(context: MonitorContext, expected_round: ExpectedRound) -> str |
 
 
 def exit_code(checks: Sequence[Check]) -> int:
-    """Return the gravest problem's code, 0 where there is none."""
+    """Return the gravest problem's code, 0 without one."""
     return gravest(check.code for check in checks)
 
 

@@ -39,7 +39,7 @@ def label_demo(folder: Path, *, port: int, no_browser: bool, json: bool) -> None
 
 
 def _labeled(week: LabelingWeek, *, port: int, no_browser: bool, json: bool) -> Answered | None:
-    """Serve the page until all is answered; None where somebody stopped it."""
+    """Serve the page until all is answered; None if somebody stopped it."""
     from monitor.config.pages import PagesSettings
     from monitor.demo.folder import MONITOR
     from monitor.service import signals

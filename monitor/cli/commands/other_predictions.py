@@ -83,7 +83,7 @@ def _flag_text(
     threshold: float | None,
     values: dict[str, object],
 ) -> str:
-    """Write the decision in SQL, and bind its values: true, false, or null where there is none."""
+    """Write the decision in SQL, and bind its values: true, false, or null without one."""
     if predicted is not None:
         table.need(predicted, "--predicted")
         value = f"cast({quoted(predicted)} as varchar)"

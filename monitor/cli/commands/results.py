@@ -258,7 +258,7 @@ def _blocks(
 
 
 def _not_in_the_config(application: Application) -> list[RemovedMonitor]:
-    """Find what is left open of monitors that the config does not have."""
+    """Find what remains open of monitors that the config does not have."""
     from monitor.rounds.opening.removed_monitors import removed_monitors
 
     names = [context.settings.name for context in application.monitors]

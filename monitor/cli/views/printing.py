@@ -54,7 +54,7 @@ def echo_json(value: Any, *, indent: int | None = 2) -> None:
 
 
 def width(stream: TextIO | None = None) -> int | None:
-    """Columns of the terminal; None where the output goes elsewhere."""
+    """Columns of the terminal; None if the output goes elsewhere."""
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
 
 

@@ -61,7 +61,7 @@ def echo_status(
     removed_monitors: Sequence[RemovedMonitor],
     promises: Sequence[str],
 ) -> None:
-    """Print the page: each monitor, the blocks of classes, what is left of removed monitors.
+    """Print the page: each monitor, the blocks of classes, what remains of removed monitors.
 
     Then what all promise together.
     """
@@ -117,7 +117,7 @@ def alert_json(alert: StoredAlert) -> dict[str, Any]:
 
 
 def removed_monitor_json(removed: RemovedMonitor) -> dict[str, Any]:
-    """Return, for programs, what is left of a monitor that the config does not have."""
+    """Return, for programs, what remains of a monitor that the config does not have."""
     return {
         "monitor": removed.monitor,
         "alerts": [alert_json(alert) for alert in removed.alerts],

@@ -153,7 +153,7 @@ def _has(output: Any, column: Any) -> bool:
 def _predicted(
     output: Any, name: str, predictions: str | None, threshold: float | None
 ) -> tuple[Column | None, Column | None]:
-    """Report predicted classes from scores; both are None where there is neither."""
+    """Report predicted classes from scores; both are None if there is neither."""
     if output is None:
         return None, None
     if isinstance(output, pd.DataFrame):

@@ -55,7 +55,7 @@ class Server:
         params: Mapping[str, str | int] | None = None,
         body: object = None,
     ) -> Any:
-        """Ask, and return what the answer holds; None where it is empty.
+        """Ask, and return what the answer holds; None if it is empty.
 
         Raises
         ------

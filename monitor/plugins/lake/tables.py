@@ -51,7 +51,7 @@ class Near:
 
 
 def near(window: Window, column: str, column_type: str) -> Near | None:
-    """Return which rows may be in a window; None where the column's type does not tell."""
+    """Return which rows may be in a window; None if the column's type does not tell."""
     if not TIMES.fullmatch(column_type) or not _PLAIN.fullmatch(column):
         return None
     if column_type.startswith(("TIMESTAMP WITH", "TIMESTAMPTZ")):

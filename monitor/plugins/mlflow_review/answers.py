@@ -72,7 +72,7 @@ class ReviewReading:
                 self.said[key][annotator] = current
 
     def take_stored(self, key: str, retained: str) -> None:
-        """Take what was kept of a task whose trace is gone (`cursor_text`)."""
+        """Take what is stored of a task whose trace is gone (`cursor_text`)."""
         self._mark.update(f"{key} {retained}".encode())
         try:
             rows = [

@@ -32,7 +32,7 @@ class ReviewQueue(NamedTuple):
 
 
 def find_experiment(calls: Calls, name: str) -> ReviewExperiment | None:
-    """Find an experiment; None where it was not made yet.
+    """Find an experiment; None if it was not made yet.
 
     Raises
     ------

@@ -287,7 +287,7 @@ class MlflowReviewLabeler:
     def _stored(
         self, experiment: ReviewExperiment, keys: Collection[str]
     ) -> Iterator[tuple[str, str]]:
-        """Find what was kept of tasks without a trace."""
+        """Find what is stored of tasks without a trace."""
         expected = f"tags.`{traces.RETAINED_FIELDS}` LIKE '{self._round('')}%'"
         for infos in experiment.search(expected):
             for tags in map(_tags, infos):

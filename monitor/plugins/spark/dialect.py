@@ -57,5 +57,5 @@ _TYPES: dict[str, type[types.TypeEngine[Any]]] = {
 
 
 def instant_text(instant: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Write an instant as text in UTC, as files show it, whatever the session's time zone."""
+    """Write an instant as text in UTC, as files show it, regardless of the session's time zone."""
     return written(_INSTANT_TEXT, instant)

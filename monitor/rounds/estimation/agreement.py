@@ -39,7 +39,7 @@ def agreement_row(
     seed: int,
     cells: bool = False,
 ) -> AgreementRow | None:
-    """Compute the agreement of a round; None where no item has two answers.
+    """Compute the agreement of a round; None if no item has two answers.
 
     ``cells`` says that strata are score cells.
     """

@@ -30,7 +30,7 @@ def precision_cause(
 ) -> CauseRow | None:
     """Explain precision in this round alone against all earlier rounds of its history, pooled.
 
-    None where there is no earlier round, or a predicted class is empty or without a label on
+    None if there is no earlier round, or a predicted class is empty or without a label on
     either side. ``cells`` says that strata are score cells.
     """
     if not earlier:

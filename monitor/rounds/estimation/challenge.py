@@ -129,7 +129,7 @@ def _is_labeled(strata: Strata, *, cells: bool) -> bool:
 
 
 def _compared(round_: Round, rounds: Sequence[Strata]) -> ComparisonRow | None:
-    """Compare on the windows of some rounds, this one the last; None where labels are too few."""
+    """Compare on the windows of some rounds, this one the last; None if labels are too few."""
     try:
         result = compare_windows(
             [_items(strata) for strata in rounds],

@@ -160,7 +160,7 @@ def pooled_before(
     reference: Mapping[str, tuple[int, int]] | None,
     settings: Pooling,
 ) -> JointPosterior | None:
-    """Pool what is known of bands before a round is labeled; None where nothing is."""
+    """Pool what is known of bands before a round is labeled; None if nothing is."""
     existing = before_launch(strata, reference)
     if earlier:
         return history_states(earlier, existing, settings, since=len(earlier) - 1)[-1].after

@@ -55,7 +55,7 @@ class PlannedWindow:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBand:
-    """What a plan asks of a band; ``rate`` is None where nothing is known of it."""
+    """What a plan asks of a band; ``rate`` is None if nothing is known of it."""
 
     stratum: str
     size: int

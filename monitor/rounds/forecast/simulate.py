@@ -87,7 +87,7 @@ class Forecast:
 
     ``quiet`` and ``at_limits`` are mean numbers of alarms in ``rounds`` rounds; ``after`` is None
     where no drift was asked about; ``broken`` are the limits that it breaks. ``in_lowest_band`` is
-    the same drift with the misses of its fall of recall all in the lowest band; None where recall
+    the same drift with the misses of its fall of recall all in the lowest band; None if recall
     does not fall or that cannot be. ``smallest`` are the smallest drops that are soon found.
     """
 
@@ -217,7 +217,7 @@ def _can_miss_lowest(scenario: Scenario, drift: Drift) -> bool:
 
 
 def _at_limits(scenario: Scenario, limits: Sequence[Limit]) -> Scenario | None:
-    """Move every metric onto its limit; None where that cannot be done for all at once."""
+    """Move every metric onto its limit; None if that cannot be done for all at once."""
     for limit in limits:
         scenario = scenario.moved(limit)
     # Rounding may leave a metric a hair beyond the limit that it was moved onto.

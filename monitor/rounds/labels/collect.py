@@ -59,7 +59,7 @@ def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
 
 
 def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | None:
-    """Ask labelers for news of some rounds and store it; None where no round asks.
+    """Ask labelers for news of some rounds and store it; None if no round asks.
 
     Raises
     ------

@@ -36,7 +36,7 @@ def restated_rows(
 def read_restated_rows(
     connection: Connection, round_ids: Collection[int]
 ) -> dict[int, list[RestatedRow]]:
-    """Read the restatements of some rounds, whatever their monitors, by round."""
+    """Read the restatements of some rounds, regardless of their monitors, by round."""
     restated = read_restated(connection, round_ids=sorted(round_ids))
     return restated_rows(connection, restated, round_ids)
 

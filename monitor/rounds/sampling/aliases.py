@@ -76,7 +76,7 @@ class WatchedAlias:
 
 
 def watched_alias(context: MonitorContext, round_: Round) -> WatchedAlias | None:
-    """Read what the alias of a round named for its window; None where it has none."""
+    """Read what the alias of a round named for its window; None if it has none."""
     model = round_.settings.model
     alias = alias_of(model)
     if model is None or alias is None or context.aliases is None:
@@ -89,7 +89,7 @@ def watched_alias(context: MonitorContext, round_: Round) -> WatchedAlias | None
 def find_versions(context: MonitorContext, round_: Round) -> str | None:
     """Check the alias of a round if nobody did since its window ended.
 
-    Returns why it is not known; None where it is.
+    Returns why it is not known; None if it is.
     """
     watched = watched_alias(context, round_)
     if watched is None or round_.settings.model is None:

@@ -38,7 +38,7 @@ def rates_of_cells(
     earlier: Sequence[Counted],
     reference: Mapping[str, tuple[int, int]] | None,
 ) -> PriorRates | None:
-    """Smooth what is known of cells along the score; None where no label is.
+    """Smooth what is known of cells along the score; None if no label is.
 
     Parameters
     ----------

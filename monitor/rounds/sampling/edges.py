@@ -24,7 +24,7 @@ def edges_of(flagged: ArrayLike, passed: ArrayLike, sample: Sample, *, unscored:
     Parameters
     ----------
     flagged, passed
-        Scores of each class; NaN where there is none.
+        Scores of each class; NaN without one.
     sample
         The settings of the history's first round.
     unscored

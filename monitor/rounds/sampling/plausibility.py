@@ -124,7 +124,7 @@ def _is_far(flagged: int, size: int, usual: Usual) -> bool:
 
 
 def late_concern(number: int, rows: int, late: int, settings: RoundSettings) -> Concern | None:
-    """State that rows of an earlier window came after its draw; None where few did."""
+    """State that rows of an earlier window came after its draw; None if few did."""
     if late <= settings.bad_rows_max * (rows + late):
         return None
     return Concern(LATE, many_late_rows_sentence(number, rows, late))

@@ -175,7 +175,7 @@ def _by_class(labels: RoundLabels, *, cells: bool) -> dict[bool, DrawnItems | No
 
 
 def _drawn(labels: RoundLabels, is_flagged: bool, *, cells: bool) -> DrawnItems | None:
-    """Labeled items of a class; None where a stratum that holds items has no label.
+    """Labeled items of a class; None if a stratum that holds items has no label.
 
     A score cell without a label is taken with its neighbours.
     """

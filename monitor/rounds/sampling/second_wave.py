@@ -51,7 +51,7 @@ def has_two_waves(frame: Frame, settings: RoundSettings) -> bool:
 def first_items(
     frame: Frame, planned: Sequence[int], settings: RoundSettings, seed: str
 ) -> list[int] | None:
-    """Items of each stratum in wave 1 of a history's first round; None where all go out at once."""
+    """Items of each stratum in wave 1 of a history's first round; None if all go out at once."""
     if not has_two_waves(frame, settings):
         return None
     first: list[int] = first_wave(planned, uniform_of(settings, seed)).tolist()

@@ -48,7 +48,7 @@ class WindowScan:
 
     @property
     def registered(self) -> str | None:
-        """The registered version that the items are of; None where that is not known."""
+        """The registered version that the items are of; None if that is not known."""
         return None if self.alias is None else self.alias.registered(self.frame.model_version)
 
 

@@ -32,7 +32,7 @@ class Accounts(Protocol):
     """What people call it."""
 
     def name_of(self, name: str, password: str) -> str | None:
-        """Find whose they are; None where the two do not go together.
+        """Find whose they are; None if the two do not go together.
 
         Raises
         ------
@@ -43,7 +43,7 @@ class Accounts(Protocol):
         """
 
     def role(self, connection: Connection, name: str) -> Role | None:
-        """Find what somebody may do now; None where they may come in no more."""
+        """Find what somebody may do now; None if they may come in no more."""
 
 
 class StoreUsers:

@@ -172,7 +172,7 @@ def _trust() -> ssl.SSLContext:
 
 
 def _usable(name: str) -> str:
-    """Take a name that stands for one account only, whatever is done to it."""
+    """Take a name that stands for one account only, regardless of what is done to it."""
     try:
         retained = annotator_name(name)
     except ValueError as problem:

@@ -77,7 +77,7 @@ class WayIn(Protocol):
         """What let somebody in, as a session notes it; None for a link."""
 
     def role(self, connection: Connection, name: str) -> Role | None:
-        """Find what somebody may do now; None where they may be here no more."""
+        """Find what somebody may do now; None if they may be here no more."""
 
 
 class Sessions:
@@ -104,7 +104,7 @@ class Sessions:
         return token
 
     def find(self, token: str) -> WebSession | None:
-        """Find whose session it is; None where it is none, or none any more."""
+        """Find whose session it is; None if it is none, or none any more."""
         digest, now = _digest("session", token), self._clock()
         with self._database.read() as connection:
             session = people_store.session_of(connection, digest, now)

@@ -17,7 +17,7 @@ def is_ours(requested: str, listen: str) -> bool:
     Parameters
     ----------
     requested
-        The header ``Host``, empty where there is none.
+        The header ``Host``, empty without one.
     listen
         The address that the config names.
     """
@@ -31,7 +31,7 @@ def is_ours(requested: str, listen: str) -> bool:
 
 
 def host_name(requested: str) -> str | None:
-    """Read the name in a header ``Host``, without its port; None where there is none.
+    """Read the name in a header ``Host``, without its port; None without one.
 
     Examples
     --------

@@ -132,7 +132,7 @@ def widest(tpr: Interval, fpr: Interval) -> WidestPoint:
 
 
 def width_of_variations(first: float, second: float) -> float:
-    r"""Largest width of the precision band from the two CVs, whatever the rates (Eq. 18, 19).
+    r"""Largest width of the precision band from the two CVs, regardless of the rates (Eq. 18, 19).
 
     .. math:: \Delta = \tanh\big(\tfrac12(\mathrm{artanh}\,CV_1 + \mathrm{artanh}\,CV_2)\big)
 

@@ -203,7 +203,7 @@ class MarginsBought:
 class PlanOptions:
     """A plan, and what other margins and other numbers of labels would mean.
 
-    ``assurance`` is the probability with which margins are to be kept; None where plans are for
+    ``assurance`` is the probability with which margins are to be kept; None if plans are for
     the expected half-width. ``plausible`` is what the plan may come to where scores are all that is
     known, None otherwise.
     """

@@ -76,7 +76,7 @@ class PriorRates:
         with care.
     joint
         How the rates vary together, for the draws of an assurance, where a line along the score
-        gave them; None where each varies by its own Beta.
+        gave them; None if each varies by its own Beta.
 
     Raises
     ------

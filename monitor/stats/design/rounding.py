@@ -27,7 +27,7 @@ def rounded_up(plan: Values, size: Values) -> Labels:
 
 
 def at_most_total(plan: Values, is_flagged: NDArray[np.bool_], total: int) -> Labels:
-    """Round down, then give what is left of the total to the largest remainders.
+    """Round down, then give what remains of the total to the largest remainders.
 
     Equal remainders are served by plan size, one class after the other, so that a tiny total
     reaches both classes.

@@ -100,7 +100,7 @@ def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
     Parameters
     ----------
     scores
-        Scores of the class's items in any order; NaN where there is none.
+        Scores of the class's items in any order; NaN without one.
     bands
         How many bands to aim for, 1 or more.
 
@@ -138,7 +138,7 @@ def cell_edges(scores: ArrayLike, cells: int) -> tuple[float, ...]:
     Parameters
     ----------
     scores
-        Scores of the class's items in any order; NaN where there is none.
+        Scores of the class's items in any order; NaN without one.
     cells
         How many cells to aim for, 1 or more.
 
@@ -161,7 +161,7 @@ def band_of(scores: ArrayLike, edges: Sequence[float]) -> NDArray[np.int64]:
     Parameters
     ----------
     scores
-        Any shape; NaN where there is none.
+        Any shape; NaN without one.
     edges
         Rising inner edges from ``band_edges``; a score on an edge belongs above it.
 

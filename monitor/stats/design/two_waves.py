@@ -11,7 +11,7 @@ Otherwise y/n over both waves would be biased: given wave 1 the second answers a
 
 .. math:: E[y/n] - \pi_h = \mathrm{Cov}\big(n_{1h}/n_h,\ y_{1h}/n_{1h}\big)
 
-which is negative where few positives at first mean few labels afterwards. What is left of it comes
+which is negative where few positives at first mean few labels afterwards. What remains of it comes
 by way of the fixed total, which ties the sizes together.
 
 With rates :math:`\pi` the optimum is Neyman's within each predicted class c,
@@ -287,7 +287,7 @@ def _filled(target: Values, least: Values, most: Values, total: int) -> Values:
 
 
 def _whole_numbers(labels: Values, total: int) -> Labels:
-    """Round down, then give what is left of the total to the largest remainders."""
+    """Round down, then give what remains of the total to the largest remainders."""
     whole = np.floor(labels + _NOISE)
     order = np.argsort(whole - labels, axis=-1, kind="stable")
     rank = np.argsort(order, axis=-1, kind="stable")

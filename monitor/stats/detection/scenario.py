@@ -127,7 +127,7 @@ class Scenario:
         return int(self.labeled.sum())
 
     def value(self, name: str) -> float | None:
-        """Compute a metric at the true rates; None where it is undefined."""
+        """Compute a metric at the true rates; None if it is undefined."""
         positive = self.size * self.rates
         negative = self.size - positive
         up = self.is_flagged

@@ -70,7 +70,7 @@ def expected_count(now: float, earlier: Sequence[float]) -> ExpectedCount | None
     Returns
     -------
     ExpectedCount or None
-        None where there are fewer than ``FEWEST`` earlier windows, or ``LEAST`` items or fewer are
+        None if there are fewer than ``FEWEST`` earlier windows, or ``LEAST`` items or fewer are
         expected.
 
     Examples

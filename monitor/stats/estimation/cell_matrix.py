@@ -209,7 +209,7 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
 
 
 class _Rest(NamedTuple):
-    """What a class holds of known answers, and the items and the rate of what is left.
+    """What a class holds of known answers, and the items and the rate of what remains.
 
     ``by_chance`` of a window's items are a whole number.
     """

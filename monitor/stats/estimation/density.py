@@ -54,7 +54,7 @@ def share_density(draws: ArrayLike, *, indices: int = GRID_POINTS) -> Density | 
     Returns
     -------
     Density or None
-        None where there are fewer than 64 draws, or (all but) one value: a census knows it.
+        None if there are fewer than 64 draws, or (all but) one value: a census knows it.
 
     Examples
     --------

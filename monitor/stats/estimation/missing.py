@@ -91,7 +91,7 @@ def worst_case(
 
     A metric that is monotone in the rates of each class lies, for any answers to the missing items,
     between two corners, and so do the ends of its interval. So the bounds hold the truth at least
-    as often as the interval of the complete sample would, whatever the missing answers are
+    as often as the interval of the complete sample would, regardless of the missing answers
     (Horowitz & Manski 2000, doi:10.1080/01621459.2000.10473902, on the sampling error of bounds).
 
     Parameters

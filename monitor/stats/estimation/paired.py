@@ -292,7 +292,7 @@ def _drawn(
 
 
 def _prior(sample: LabeledSample, possible: NDArray[np.bool_]) -> Values:
-    """Prior of each cell by how many cells its class has, whichever has fewer: ``(2, H, 4)``."""
+    """Prior of each cell by how many cells its class has, the smaller of both: ``(2, H, 4)``."""
     cells = possible[sample.size > 0].sum(axis=0)
     least = np.full(4, cells.sum())
     for flags in (_FIRST_FLAGS, _SECOND_FLAGS):

@@ -149,7 +149,7 @@ def stratified_estimate(counts: Counts, name: str) -> float | None:
     Returns
     -------
     float or None
-        None where the metric is undefined, or depends on a class that holds items but no label.
+        None if the metric is undefined, or depends on a class that holds items but no label.
 
     Raises
     ------

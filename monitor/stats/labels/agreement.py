@@ -2,7 +2,7 @@ r"""How far annotators agree: kappa, alpha, and the share of items they would di
 
 Chance-corrected coefficients describe the sample at hand, in which predicted positives are far
 too many; ``disagreement`` weighs the strata and describes the window. Answers are whole numbers
-from 0 on, each a category without order (1 and 0 here), and NaN where there is none.
+from 0 on, each a category without order (1 and 0 here), and NaN without one.
 
 Cohen, "A coefficient of agreement for nominal scales", 1960; its standard error: Fleiss, Cohen &
 Everitt, "Large sample standard errors of kappa and weighted kappa", 1969. Fleiss, "Measuring
@@ -147,7 +147,7 @@ def fleiss_kappa(
     Parameters
     ----------
     answers
-        Shape ``(n, m)``, NaN where there is none; every item needs the same number of answers,
+        Shape ``(n, m)``, NaN without one; every item needs the same number of answers,
         2 or more.
     level
         Level of the interval, in (0, 1).
@@ -191,7 +191,7 @@ def krippendorff_alpha(
     Parameters
     ----------
     answers
-        Shape ``(n, m)``, NaN where there is none; items with fewer than two answers are left out.
+        Shape ``(n, m)``, NaN without one; items with fewer than two answers are left out.
     level
         Level of the interval, in (0, 1).
     seed, resamples

@@ -40,7 +40,7 @@ def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> Chang
 
 
 def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None:
-    """Whether an answer is later than a different one that stands; None where none differs."""
+    """Whether an answer is later than a different one that stands; None if none differs."""
     own = [statement for statement in statements if statement.annotator == event.annotator]
     current = current_answers(own).get(event.annotator)
     is_stored = (event.at, event.answer) in {(one.at, one.answer) for one in own}

@@ -61,7 +61,7 @@ def write_agreement(connection: Connection, round_id: int, version: int, row: Ag
 
 
 def read_agreement(connection: Connection, round_id: int, version: int) -> AgreementRow | None:
-    """Read how far people agreed by a version; None where no item had two answers."""
+    """Read how far people agreed by a version; None if no item had two answers."""
     query = select(*(agreements.c[name] for name in AgreementRow.model_fields)).where(
         agreements.c.round_id == round_id, agreements.c.version == version
     )

@@ -37,7 +37,7 @@ class DrawnItem:
     """An item of a round's sample, with its values of the segment columns.
 
     ``wave`` is 1, or 2 where it was handed out after answers to others. ``challenged`` is whether
-    the challenger flags it; None where it made no decision.
+    the challenger flags it; None if it made no decision.
     """
 
     id: str

@@ -1,1 +1,1 @@
-"""All monitors at once, in a few queries whatever their number."""
+"""All monitors at once, in a few queries regardless of their number."""

@@ -1,4 +1,4 @@
-"""All monitors at once, in a few queries whatever their number: what metrics are made of.
+"""All monitors at once, in a few queries regardless of their number: what metrics are made of.
 
 A round's settings are long, so no query here walks over the rows of all rounds: totals come from
 the index over monitor and slot, and what is unusual from the index over states.

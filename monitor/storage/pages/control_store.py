@@ -144,7 +144,7 @@ def controls(
 def find_control(
     connection: Connection, names: Collection[str], annotator: str, key: str
 ) -> Control | None:
-    """Find a control of some rounds by its key; None where that person was not shown it."""
+    """Find a control of some rounds by its key; None if that person was not shown it."""
     query = select(*_CONTROL).where(
         page_controls.c.key == key,
         page_controls.c.annotator == annotator,
@@ -170,7 +170,7 @@ def make_control(
 
 
 def read_shown(connection: Connection, control: Control) -> Mapping[str, Any] | None:
-    """Read what a control shows; None where it was deleted."""
+    """Read what a control shows; None if it was deleted."""
     if control.task_key is not None:
         query = select(page_tasks.c.shown).where(
             page_tasks.c.round_name == control.round_name, page_tasks.c.key == control.task_key

@@ -215,14 +215,14 @@ def read_page_tasks(
 
 
 def find_task(connection: Connection, names: Collection[str], key: str) -> PageTask | None:
-    """Find a task of some rounds by its key; None where none of them asks it."""
+    """Find a task of some rounds by its key; None if none of them asks it."""
     query = _requested(names, *_TASK, where=[page_tasks.c.key == key])
     row = connection.execute(query.limit(1)).one_or_none()
     return None if row is None else PageTask(*row)
 
 
 def read_shown(connection: Connection, tasks: Collection[PageTask]) -> dict[str, Shown | None]:
-    """Read what is shown of some tasks, by key; None where it was deleted."""
+    """Read what is shown of some tasks, by key; None if it was deleted."""
     names = {task.round_name for task in tasks}
     query = select(page_tasks.c.key, page_tasks.c.shown).where(
         page_tasks.c.round_name.in_(names),

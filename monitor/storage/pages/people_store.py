@@ -41,7 +41,7 @@ def add_session(
 
 
 def session_of(connection: Connection, digest: str, now: datetime) -> Session | None:
-    """Whose session it is; None where there is no such session, or none any more."""
+    """Whose session it is; None if there is no such session, or none any more."""
     query = select(page_sessions.c.annotator, page_sessions.c.login).where(
         page_sessions.c.digest == digest, page_sessions.c.expires_at > now
     )
@@ -108,13 +108,13 @@ def give_role(connection: Connection, name: str, role: str) -> bool:
 
 
 def role_of(connection: Connection, name: str) -> str | None:
-    """Find the role of a user; None where there is none of this name."""
+    """Find the role of a user; None if there is none of this name."""
     query = select(page_users.c.role).where(page_users.c.name == name)
     return connection.execute(query).scalar()
 
 
 def token_hash_of(connection: Connection, name: str) -> str | None:
-    """Find the hash of a user's token; None where there is none of this name."""
+    """Find the hash of a user's token; None if there is none of this name."""
     query = select(page_users.c.token_hash).where(page_users.c.name == name)
     return connection.execute(query).scalar()
 

@@ -187,7 +187,7 @@ def is_written(connection: Connection, key: str) -> bool:
 
 
 def report_of_block(connection: Connection, block: str, slot: datetime) -> dict[str, Any] | None:
-    """Read what was last reported of a window of a block; None where nothing was."""
+    """Read what was last reported of a window of a block; None if nothing was."""
     query = _reports(block).where(rounds.c.slot == slot)
     return _first(connection, query.order_by(effects.c.id.desc()))
 

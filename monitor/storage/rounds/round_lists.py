@@ -77,7 +77,7 @@ def count_skipped(connection: Connection, monitor: str | None) -> int:
 
 
 def has_rounds(connection: Connection, monitor: str | None) -> bool:
-    """Whether a monitor, or any, has a round of whatever state."""
+    """Whether a monitor, or any, has a round in any state."""
     query = select(rounds.c.id).limit(1)
     if monitor is not None:
         query = query.where(rounds.c.monitor_id == id_of(monitor))

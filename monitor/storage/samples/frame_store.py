@@ -54,7 +54,7 @@ class StratumTally:
     """A stratum of a round: its size, how many items were planned, and the labels of a version.
 
     Before any label its counts are 0. ``first_wave`` is how many of the planned items, the first
-    in order, go out before the others; None where all go out at once.
+    in order, go out before the others; None if all go out at once.
     """
 
     stratum: Stratum

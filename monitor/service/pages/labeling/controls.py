@@ -1,7 +1,7 @@
 """Which repeats and gold items come when, for whom.
 
 Nothing that decides depends on an answer, but whether there is one. All draws are hashes, so what
-is to come is known from the beginning, and what is left goes down by one with each answer: it
+is to come is known from the beginning, and what remains goes down by one with each answer: it
 does not tell which of them was a control.
 """
 

@@ -29,7 +29,7 @@ def judged(
 ) -> AnswerOutcome | None:
     """Judge an answer, or with None an undoing, by what the person said ``before``.
 
-    ``revision`` counts what they had said when they saw the item. None where it is to be taken;
+    ``revision`` counts what they had said when they saw the item. None if it is to be taken;
     `Outcome.TAKEN` where it was, since what is sent again is taken once.
     """
     if before is not None and (before.revision, before.answer) == (revision + 1, answer):

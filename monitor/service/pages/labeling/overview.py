@@ -1,4 +1,4 @@
-"""How labeling goes, for who runs it: what is left, and how everybody fares."""
+"""How labeling goes, for who runs it: what remains, and how everybody fares."""
 
 from __future__ import annotations
 

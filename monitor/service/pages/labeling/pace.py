@@ -34,7 +34,7 @@ _WIDE = 0.5
 class AnnotatorProgress:
     """Items left for a person, of them those on other screens, and the seconds each takes.
 
-    ``then`` has the margins that their round is planned for; None where they are of several.
+    ``then`` has the margins that their round is planned for; None if they are of several.
     """
 
     left: int

@@ -208,7 +208,7 @@ class TaskQueue:
         )
 
     def progress(self, annotator: str) -> AnnotatorProgress:
-        """Count what is left for somebody."""
+        """Count what remains for somebody."""
         now = self.clock()
         with self.database.read() as connection:
             _, asking = self._rounds(connection, now)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """All monitors at one moment, and what is left of those that the config does not have.
+    """All monitors at one moment, and what remains of those that the config does not have.
 
     ``blocks`` are those of classes.
     """
@@ -78,7 +78,7 @@ class Board:
     """Answers the status pages.
 
     ``monitors`` are those of the config as it is now. ``mlflow`` finds where MLflow shows a round,
-    by its monitor and the key that MLflow knows; None where MLflow has no pages.
+    by its monitor and the key that MLflow knows; None if MLflow has no pages.
     """
 
     database: Database

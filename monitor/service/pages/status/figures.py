@@ -23,7 +23,7 @@ class Bar(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What is drawn of a metric; None where it is not estimable."""
+    """What is drawn of a metric; None if it is not estimable."""
 
     pooled: Bar | None
     own: Bar | None
