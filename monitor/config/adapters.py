@@ -92,7 +92,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
             raise self._broken(str(kind), why) from error
 
     def names(self) -> list[str]:
-        """Return every installed kind: the built-in ones, our plugins, then those of others."""
+        """Return every installed kind: the built-in ones, our plugins, then other packages'."""
         added: list[EntryPoint] = sorted(
             _installed(self.group), key=lambda one: (not _is_ours(one), one.name)
         )

@@ -49,7 +49,7 @@ class Tree:
     problems: dict[Way, tuple[int, str]] = field(default_factory=dict)
 
     def refuse(self, way: Way, message: str, line: int | None = None) -> None:
-        """Add the problem of a place, unless it has one; its line is that of its deepest part."""
+        """Add the problem of a place, unless it has one; its line comes from its deepest part."""
         depth = next(depth for depth in range(len(way), -1, -1) if way[:depth] in self.lines)
         self.problems.setdefault(way, (line or self.lines[way[:depth]], message))
 

@@ -115,7 +115,7 @@ class CurvesRow(Report):
 class DensityRow(Report):
     """What is known of a metric: its posterior density at evenly spaced places, ends included.
 
-    ``basis`` is that of the estimate that it belongs to: ``round``, of the window's own items, or
+    ``basis`` is as in the estimate that it belongs to: ``round``, of the window's own items, or
     ``pooled``, of the rate.
     """
 

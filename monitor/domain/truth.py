@@ -68,7 +68,7 @@ Truths = dict[str, list[TruthRow]]
 
 
 def bare_ids(ids: Iterable[str]) -> set[str]:
-    """Return ids without the blanks around them, as those of predictions and truth are compared."""
+    """Return ids without the blanks around them, as predictions and truth are joined."""
     return {bare for each in ids if (bare := each.strip(BLANKS))}
 
 

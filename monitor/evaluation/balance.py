@@ -35,7 +35,7 @@ def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
     ------
     InputRefused
         If nothing is said of how the labels were drawn, and their balance was chosen: recall or
-        precision would be that of the set.
+        precision would describe the set.
     """
     if drawn.sizes is not None or rows.weight is not None:
         return []
@@ -54,7 +54,7 @@ def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
     elif by := _drawn_evenly(positive, negative):
         notified = (
             f"{positive:,} positive and {negative:,} negative items are labeled: {by}, so "
-            "precision would be that of the set"
+            "precision would describe the set"
         )
     if notified is None:
         return []

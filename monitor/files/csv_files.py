@@ -98,7 +98,7 @@ def _header(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _check_format(path: str) -> None:
-    """Refuse a file whose first bytes are those of another format."""
+    """Refuse a file that begins as another format does."""
     with Path(path).open("rb") as stream:
         start = stream.read(4)
     for magic, what in _OTHER_FORMATS.items():

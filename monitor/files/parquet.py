@@ -45,7 +45,7 @@ def parquet_relation(
 
     DuckDB gives a column the widest type of all files: times without a zone become instants of
     UTC beside others. Where kinds differ, each file's values are texts instead, as that file has
-    them, which are read like those of a CSV file.
+    them, which are read as in a CSV file.
     """
     state = repr(stamps_of(paths))
     value = _cached_kinds.get(state)

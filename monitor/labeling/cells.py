@@ -104,7 +104,7 @@ def asking_header(question: str | None) -> str:
 
 
 def is_answer_column(column: str) -> bool:
-    """Whether a column name is that of the answers, with a question or without."""
+    """Whether a column holds the answers by its name, with a question or without."""
     return _own_name(column) == "label"
 
 

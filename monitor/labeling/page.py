@@ -105,7 +105,7 @@ class PageLabeler:
     def _share(
         self, connection: Connection, block: Block, page_round: PageRound, tasks: Sequence[Task]
     ) -> None:
-        """Place the tasks on the page as those of one round for all monitors that ask alike."""
+        """Place the tasks on the page as one round for all monitors that ask the same."""
         name = shared_task_store.page_rounds_of(connection, [page_round.name]).get(page_round.name)
         if name is None:
             shared = _shared_round(block, page_round, tasks)

@@ -1,6 +1,6 @@
 """Rows of label files, read one after the other, so that no file takes much memory.
 
-A file is CSV, a workbook, or JSON objects on lines: ours, or those of a labeling tool.
+A file is CSV, a workbook, or JSON objects on lines: ours, or a labeling tool's.
 
 What a file holds that is refused as a whole is repeated nowhere: it may be no label file at all.
 """

@@ -161,7 +161,7 @@ def _named(one: Deciding) -> str:
 
 
 def caution_lines(cautions: Iterable[tuple[str, str | None]]) -> list[str]:
-    """Describe of which metrics a caution holds, those of one caution together.
+    """Describe of which metrics a caution holds, one caution at a time.
 
     >>> caution_lines([("recall", "few labels decide this"), ("f1", "few labels decide this")])
     ['recall, f1: few labels decide this']

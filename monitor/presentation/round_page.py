@@ -251,7 +251,7 @@ def _missing(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[s
 
 
 def _reasons(rows: Sequence[EstimateRow]) -> list[str]:
-    """Describe why metrics have no number, those of one reason together."""
+    """Describe why metrics have no number, one reason at a time."""
     result: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.point is None:

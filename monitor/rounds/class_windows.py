@@ -27,7 +27,7 @@ class ClassPosition:
     before: tuple[str, ...] | None
 
     def new(self, classes: Iterable[str]) -> tuple[str, ...]:
-        """Choose those of these classes that the window before did not have."""
+        """Choose the classes that the window before did not have."""
         if self.before is None:
             return ()
         return tuple(value for value in classes if value not in self.before)

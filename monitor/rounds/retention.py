@@ -51,7 +51,7 @@ def forget_item(
 ) -> ForgottenItem:
     """Delete what people were shown of an item in a round; its labels and counts stay.
 
-    ``labelers`` are those of the round; none if the config no longer has the monitor.
+    ``labelers`` are the round's; none if the config no longer has the monitor.
 
     Safe to repeat: what a crash left in files goes the next time.
 

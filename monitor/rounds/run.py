@@ -341,7 +341,7 @@ def _unfinished(context: MonitorContext) -> list[Round]:
 
 
 def _retry(context: MonitorContext, rounds: list[Round]) -> list[Round]:
-    """Read those of some rounds that still have something to do."""
+    """Read which of some rounds still have something to do."""
     ids = {round_.id for round_ in rounds}
     return [round_ for round_ in _unfinished(context) if round_.id in ids]
 

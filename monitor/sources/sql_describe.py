@@ -54,7 +54,7 @@ class DescribedColumn:
         self._database = SqlDatabase(settings, folder)
 
     def columns(self) -> list[tuple[str, str]]:
-        """List columns with their types, named as those of files are."""
+        """List columns with their types, named as in files."""
         with self._database.reading() as reading:
             table = find_table(reading, str(self._database), self._table)
             return [(name, _named(kind, reading.dialect)) for name, kind in table.types.items()]

@@ -1,6 +1,6 @@
 """Times as a database holds them: what of a column is in a window, and which instant a value is.
 
-A window's bounds are brought into the form of the column, not the column into that of the bounds,
+A window's bounds are brought into the form of the column, not the other way round,
 so that an index or a partition of the column serves.
 """
 

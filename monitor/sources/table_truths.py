@@ -54,7 +54,7 @@ class TableTruths:
 
     @property
     def whole_location(self) -> str:
-        """The table, told from those of other servers."""
+        """The table, distinct from tables of other servers."""
         return self._source.whole_location
 
     @property

@@ -71,7 +71,7 @@ class ChallengerContract:
         assert all(candidate.challenged is of[candidate.id] for candidate in candidates)
 
     def test_decisions_do_not_move_the_draw(self) -> None:
-        """The sample is that of the monitored classifier."""
+        """The sample belongs to the monitored classifier."""
         rows = self._rows()
         others = [{**row, "other": not row["other"]} for row in rows]
 

@@ -302,7 +302,7 @@ class MlflowHandler:
 
 
 def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
-    """Return where the charts of a monitor show; those of all where there was no room for them."""
+    """Return where the charts of a monitor show; the experiment's where there was no room."""
     own = charts_of(monitor)
     is_offered = all(has_room(fleet, tag) for tag in own)
     name, views = (monitor, own) if is_offered else (CHARTS, fleet_views())

@@ -102,7 +102,7 @@ def _charted(report: RoundReport) -> list[str]:
 
 
 def _estimate_values(report: RoundReport, metric: str) -> dict[str, float | None]:
-    """Give the estimate that name and tags of the run show, and that of the round alone."""
+    """Give the estimate in the name and tags of the run, and the round's alone."""
     best, alone = (
         best_row(report, metric),
         report.estimate(metric, basis="round", estimand="window"),
@@ -255,7 +255,7 @@ def _short(value: float) -> str:
 
 
 def colour(report: RoundReport) -> str:
-    """Choose the colour of the run by how the monitor stands; it is that of its charts, too."""
+    """Choose the colour of the run by how the monitor stands; its charts have it, too."""
     return _COLOURS[report.status]
 
 

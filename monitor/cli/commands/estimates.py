@@ -39,7 +39,7 @@ def estimate(
     """Estimate from one labeled matrix; needs no config.
 
     Flagged are the predicted positives, passed the predicted negatives, and each class is sampled
-    on its own. The rate is the classifier's; the window's value is that of these very items.
+    on its own. The rate is the classifier's; the window's value describes these very items.
     """
     import monitor
 

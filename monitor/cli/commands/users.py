@@ -152,7 +152,7 @@ class _UserChange:
     connection: Connection
 
     def refuse_similar_name(self) -> None:
-        """Refuse a name that people would take for that of somebody else.
+        """Refuse a name that people would confuse with another user's.
 
         Raises
         ------

@@ -27,7 +27,7 @@ NARROWEST = 20
 def echo(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
     """Print a line; on a terminal a long one goes on below itself, ``indent`` further in.
 
-    ``colour`` is that of the first word.
+    ``colour`` colours the first word.
     """
     lines = _wrapped(text, sys.stdout, indent)
     first, space, rest = lines.partition(" ")

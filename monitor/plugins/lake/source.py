@@ -187,7 +187,7 @@ class LakeTruths(TableTruths):
 
     @property
     def whole_location(self) -> str:
-        """The table, told from those of other stores of objects and catalogs."""
+        """The table, distinct from tables of other object stores and catalogs."""
         settings = self._source.lake_settings
         named = settings.delta or settings.iceberg
         return repr((self.place, named, sorted({**settings.storage, **settings.catalog}.items())))

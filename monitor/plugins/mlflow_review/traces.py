@@ -50,7 +50,7 @@ def trace_id(*parts: str) -> str:
 def trace(id_: str, shown: str, tags: Mapping[str, str], now: datetime) -> dict[str, Any]:
     """Make the span that is all of a trace.
 
-    Its time is that of posting, and a fraction that follows from the id: the view sorts by it.
+    Its time is when it is posted, and a fraction that follows from the id: the view sorts by it.
     """
     at = str(int(now.timestamp()) * 10**9 + int(id_[3:11], 16) % 10**9)
     inputs = {"messages": [{"role": "user", "content": shown}]} if shown else {}

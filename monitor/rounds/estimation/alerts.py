@@ -46,7 +46,7 @@ def freeze_evidence(
 ) -> tuple[Readings, list[AlertMove]]:
     """Read the evidence of a closing round; of all that is computed only this may fire.
 
-    ``alerts`` are those of its monitor.
+    ``alerts`` are its monitor's.
     """
     open_before = _firing(alerts)
     # First, since a limit whose alert has ended gathers evidence again, in this very round.

@@ -75,7 +75,7 @@ def round_anomalies(
 ) -> Anomalies:
     """Compare a round with what its history led one to expect.
 
-    Parameters are those of ``estimate_round``.
+    Parameters are as in ``estimate_round``.
     """
     counts, bands = now.counts, bands_of(now.frame, settings.sample)
     of_band, is_flagged = _by_score(bands)

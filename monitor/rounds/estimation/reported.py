@@ -44,7 +44,7 @@ def reported_rows(
     *,
     basis: str | None = None,
 ) -> list[ReportedEstimate]:
-    """Report estimates: with worst-case bounds where ``corners`` has those of completed samples."""
+    """Report estimates: with worst-case bounds where ``corners`` holds completed samples."""
     bounds = worst_case(rows, corners) if corners else [None] * len(rows)
     return [reported(row, basis=basis, bounds=ends) for row, ends in zip(rows, bounds, strict=True)]
 

@@ -62,7 +62,7 @@ def _agreement(round_: Round, labels: RoundLabels) -> AgreementRow | None:
 
 
 def stored_supplements(connection: Connection, round_id: int, version: int) -> Supplements:
-    """Read those of a version."""
+    """Read the supplements of a version."""
     return Supplements(
         cells=tuple(segment_store.read_counts(connection, round_id, version)),
         segments=tuple(segment_store.read_estimates(connection, round_id, version)),

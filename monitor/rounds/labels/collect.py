@@ -161,7 +161,7 @@ def asks_people(context: MonitorContext) -> bool:
 
 
 def labelers_in_use(context: MonitorContext) -> list[Labeler]:
-    """Labelers of a monitor: today's, and those of rounds that still take labels."""
+    """Labelers of a monitor: today's, and the ones of rounds that still take labels."""
     with context.database.read() as connection:
         rounds = round_store.unfinished_rounds(connection, context.settings.name, context.clock())
     used = [one for round_ in rounds for one in context.labelers_of(round_.settings)]

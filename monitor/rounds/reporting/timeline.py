@@ -1,4 +1,4 @@
-"""The rounds of a timeline: the figure of MLflow and that of the pages show the same."""
+"""The rounds of a timeline: the figures in MLflow and on the pages show the same."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concer
 def _similar(round_: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
     """Choose the newest windows of like length, of the same hour of the week if there are any.
 
-    Nights and weekends are quieter. Else those of the same hour, else all.
+    Nights and weekends are quieter. Else the same hour, else all.
     """
     length = _length(round_.window)
     like = [window for window in earlier if abs(_length(window.window) / length - 1) <= 1 / 4]

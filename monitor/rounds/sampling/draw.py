@@ -260,7 +260,7 @@ def _refuse_changed(drawn: Sequence[Item], shown: Collection[str], settings: Rou
 def _tallies(
     frame: Frame, expected: Sequence[int], first: Sequence[int | None]
 ) -> list[StratumTally]:
-    """Give each stratum its items, and those of its first wave."""
+    """Give each stratum its items and its first wave."""
     return [
         StratumTally(part.stratum, part.size, size, first_wave=early)
         for part, size, early in zip(frame.strata, expected, first, strict=True)

@@ -70,7 +70,7 @@ def waves_before(frame: Frame, settings: RoundSettings) -> list[int] | list[None
 
 
 def spare_items(frame: Frame, expected: Sequence[int], first: Sequence[int]) -> list[Item]:
-    """Choose the candidates behind those of wave 1: all that wave 2 could give to any stratum."""
+    """Choose the candidates behind wave 1: all that wave 2 could give to any stratum."""
     later = sum(expected) - sum(first)
     early = {part.stratum.name: size for part, size in zip(frame.strata, first, strict=True)}
     candidates = items_of(frame, [size + later for size in first])

@@ -56,7 +56,7 @@ class StoreUsers:
         self._database = database
 
     def name_of(self, name: str, password: str) -> str | None:
-        """Compare a token with that of a user; without such a user it takes as long."""
+        """Compare a token with a user's; without such a user it takes as long."""
         try:
             user = annotator_name(name)
         except ValueError:

@@ -72,7 +72,7 @@ def round_posterior(counts: Counts) -> JointPosterior:
     -----
     An empty stratum does not count in H: it weighs nothing in any metric, and counting it would
     weaken the prior of the others for a band in which nothing happened. It still gets the
-    prior, so that shapes stay those of the counts. A class without any item counts as one
+    prior, so that shapes stay as in the counts. A class without any item counts as one
     stratum.
 
     Examples

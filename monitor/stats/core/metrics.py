@@ -5,7 +5,7 @@ negatives (TN), either once or as an array of posterior draws. A metric that wou
 zero is *undefined*: NaN among draws, ``None`` with a reason for a single matrix. It is never
 0 and never infinite.
 
-Precision gain and recall gain are those of Flach & Kull, "Precision-Recall-Gain Curves: PR
+Precision gain and recall gain follow Flach & Kull, "Precision-Recall-Gain Curves: PR
 Analysis Done Right", NIPS 2015, Eq. 4 and 5.
 """
 

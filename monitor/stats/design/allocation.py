@@ -1,6 +1,6 @@
 """How many labels a round needs, and in which strata: for margins, for a budget or for both.
 
-The optimum is that of ``neyman``; here it is made whole, fitted to a budget and kept from
+The optimum comes from ``neyman``; here it is made whole, fitted to a budget and kept from
 trusting too much where little is known.
 """
 
@@ -153,8 +153,8 @@ def allocate(
         (``assurance``). None plans by the expected variance, which misses about as often as not.
     uniform
         u of the round, in [0, 1), where strata are score cells (``cell_sizes``), the cells of a
-        class in order of score. Labels are then made whole by it, their widths are those of cells,
-        and the floor is that of a cell. None: strata are bands.
+        class in order of score. Labels are then made whole by it, their widths belong to cells,
+        and the floor is a cell's. None: strata are bands.
 
     Raises
     ------

@@ -51,7 +51,7 @@ def cell_half_widths(
     z
         Standard errors in a half-width.
     in_window
-        Whether the intervals are those of the window's own items, or of the rates behind it.
+        Whether the intervals describe the window's own items, or the rates behind it.
 
     Returns
     -------

@@ -247,7 +247,7 @@ def _cubic_root(p: Values, q: Values) -> Values:
 def optimum(problem: AllocationProblem, margins: Mapping[str, float]) -> Values:
     r"""Cheapest labels, not yet whole numbers, that keep all margins.
 
-    In the flagged strata the coefficients of recall are those of precision times one constant.
+    In the flagged strata the coefficients of recall are precision's times one constant.
     So if the optimum for recall alone breaks the precision margin, precision alone fixes the
     flagged strata, and the passed ones close what recall still lacks: both multipliers are
     then positive. Otherwise the one of precision is 0.

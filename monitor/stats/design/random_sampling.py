@@ -41,7 +41,7 @@ def random_sampling_labels(
     sizes, is_flagged, prior_rates, margins, level, assurance
         As for `monitor.stats.design.allocation.allocate`, without bands. With an assurance the
         expected half-width is to be narrower than the margin by what that share of the draws
-        needs; the sample's split between the classes is taken as that of the window.
+        needs; the sample's split between the classes is taken for the window's.
 
     Examples
     --------

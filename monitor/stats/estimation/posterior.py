@@ -247,7 +247,7 @@ def estimates(
     Where no label of a class had one of the two answers, the interval reaches to a class without
     any (``edge_matrices``; basis ``round`` only).
 
-    The points of all metrics come from one matrix, so they agree: F1 is that of the points of
+    The points of all metrics come from one matrix, so they agree: F1 follows from the points of
     precision and recall. A stratum without labels is there taken for the labeled ones of its
     class; where no positive was missed, recall is 1. Where the matrix has no value of the metric
     though the posterior has (recall without any positive label), the point is the posterior mean.

@@ -112,7 +112,7 @@ def segment_posterior(
 
 
 def _borrowed(own: ClassCounts, others: ClassCounts, own_weight: float) -> BetaMixture:
-    """Pool a segment's labels of one class with those of the rest of its strata."""
+    """Pool a segment's labels of one class with the rest of its strata."""
     borrowed = pool([own], reference=others, hazard=DIFFERS, restart=WORTH, shifts=SHIFTS)
     return with_robust_weight(borrowed, *own, share=own_weight)
 

@@ -77,7 +77,7 @@ class DecidingClass:
 
 @dataclass(frozen=True, slots=True)
 class FewLabels:
-    """That few labels decide a metric: those of one class, or of both."""
+    """Few labels that decide a metric, of one class or of both."""
 
     classes: tuple[DecidingClass, ...]
 

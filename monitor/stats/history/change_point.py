@@ -164,7 +164,7 @@ def pooling_steps(
     reference the first round has component 0 only. A round without any label in the class takes
     no step: it repeats the step before it, with ``log_predictive`` 0.
 
-    Parameters and errors are those of :func:`pool`; ``since`` is how many of the first steps are
+    Parameters and errors are as in :func:`pool`; ``since`` is how many of the first steps are
     left out of what is returned.
 
     Examples

@@ -152,7 +152,7 @@ def fleiss_kappa(
     level
         Level of the interval, in (0, 1).
     seed, resamples
-        The interval is that of the bootstrap over items (percentiles).
+        The interval comes from the bootstrap over items (percentiles).
 
     Raises
     ------
@@ -195,7 +195,7 @@ def krippendorff_alpha(
     level
         Level of the interval, in (0, 1).
     seed, resamples
-        The interval is that of the bootstrap over items (percentiles).
+        The interval comes from the bootstrap over items (percentiles).
 
     Raises
     ------

@@ -148,7 +148,7 @@ def recall_interval_delta(
     .. math:: \hat R \pm z \frac{g}{(1+g)^2} \sqrt{v}, \quad g = \frac{\hat\pi_0}{k\hat\pi_1}
 
     with v as in Eq. 4. Not cut at 0 and 1. Its half-width is the margin that Eq. 10 plans with.
-    Parameters and errors are those of :func:`recall_interval`.
+    Parameters and errors are as in :func:`recall_interval`.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def precision_predictive(flagged: BetaRate, labels: int, *, level: float = 0.95)
         V = \frac{\zeta_1 \zeta_0 (\zeta_1 + \zeta_0 + n)}
                  {n (\zeta_1 + \zeta_0)^2 (\zeta_1 + \zeta_0 + 1)}
 
-    V is the variance of a beta-binomial share: that of the rate and that of the next n labels.
+    V is the variance of a beta-binomial share: the rate's and the next n labels'.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def log_ratio_variance(flagged: BetaRate, passed: BetaRate, labels: tuple[int, i
                       {n_g \zeta_{1,g} (\zeta_{1,g} + \zeta_{0,g} + 1)},
         \quad u = \ln(\pi_0 / \pi_1)
 
-    A first-order (delta) approximation; errors are those of :func:`recall_predictive`.
+    A first-order (delta) approximation; errors are as in :func:`recall_predictive`.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def share_variance(rate: BetaRate, labels: int) -> float:
 
     .. math:: \frac{\zeta_1\zeta_0(\zeta_1+\zeta_0+n)}{n(\zeta_1+\zeta_0)^2(\zeta_1+\zeta_0+1)}
 
-    Errors are those of :func:`precision_predictive`.
+    Errors are as in :func:`precision_predictive`.
 
     Parameters
     ----------

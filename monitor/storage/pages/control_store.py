@@ -114,7 +114,7 @@ def open_controls(
 
 
 def read_rates(connection: Connection, names: Collection[str]) -> dict[str, ControlRates]:
-    """Read the rates of those of some rounds that have controls."""
+    """Read the rates of the rounds that have controls."""
     query = select(page_control_rates).where(page_control_rates.c.round_name.in_(names))
     return {
         row.round_name: ControlRates(row.repeats, row.gold, row.feedback)
@@ -162,7 +162,7 @@ def make_control(
     task_key: str | None = None,
     gold_item: str | None = None,
 ) -> Control:
-    """Note that somebody is shown a control from now on; its key looks like that of a task."""
+    """Note that somebody is shown a control from now on; its key looks like a task's."""
     key = f"t{secrets.token_hex(_KEY_BYTES)}"
     control = Control(key, round_name, annotator, task_key, gold_item)
     connection.execute(insert(page_controls).values(**control._asdict()))

@@ -38,7 +38,7 @@ _UNDER_WAY = 1000
 class PageTask(NamedTuple):
     """A task on the page, without what is shown; ``item`` is the same for copies of an item.
 
-    ``round_name`` is that of the round on the page, which several rounds may share.
+    ``round_name`` names the round on the page, which several rounds may share.
     """
 
     round_name: str

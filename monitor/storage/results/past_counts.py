@@ -1,7 +1,7 @@
 """The counts of earlier rounds, which every round of a history reads: each in one row.
 
 The tables `counts` and `strata` have them too, a row for each stratum: thousands to read after a
-few years. A version is never changed, so its row here never gets old; it holds while it is that of
+few years. A version is never changed, so its row here never gets old; it holds while it belongs to
 the latest version.
 """
 

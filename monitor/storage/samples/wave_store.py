@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def write_reserve(connection: Connection, round_id: int, spare: Iterable[Item]) -> None:
-    """Keep the items after those of wave 1, of each stratum in the order of the draw."""
+    """Keep the items after wave 1, of each stratum in the order of the draw."""
     rows = [
         {
             "round_id": round_id,

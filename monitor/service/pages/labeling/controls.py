@@ -70,7 +70,7 @@ class Controls:
     def read(
         cls, connection: Connection, courses: Mapping[str, AnswerHistory], annotator: str
     ) -> Controls:
-        """Read those of the rounds that a person has a course in."""
+        """Read the controls of the rounds that a person works on."""
         rates = control_store.read_rates(connection, list(courses))
         if not rates:
             return cls(annotator, {}, {}, ())

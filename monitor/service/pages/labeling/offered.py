@@ -35,7 +35,7 @@ class Offered(NamedTuple):
 
     @property
     def all(self) -> Sequence[Offer]:
-        """Every answer, those of classes first."""
+        """Every answer, classes first."""
         return [*self.classes, *self.others]
 
 

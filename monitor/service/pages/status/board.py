@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class FleetPage:
     """All monitors at one moment, and what remains of those that the config does not have.
 
-    ``blocks`` are those of classes.
+    ``blocks`` are blocks of classes.
     """
 
     now: datetime

@@ -117,7 +117,7 @@ def card_of(
 def gravest_first(
     monitors: Sequence[tuple[MonitorSettings, Overview]],
 ) -> list[tuple[MonitorSettings, Overview]]:
-    """Place monitors in the order of their states, those of one state as the config has them."""
+    """Sort monitors by state, then as the config has them."""
     return sorted(monitors, key=lambda one: one[1].status.grade)
 
 
