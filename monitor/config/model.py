@@ -400,7 +400,7 @@ class Config(Settings):
         Raises
         ------
         ConfigRefused
-            If there is none, naming those there are.
+            If none exists, naming those there are.
         """
         for monitor in self.monitors:
             if monitor.name == name:

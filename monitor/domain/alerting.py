@@ -28,7 +28,7 @@ class AlertState(StrEnum):
 
 
 class EvidenceState(StrEnum):
-    """The evidence of a round on a limit, or why there is none.
+    """The evidence of a round on a limit, or why it is missing.
 
     ``learning``: there was nothing to compare the round with. ``silent``: no label of it bears on
     the limit, or the metric is not defined in its window. ``other_version``: the program that read

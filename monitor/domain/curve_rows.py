@@ -113,7 +113,7 @@ class CurvesRow(Report):
 
 
 class DensityRow(Report):
-    """What is known of a metric: its posterior density at evenly spaced places, ends included.
+    """The posterior density at evenly spaced places, ends included.
 
     ``basis`` is as in the estimate that it belongs to: ``round``, of the window's own items, or
     ``pooled``, of the rate.

@@ -180,7 +180,7 @@ class Frame:
         The state of the source that was read, where it can be read again
         (`monitor.domain.ports.Snapshots`).
     challenger_fault
-        Why the challenger's decisions could not be read; None if they were, or there is none.
+        Why the challenger's decisions could not be read; None if they were, or none exists.
     """
 
     window: Window

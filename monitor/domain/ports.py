@@ -169,7 +169,7 @@ class TruthTable(Protocol):
         """Return ids drawn at random; none if they cannot be drawn cheaply."""
 
     def of(self, ids: Collection[str]) -> Truths:
-        """Read what is known of some items: values as trimmed text, without empty ones."""
+        """Read the truth of some items: values as trimmed text, without empty ones."""
 
 
 @runtime_checkable
@@ -197,7 +197,7 @@ class ReadsTruth(Protocol):
         """Whether items that were not flagged should have rows, since without one they are 0."""
 
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
-        """Summarise what is known of some items."""
+        """Summarize the truth of some items."""
 
     @property
     def missing_is_negative(self) -> bool:
@@ -248,10 +248,10 @@ class Labeler(Protocol):
         """Bring label events for these tasks (by key) since ``cursor``, at least once each."""
 
     def close(self, round_name: str) -> None:
-        """Stop asking for labels of this round and delete what was shown; labels stay."""
+        """Stop asking for labels of this round and delete the shown content; labels stay."""
 
     def forget(self, round_name: str, keys: Collection[str]) -> Sequence[str]:
-        """Delete what was shown of these tasks of a round; return the places where it stood."""
+        """Delete the shown content of these tasks of a round; return the places where it stood."""
 
 
 @runtime_checkable

@@ -78,7 +78,7 @@ class Pooling(Settings):
 
     ``hazard`` is the chance per round that a class changed; ``restart`` how many of a stratum's
     rarer answers its memory is worth when it did; ``robust_weight`` the weight that the round
-    alone keeps, whatever the history says: a larger one covers better after a change and narrows
+    alone keeps, regardless of the history: a larger one covers better after a change and narrows
     less. By default the intervals held the truth in at least 88 % of simulated rounds after changes
     of 3 to 15 points either way and 98 % in quiet times, at .74 to .81 of the width of the round
     alone (benchmarks/pooling_coverage.py).

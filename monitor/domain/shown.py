@@ -39,7 +39,7 @@ def picture(data: bytes, path: str = "") -> Value:
 
 
 def no_picture(why: str, path: str = "") -> Value:
-    """Return in the place of a picture why there is none."""
+    """Return in the place of a picture why it is missing."""
     return {"kind": "image", "problem": why, **_from(path)}
 
 

@@ -83,7 +83,7 @@ class Evaluation:
         Raises
         ------
         InputRefused
-            If there is none of that name.
+            If no estimate has that name.
         """
         for row in self.estimates:
             if (row["metric"], row["estimand"]) == (metric, estimand):

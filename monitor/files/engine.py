@@ -1,4 +1,4 @@
-"""DuckDB as it is started for reading: once in a process, where files need no place of their own.
+"""DuckDB as it is started for reading: once in a process, where files need no own place.
 
 Starting it takes as long as reading a small file, and a round reads several times.
 """

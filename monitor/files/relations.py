@@ -170,7 +170,7 @@ class OpenTable:
         The DuckDB type of every column; CSV columns are all text, so that an id ``00123`` stays
         what it is.
     is_text
-        Whether columns have no types of their own.
+        Whether columns have no types.
     refused
         The error to raise when it cannot be used.
     mixed

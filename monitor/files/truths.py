@@ -84,7 +84,7 @@ class TableTruths:
         return tuple(row[0] for row in rows)
 
     def of(self, ids: Collection[str]) -> Truths:
-        """Read what is known of some items, in one scan."""
+        """Read the truth of some items, in one scan."""
         requested, expected = self._asked, sorted(bare_ids(ids))
         with self.opened() as table:
             self._need(table)

@@ -39,7 +39,7 @@ class LogHandler:
     Parameters
     ----------
     logger
-        Where lines go; by default logfmt on standard error, whatever the host set up.
+        Where lines go; by default logfmt on standard error, regardless of the host's setup.
     """
 
     def __init__(self, logger: FilteringBoundLogger | None = None, link: Link = no_link) -> None:

@@ -395,7 +395,7 @@ class ColumnLabeler:
         return self._within(lambda: self.truths.some_ids(at_most))
 
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
-        """Summarise what is known of some items."""
+        """Summarize the truth of some items."""
         result = self._within(lambda: self.truths.of(ids))
         existing = [
             values for of_item in result.values() if (values := self._newest_values(of_item))

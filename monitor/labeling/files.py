@@ -216,14 +216,14 @@ class FilesLabeler:
         return hashlib.sha256(plain.encode()).hexdigest()
 
     def close(self, round_name: str) -> None:
-        """Take what was shown out of the round's files, filled ones too; keys and labels stay."""
+        """Remove the shown content from all of the round's files; keys and labels stay."""
         parts = self._parts(round_name)
         keys = {key for part in parts for key in read_keys(part)}
         for path in [*parts, *self._filled_files()]:
             self._blanked(path, keys, RETAINED_COLUMNS)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
-        """Take what was shown of these tasks out of the round's files and out of filled ones.
+        """Take the shown content of these tasks out of the round's files and out of filled ones.
 
         Notes of annotators go with it.
 

@@ -338,7 +338,7 @@ class _FileRows:
         return Refusal(f"{self.name} row {row.number}", problem)
 
     def _event(self, row: _AnsweredRow, moved: str | None) -> LabelEvent:
-        """Make the event of a row; a ValueError has the reason why there is none."""
+        """Make the event of a row; a ValueError has the reason why it is missing."""
         if row.problem is not None or row.answer is None:
             raise ValueError(row.problem)
         key = self._key(row.key)

@@ -177,12 +177,12 @@ class PageLabeler:
             return page_store.state(connection)
 
     def close(self, round_name: str) -> None:
-        """Delete what was shown of the round; answers stay."""
+        """Delete the shown content of the round; answers stay."""
         with self._database.write() as connection:
             page_store.empty_round(connection, round_name)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
-        """Delete what was shown of these tasks."""
+        """Delete the shown content of these tasks."""
         with self._database.write() as connection:
             removed = page_store.empty_tasks(connection, round_name, keys)
         return (LOCATION,) if removed else ()

@@ -59,7 +59,7 @@ def key_of(row: dict[str, Any]) -> object:
 
 
 def answers_in(row: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Answers in a row of a tool as rows of ours; None if it is no such row.
+    """Answers in a row of a tool as our rows; None if it is no such row.
 
     Raises
     ------

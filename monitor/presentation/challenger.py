@@ -1,4 +1,4 @@
-"""What is said of a challenger, in sentences without their full stop, and its table."""
+"""Sentences about a challenger, in sentences without their full stop, and its table."""
 
 from __future__ import annotations
 

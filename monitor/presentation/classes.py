@@ -85,7 +85,7 @@ def window_line(report: ClassReport) -> str:
 
 
 def average_line(row: AverageRow) -> str:
-    """Give an average with its interval, or why there is none.
+    """Give an average with its interval, or why it is missing.
 
     >>> from monitor.domain.class_report import AverageRow
     >>> row = AverageRow(average="macro", metric="recall", point=.81, low=.77, high=.85, classes=9)

@@ -37,7 +37,7 @@ def evidence_sentence(
     recovery_rounds: int | None = None,
     log_r: float | None = None,
 ) -> str:
-    """Return how much evidence there is against a limit, or why there is none.
+    """Return how much evidence there is against a limit, or why it is missing.
 
     >>> evidence_sentence(
     ...     "precision", "at_least", 0.8,

@@ -1,4 +1,4 @@
-"""What is said of labels that are refused, where people are to answer again or otherwise."""
+"""Sentences about labels that are refused, where people are to answer again or otherwise."""
 
 from __future__ import annotations
 

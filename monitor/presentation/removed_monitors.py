@@ -1,4 +1,4 @@
-"""What is said of monitors that the store knows and the config does not."""
+"""Sentences about monitors that the store knows and the config does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a round that was restated, and of one that cannot be."""
+"""Sentences about a round that was restated, and of one that cannot be."""
 
 from __future__ import annotations
 

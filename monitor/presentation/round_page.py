@@ -1,4 +1,4 @@
-"""What is said of one round: its tables and lines, for a terminal and for a page."""
+"""Sentences about one round: its tables and lines, for a terminal and for a page."""
 
 from __future__ import annotations
 

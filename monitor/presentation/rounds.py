@@ -1,4 +1,4 @@
-"""What is said of a round: its one sentence, and what to do where it needs somebody."""
+"""Sentences about a round: its one sentence, and what to do where it needs somebody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a window before it is labeled, in a sentence without its full stop."""
+"""Sentences about a window before it is labeled, in a sentence without its full stop."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Dialect:
     Parameters
     ----------
     text
-        A value as text that is compared character by character, whatever the column's collation.
+        A value as text that is compared character by character, regardless of its collation.
     id_text, uuid, boolean
         The same of an id, a UUID and a truth (a bit is one too); as ``text`` where empty.
     md5

@@ -81,7 +81,7 @@ class Statements:
 
 
 class _Relation(TableClause):
-    """What an open table is selected from, under a name of ours."""
+    """What an open table is selected from, under our own name."""
 
     inherit_cache = False
     relation = ""

@@ -299,7 +299,7 @@ class Query:
         return self.rows_of(self.parts(), window)
 
     def rows_of(self, parts: Mapping[str, ColumnElement[Any]], window: Window) -> Subquery:
-        """Select some parts of the rows of a window, by names of ours."""
+        """Select some parts of the rows of a window, by our own names."""
         labeled = (part.label(name) for name, part in parts.items())
         return self._from(*labeled).where(self._in(window)).subquery()
 
@@ -510,12 +510,12 @@ def decisions_of(c: Any) -> list[ColumnElement[Any]]:
 
 
 def code_of(code: int) -> ColumnElement[Any]:
-    """Write a number of ours into the statement."""
+    """Write our number into the statement."""
     return literal_column(str(int(code)), Integer())
 
 
 def bound_of(bound: str) -> ColumnElement[Any]:
-    """Write a bound into the statement: hex digits of ours, and one value less for each stratum."""
+    """Write a bound into the statement: our hex digits, and one value less for each stratum."""
     return literal_column(f"'{bound}'", String())
 
 

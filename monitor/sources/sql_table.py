@@ -147,7 +147,7 @@ def find_table(reading: Reading, location: str, name: str) -> TableInfo:
     Raises
     ------
     SourceRefused
-        If there is none, with what there is.
+        If none exists, with what there is.
     """
     inspector = inspect(reading.connection)
     schema, _, last = name.rpartition(".")

@@ -96,7 +96,7 @@ class TableSource:
         Raises
         ------
         SourceRefused
-            If there is none.
+            If none exists.
         """
         raise NotImplementedError
 

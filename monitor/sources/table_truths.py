@@ -97,7 +97,7 @@ class TableTruths:
         return ()
 
     def of(self, ids: Collection[str]) -> Truths:
-        """Read what is known of some items, by as many statements as their ids need.
+        """Read the truth of some items, by as many statements as their ids need.
 
         Blanks around an id in the table count as none if the database compares so (CHAR).
         """

@@ -367,7 +367,7 @@ def _log_prefix(connection: sqlite3.Connection) -> None:
     """Let readers and a writer work side by side: the file remembers it.
 
     While another writes to a new file, as when two replicas start, SQLite turns this away at once,
-    whatever the timeout.
+    regardless of the timeout.
     """
     give_up = time.monotonic() + _LOCK_MS / 1000
     while True:

@@ -23,7 +23,7 @@ def path_of(database: Database) -> Path:
 def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
     """Copy the store as it is at one moment, while others read and write it; return its bytes.
 
-    The copy is compact, so nothing of deleted rows is in it. It is checked before it appears, and
+    The copy is compact, so nothing from deleted rows is in it. It is checked before it appears, and
     appears whole or not at all.
 
     Raises

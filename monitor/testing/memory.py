@@ -306,12 +306,12 @@ class MemoryLabeler:
         return Collected(events=tuple(events))
 
     def close(self, round_name: str) -> None:
-        """Forget what was shown."""
+        """Forget the shown content."""
         self._answer()
         self.sent.pop(round_name, None)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
-        """Forget what was shown of some tasks."""
+        """Forget the shown content of some tasks."""
         self._answer()
         out = self.sent.get(round_name, {})
         matches = [key for key in keys if key in out and out[key].shown]

@@ -131,7 +131,7 @@ def _short(report: RoundReport, metric: str, limit: float | None = None) -> str:
 
 
 def escaped(text: str) -> str:
-    """Keep text from ending a table cell or starting markup of its own, such as a link.
+    """Keep text from ending a table cell or starting markup, such as a link.
 
     MLflow's page also makes links of bare addresses and of ``@names``.
     """

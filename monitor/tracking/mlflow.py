@@ -150,7 +150,7 @@ class MlflowHandler:
         Raises
         ------
         ConfigRefused
-            If there is none, or this user may not see it.
+            If none exists, or this user may not see it.
         DeliveryFailed
             If MLflow does not answer.
         """

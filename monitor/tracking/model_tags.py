@@ -46,7 +46,7 @@ def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport,
 
 
 def stands_of(tags: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Read how each monitor with tags of its own stands.
+    """Read how each monitor with its own tags stands.
 
     Without a status the tags are not whole: that is written last.
     """

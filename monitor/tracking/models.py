@@ -52,7 +52,7 @@ def watched_version(client: MlflowClient, report: RoundReport) -> ModelVersion:
     Raises
     ------
     DeliveryFailed
-        If there is none.
+        If none exists.
     """
     if report.watched is None:
         message = f"monitor {report.monitor} names no `model`, so there is nothing to tag"

@@ -207,7 +207,7 @@ class LabelStudioLabeler:
             projects.blank(task)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
-        """Delete what was shown of these tasks; answers and tasks stay."""
+        """Delete the shown content of these tasks; answers and tasks stay."""
         projects = self.projects
         locations = []
         for second in (False, True):

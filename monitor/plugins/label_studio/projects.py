@@ -80,7 +80,7 @@ def _digest(text: str, length: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project of ours."""
+    """One of our projects."""
 
     id: int
     mark: ProjectMarker

@@ -225,5 +225,5 @@ def _own(c: Any, is_drawn: ColumnElement[bool], segments: Sequence[str]) -> list
 
 
 def _texts(listed: Iterable[str]) -> ColumnElement[Any]:
-    """Write bounds into the statement, to be found by their places: hex digits of ours."""
+    """Write bounds into the statement, to be found by their places: our hex digits."""
     return literal_column(f"array({', '.join(repr(bound) for bound in listed)})")

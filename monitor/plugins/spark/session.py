@@ -41,7 +41,7 @@ _started: _Started | None = None
 
 
 def session_for(settings: SparkSettings) -> SparkSession:
-    """Return the session of this process; start one where there is none.
+    """Return the session of this process; start one if needed.
 
     A session that somebody else started keeps every setting that it has, and is never stopped
     here. One that was started here lives as long as the process, or until it breaks.

@@ -1,4 +1,4 @@
-"""What is known of the strata before and after each round, from one pass over a history."""
+"""Distribution of the strata's rates before and after each round, from one pass over a history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the strata before a round is labeled: the reference, and earlier rounds."""
+"""Prior of the strata's rates of a round: from the reference, and from earlier rounds."""
 
 from __future__ import annotations
 

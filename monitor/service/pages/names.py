@@ -17,7 +17,7 @@ _UNSEEN = re.compile(
 def annotator_name(text: str) -> str:
     """Read the name of who labels; a `ValueError` says what is wrong with it.
 
-    The wide and narrow forms of a letter are the same, and so are compositions of a letter with marks.
+    Wide and narrow forms of a letter are the same, and so are compositions of letters and marks.
 
     Examples
     --------

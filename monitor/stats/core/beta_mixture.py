@@ -1,4 +1,4 @@
-"""What is known of the positive rates of one predicted class: a mixture of Beta products."""
+"""Distribution of the positive rates of one predicted class: a mixture of Beta products."""
 
 from __future__ import annotations
 

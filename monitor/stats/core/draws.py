@@ -39,7 +39,7 @@ _HALF_CELL = 2.0**-31  # the sequence has 30 bits; the middle of a cell is never
 
 @dataclass(frozen=True, slots=True)
 class JointPosterior:
-    """What is known of all strata's positive rates; the two classes are independent."""
+    """Distribution of all strata's positive rates; the two classes are independent."""
 
     flagged: BetaMixture
     passed: BetaMixture
@@ -173,7 +173,7 @@ def draw(
     Parameters
     ----------
     posterior
-        What is known of H strata.
+        Distribution of the rates of H strata.
     seed
         Same seed, same draws.
     points
@@ -241,7 +241,7 @@ def draw_rates(posterior: JointPosterior, seed: int, points: int = POINTS) -> Va
     Parameters
     ----------
     posterior
-        What is known of H strata.
+        Distribution of the rates of H strata.
     seed, points
         As in ``draw``.
 

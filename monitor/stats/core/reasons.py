@@ -67,7 +67,7 @@ class Unlabeled:
 
 @dataclass(frozen=True, slots=True)
 class EmptyClass:
-    """A predicted class has no item, so the window shows nothing of the classifier.
+    """A predicted class has no item, so the window shows nothing about the classifier.
 
     Parameters
     ----------

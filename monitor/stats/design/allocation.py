@@ -76,13 +76,13 @@ class Allocation:
     asked
         The margins wanted; empty if only a budget was given.
     needed
-        Labels that the asked margins need, whatever the budget; ``None`` if unknown.
+        Labels that the asked margins need, regardless of the budget; ``None`` if unknown.
     notes
         What could not be done as asked (``monitor.stats.design.notes``).
     cost
         Of all labels together, in the unit in which costs were given; one label is 1 otherwise.
     assured
-        Probability, under what is known before the round, that the half-width of each asked
+        Probability, under the prior of the round, that the half-width of each asked
         metric comes out within its margin.
     """
 
@@ -125,12 +125,12 @@ def allocate(
     is_flagged
         Which strata are predicted positive, shape ``(H,)``.
     prior_rates
-        What is known of the rates.
+        Distribution of the rates.
     margins
         Half-width wanted for ``precision``, ``recall`` or both, in (0, 1). The cheapest labels
         that keep all of them are found. With only a budget: equal margins.
     max_labels
-        Budget, in labels whatever they cost. If the margins need more, all of them grow by one
+        Budget, in labels of any cost. If the margins need more, all of them grow by one
         factor until it suffices.
     level
         Level of the intervals, in (0, 1).

@@ -2,7 +2,7 @@ r"""How sure a plan is of its margins: the half-widths of intervals from labels 
 
 A plan by the expected variance misses its margin in about half of the rounds: the rates are known
 only so well, and the labels of a round say more or less than their expectation. So rates are drawn
-from what is known before the round, the round's answers from the rates, and of each draw the
+from the prior of the round, the round's answers from the rates, and of each draw the
 half-width of the interval is computed as after a round,
 
 .. math:: z \Big(\sum_h g_h^2 \frac{m_h(1-m_h)}{n_h}\Big(1 - \frac{n_h}{N_h}\Big)\Big)^{1/2},
@@ -54,7 +54,7 @@ class FutureWidths:
     problem
         Strata, level and estimand.
     rates
-        Draws from what is known before the round, shape ``(points, H)``.
+        Draws from the prior of the round, shape ``(points, H)``.
     uniforms
         Of the answers, shape ``(points, H)``.
     prior

@@ -1,6 +1,6 @@
 r"""One predicted class from many score cells: how many plain labels its answers are worth.
 
-A class is cut into score cells that are labeled at rates of their own, and a cell has 2 to 20
+A class is cut into score cells that are labeled at their own rates, and a cell has 2 to 20
 answers. Its rate is the weighted one, :math:`\hat\pi = \sum_h W_h y_h/n_h` with
 :math:`W_h = N_h/\sum N`. What an interval needs besides is how many labels of a plain random
 sample know it as well.

@@ -6,7 +6,7 @@ By the delta method the variance of a metric m's posterior is about
     \Big(\frac{1}{n_h} - \frac{1}{N_h}\Big)
 
 with :math:`c_{mh} = g_{mh}^2 v_h`, gradient :math:`g_{mh} = \partial m/\partial\pi_h`, and
-:math:`v_h = E[\pi_h(1-\pi_h)]` from what is known before the round. :math:`d_h = \kappa a_h/v_h`
+:math:`v_h = E[\pi_h(1-\pi_h)]` from the prior of the round. :math:`d_h = \kappa a_h/v_h`
 is what the estimate's prior count :math:`a_h` adds: a stratum that is nearly pure is never known
 to be so from a few labels, however well we know it. The cheapest labels, at a cost of
 :math:`k_h` each, that keep every half-width :math:`z\sqrt{\mathrm{Var}(m)}` within its margin

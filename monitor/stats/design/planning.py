@@ -47,7 +47,7 @@ class Prospect:
     is_flagged
         Which strata are predicted positive, shape ``(H,)``.
     prior_rates
-        What is known of their rates.
+        Distribution of their rates.
     cost
         Of one label of each stratum, shape ``(H,)``, in any unit.
     share_by_size

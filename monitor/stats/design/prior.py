@@ -1,4 +1,4 @@
-r"""What is known of the strata's positive rates before a round is labeled, for planning it."""
+r"""Distribution of the strata's positive rates before a round is labeled, for planning it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class PriorRates:
         """Knowledge from a pre-launch confusion matrix, spread evenly over a class's strata.
 
         Every band of a class gets the same rate, so labels go in proportion to size; the
-        matrix says nothing of how bands differ. Jeffreys' half count is added per class.
+        matrix says nothing about how bands differ. Jeffreys' half count is added per class.
 
         Raises
         ------

@@ -76,7 +76,7 @@ def affordable_bands(
 def resemble_probabilities(scores: ArrayLike) -> bool:
     """Whether all scores are in [0, 1] and one lies strictly inside; missing ones are ignored.
 
-    Scores that fail this, such as margins, log-odds or 0/1 decisions, say nothing of how
+    Scores that fail this, such as margins, log-odds or 0/1 decisions, say nothing about how
     uncertain a label is.
 
     Examples

@@ -7,7 +7,7 @@ its projection x onto the rates that keep the limit, :math:`c\cdot\pi \ge d`. At
 .. math:: \ln E_\pi[e] = \sum_h n_h \ln\Big(1 + \frac{(\pi_h - x_h)(\mathrm{alt}_h - x_h)}
     {x_h (1 - x_h)}\Big) \le -\lambda\, c\cdot(\pi - x) \le 0
 
-for *every* :math:`\pi` that keeps the limit, whatever the guess.
+for *every* :math:`\pi` that keeps the limit, regardless of the guess.
 
 **Missing answers.** The n_h are the items handed out, answered or not, since whether an item is
 answered may depend on what it is. Missing items count as the answer that speaks for the limit: 1

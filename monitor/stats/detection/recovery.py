@@ -3,7 +3,7 @@ r"""When an open alert ends: evidence that its metric keeps the limit again.
 A round's factor is the detector's turned round: the likelihood ratio of an alternative *within* the
 limit against its projection onto the rates beyond it, :math:`c\cdot\pi \le d`. That is a half-space
 like the other, so the proof in ``e_detector`` holds: :math:`E[e] \le 1` for all rates beyond the
-limit or exactly on it, with the labels really given, whatever the guess; and, drawn without
+limit or exactly on it, with the labels really given, regardless of the guess; and, drawn without
 replacement, for all windows whose own metric is there. Over the rounds since the firing,
 
 .. math:: R_t = \sum_{k=1}^{t} w_k \prod_{j=k}^{t} e_j, \quad w_k = \frac{1}{k(k+1)},

@@ -117,7 +117,7 @@ def cell_matrix(
     seed, points
         As in ``draws.draw``.
     law
-        What is known of a class's rate, by whether it is flagged, the items of each cell that the
+        Distribution of a class's rate, by whether it is flagged, the items of each cell that the
         rate is of, and the plain labels that its answers are worth; those alone if not given.
 
     Examples

@@ -1,7 +1,7 @@
 r"""Draws of the confusion matrix of a labeled set that was not drawn by predicted class.
 
 Where labels are drawn by predicted class, the sizes of the classes are known (``draws``). Of a
-plain random sample, of items drawn with weights of their own, and of a set drawn by actual class
+plain random sample, of items drawn with their own weights, and of a set drawn by actual class
 they are not: then each of the four cells is an independent total,
 
 .. math:: T_c = w_c\, \gamma_c, \qquad \gamma_c \sim \mathrm{Gamma}\big(m_c + \tfrac12\big)

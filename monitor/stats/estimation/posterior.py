@@ -203,7 +203,7 @@ def estimates(
     seed
         Same counts and seed, same numbers. Fix it per round.
     posterior
-        What is known of the rates; this round's labels alone if not given.
+        Distribution of the rates; this round's labels alone if not given.
     basis
         Where ``posterior`` comes from.
     scaled

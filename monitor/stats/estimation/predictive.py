@@ -92,7 +92,7 @@ def next_estimates(
     Parameters
     ----------
     posterior
-        What is known of H strata, flagged first.
+        Distribution of the rates of H strata, flagged first.
     size
         Items in each stratum of the next window, shape ``(H,)``.
     labeled

@@ -213,7 +213,7 @@ def prevalence_curve(
     ------
     ValueError
         If the metric is another one, the level is out of range, or a predicted class is empty,
-        so that the rates say nothing of the classifier.
+        so that the rates say nothing about the classifier.
 
     Notes
     -----

@@ -43,7 +43,7 @@ UNSHIFTED: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolingStep:
-    r"""What is known of the class after one round.
+    r"""Distribution of the class's rates after one round.
 
     Parameters
     ----------

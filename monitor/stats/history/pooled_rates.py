@@ -7,7 +7,7 @@ for rounds. Here each class's rates are
     k = \tfrac34 \frac{V}{V+V_0}\, e^{-\frac34 z^2}, \quad
     z = \frac{\sum_h N_h (y_h/n_h - m_h)}{\sqrt{V+V_0}},
 
-with :math:`m_h` the mean of what was known before the round, :math:`V_0` the variance that the
+with :math:`m_h` the mean of the prior of the round, :math:`V_0` the variance that the
 class's positives have under it, and :math:`V = \sum_h N_h^2 c_h(1-c_h)/n_h` that of the round's
 labels, :math:`c_h` halfway between :math:`y_h/n_h` and :math:`m_h` so that rises and falls count
 alike. So k falls to nothing if round and history disagree, by whatever way they came to.

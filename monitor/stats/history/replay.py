@@ -55,7 +55,7 @@ class ClassHistory(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LastStep:
-    """What is known of a class before its last round, without its labels, and with them."""
+    """Distribution of a class's rates before its last round, without its labels, and with them."""
 
     before: BetaMixture
     step: PoolingStep

@@ -1,4 +1,4 @@
-r"""How much weight a round's own labels keep, whatever its history says.
+r"""How much weight a round's own labels keep, regardless of its history.
 
 A history that agrees with a round narrows it; one that is out of date misleads it. Both look
 alike where a change is small against the noise of a round, so no weighing by evidence alone can
@@ -46,7 +46,7 @@ def with_robust_weight(
     .. math:: (1-q) \sum_j w_j \prod_h \mathrm{Beta}(a_{jh}, b_{jh})
         + q \prod_h \mathrm{Beta}(a_0 + y_h, a_0 + n_h - y_h), \quad a_0 = 1/(2H)
 
-    A stratum without labels has no say of its own: there the mean and the variance are those of
+    A stratum without labels has no weight: there the mean and the variance are those of
     ``mixture``.
 
     Parameters

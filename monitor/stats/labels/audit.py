@@ -1,4 +1,4 @@
-"""What is known of label errors: items whose truth is known, and how they were labeled."""
+"""Label errors: items whose truth is known, and how they were labeled."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def best_ratio_beta(flagged: BetaRate, passed: BetaRate, k: float) -> float:
     Parameters
     ----------
     flagged, passed
-        What is known of the two rates; all four counts positive.
+        Distribution of the two rates; all four counts positive.
     k
         Predicted positives per predicted negative, positive and finite.
 

@@ -97,7 +97,7 @@ def precision_predictive(flagged: BetaRate, labels: int, *, level: float = 0.95)
     Parameters
     ----------
     flagged
-        What is known of the rate of predicted positives.
+        Distribution of the rate of predicted positives.
     labels
         Predicted positives that the later sample labels, n.
     level
@@ -132,7 +132,7 @@ def recall_predictive(
     Parameters
     ----------
     flagged, passed
-        What is known of the two rates, each with a positive count of positives.
+        Distribution of the two rates, each with a positive count of positives.
     k
         Predicted positives per predicted negative, positive and finite.
     labels
@@ -171,7 +171,7 @@ def log_ratio_variance(flagged: BetaRate, passed: BetaRate, labels: tuple[int, i
     Parameters
     ----------
     flagged, passed
-        What is known of both rates, prior and labels.
+        Distribution of both rates, prior and labels.
     labels
         Labels of the flagged and of the passed class in the later sample.
 
@@ -199,7 +199,7 @@ def share_variance(rate: BetaRate, labels: int) -> float:
     Parameters
     ----------
     rate
-        What is known of the class's rate, prior and labels.
+        Distribution of the class's rate, prior and labels.
     labels
         Labels of the class in the later sample.
 

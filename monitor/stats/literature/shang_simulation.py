@@ -138,7 +138,7 @@ def monte_carlo(
     Parameters
     ----------
     flagged, passed
-        What is known of the two rates; all four counts positive.
+        Distribution of the two rates; all four counts positive.
     k
         Predicted positives per predicted negative, positive and finite.
     labels

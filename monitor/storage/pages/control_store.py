@@ -244,7 +244,7 @@ def answer_times(connection: Connection, annotator: str, at_most: int) -> list[d
 
 
 def empty_gold(connection: Connection, round_name: str) -> None:
-    """Delete what was shown of a round's gold items."""
+    """Delete the shown content of a round's gold items."""
     connection.execute(
         update(page_gold).where(page_gold.c.round_name == round_name).values(shown=None)
     )

@@ -94,7 +94,7 @@ def open_round(connection: Connection, round_: PageRound, now: datetime) -> None
 def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
     """Place tasks on the page; those that are there stay as they are.
 
-    Their order is the random one of their places, which tells nothing of strata, so whatever part
+    Their order is the random one of their places, which tells no strata, so whatever part
     of it comes first is a random part.
     """
     rows = [
@@ -111,7 +111,7 @@ def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) ->
 
 
 def empty_round(connection: Connection, round_name: str) -> None:
-    """Delete what was shown in a round; its tasks and what was said of them stay.
+    """Delete the shown content in a round; its tasks and what was said of them stay.
 
     What another round shares stays as long as that one needs it.
     """
@@ -124,7 +124,7 @@ def empty_round(connection: Connection, round_name: str) -> None:
 
 
 def empty_tasks(connection: Connection, round_name: str, keys: Collection[str]) -> bool:
-    """Delete what was shown of some tasks of a round; false if there was nothing.
+    """Delete the shown content of some tasks of a round; false if there was nothing.
 
     What another round shares stays as long as that one needs it.
     """

@@ -97,24 +97,24 @@ def users(connection: Connection) -> Sequence[StoredUser]:
 
 
 def remove_user(connection: Connection, name: str) -> bool:
-    """Remove a user; false where there is none of this name."""
+    """Remove a user; false if no user has this name."""
     return bool(connection.execute(delete(page_users).where(page_users.c.name == name)).rowcount)
 
 
 def give_role(connection: Connection, name: str, role: str) -> bool:
-    """Give a user another role; false where there is none of this name."""
+    """Give a user another role; false if no user has this name."""
     change = update(page_users).where(page_users.c.name == name).values(role=role)
     return bool(connection.execute(change).rowcount)
 
 
 def role_of(connection: Connection, name: str) -> str | None:
-    """Find the role of a user; None if there is none of this name."""
+    """Find the role of a user; None if no user has this name."""
     query = select(page_users.c.role).where(page_users.c.name == name)
     return connection.execute(query).scalar()
 
 
 def token_hash_of(connection: Connection, name: str) -> str | None:
-    """Find the hash of a user's token; None if there is none of this name."""
+    """Find the hash of a user's token; None if no user has this name."""
     query = select(page_users.c.token_hash).where(page_users.c.name == name)
     return connection.execute(query).scalar()
 

@@ -38,7 +38,7 @@ def share_tasks(
     """Place the items of a round's tasks on the page that are not there yet, and note who asks.
 
     Keys and order follow from the items alone, so they are the same whichever round comes first,
-    and tell nothing of a stratum. The round on the page is locked before.
+    and tell nothing about a stratum. The round on the page is locked before.
     """
     salt = connection.execute(select(store.c.id)).scalar_one()
     key_of = {task.key: _page_key(salt, page_round, task) for task in tasks}

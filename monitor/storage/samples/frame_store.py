@@ -69,7 +69,7 @@ class StratumTally:
 def newest_history(
     connection: Connection, monitor_id: int, *, threshold: float | None, key_parts: Sequence[object]
 ) -> History | None:
-    """Find the newest history with these settings, whatever its model version."""
+    """Find the newest history with these settings, regardless of its model version."""
     query = select(histories).where(histories.c.monitor_id == monitor_id)
     # The key is a digest that the model version is part of, so it cannot be asked for.
     for row in connection.execute(query.order_by(histories.c.id.desc())):
