@@ -47,7 +47,7 @@ def test_every_function_has_an_example_that_runs():
 def whole_help_of(name):
     """Help of a function, and of the one whose parameters it says it shares."""
     text = help_of(FUNCTIONS[name])
-    shared = re.search(r"Parameters and errors are those of :func:`(\w+)`", text)
+    shared = re.search(r"Parameters and errors are as in :func:`(\w+)`", text)
     return text + (help_of(FUNCTIONS[shared[1]]) if shared else "")
 
 
