@@ -90,7 +90,7 @@ class _Listener:
         self._heard.append(notice)
         return notice.id
 
-    def news(self) -> list[Notice]:
+    def taken_notices(self) -> list[Notice]:
         """Return what came since the last call."""
         heard, self._heard = self._heard, []
         return heard
@@ -120,7 +120,7 @@ def watch(
         # To the log alone: MLflow takes seconds a round, and gets all of them in the end.
         deliver(application.database, {LOG: listener}, application.clock)
         with application.database.read() as connection:
-            yield read_round(connection, round_, truth, listener.news())
+            yield read_round(connection, round_, truth, listener.taken_notices())
 
 
 def read_round(

@@ -222,7 +222,7 @@ class ColumnLabeler:
         try:
             return self._within(lambda: self._collect(tasks, cursor))
         finally:
-            self._shared.asked()
+            self._shared.finish()
 
     @property
     def reading(self) -> str:

@@ -47,7 +47,7 @@ class SharedTruths:
         with self._counting:
             self._kept, self._askers = _CachedTruths(frozenset(items)), readers
 
-    def asked(self) -> None:
+    def finish(self) -> None:
         """Note that a labeler has asked; after the last one nothing is kept."""
         with self._counting:
             self._askers -= 1

@@ -161,12 +161,12 @@ class Idle:
         }
         return (context.labeler, *locations.values())
 
-    def ahead(self, checks: Sequence[MonitorScan]) -> Prefetcher:
+    def prefetcher(self, checks: Sequence[MonitorScan]) -> Prefetcher:
         """Know which of these looks will read the same labels."""
         labelers = {scan.context.settings.name: scan.labelers for scan in checks}
         return Prefetcher(self._database, self._clock, labelers)
 
-    def looked(self, scan: MonitorScan, *, well: bool) -> None:
+    def mark_checked(self, scan: MonitorScan, *, well: bool) -> None:
         """Note how a look ended."""
         name = scan.context.settings.name
         if well:

@@ -191,7 +191,7 @@ def _check(
     idle: Idle, checks: Sequence[MonitorScan], previous_scan: Callable[[MonitorContext], None]
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
-    prefetcher = idle.ahead(checks)
+    prefetcher = idle.prefetcher(checks)
     scans = SharedScans([scan.context for scan in checks])
 
     def begun(scan: MonitorScan) -> MonitorContext:
@@ -200,7 +200,7 @@ def _check(
 
     errors = advance_all(map(begun, checks), prepared(prefetcher, scans))
     for scan in checks:
-        idle.looked(scan, well=scan.context.settings.name not in errors)
+        idle.mark_checked(scan, well=scan.context.settings.name not in errors)
     return errors
 
 
@@ -415,7 +415,7 @@ def _pages(running: Running) -> PagesServer | None:
         return None
     from monitor.service.pages.serving import PagesServer, board_of  # noqa: PLC0415
 
-    def told(link: str, entered: str | None) -> None:
+    def report_page(link: str, entered: str | None) -> None:
         if settings.login is None:
             log.info("labeling page: this link works once", link=link, used_by=entered)
         else:
@@ -432,7 +432,7 @@ def _pages(running: Running) -> PagesServer | None:
         folder=config.folder,
         tracking_uri=config.mlflow.tracking_uri,
         name="",
-        notified=told,
+        notified=report_page,
     )
     server.start()
     return server

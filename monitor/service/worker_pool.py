@@ -89,7 +89,7 @@ class MonitorPool:
         ]
         checks = self._idle.needed(free)
         others, remaining = last_ones(checks)
-        prefetcher = self._idle.ahead(checks)
+        prefetcher = self._idle.prefetcher(checks)
         scans = SharedScans([scan.context for scan in others])
         for some in filter(None, (*([scan] for scan in others), remaining)):
             self._begin(some, prefetcher, scans)
@@ -149,7 +149,7 @@ class MonitorPool:
 
     def _note(self, scan: MonitorScan, error: MonitorError | None) -> None:
         """Note how a look ended, for the next tick and for those who watch the service."""
-        self._idle.looked(scan, well=error is None)
+        self._idle.mark_checked(scan, well=error is None)
         self._running.note(scan.context.settings.name, error)
         if isinstance(error, StoppedByBug):
             self._broken = self._broken or broken_import(error)

@@ -1,6 +1,6 @@
 """The SQL that counts and draws for several monitors of one table, each row of which is read once.
 
-Monitors are known by their places. To be counted, a row is there once for each of them, with
+Monitors are known by their positions. To be counted, a row is there once for each of them, with
 the place as ``k``; drawn, it comes back once, with its bucket and its score for each.
 """
 
@@ -122,7 +122,7 @@ class SharedQuery:
     def _counted(self, window: Window) -> Subquery:
         rows = self.for_each(self.rows(window))
         bucket = self.chosen(
-            rows, [self.placed(rows, location, code_of) for location in self.places]
+            rows, [self.placed(rows, location, code_of) for location in self.positions]
         )
         segments = [rows.c[name] for name in self.common.segments]
         return select(
@@ -138,9 +138,9 @@ class SharedQuery:
     def decided(self, rows: Subquery) -> list[ColumnElement[Any]]:
         """Write what the challenger of a row's monitor decided on it, if one has any."""
         return [
-            self.chosen(rows, [self.own(rows, name, location) for location in self.places]).label(
-                name
-            )
+            self.chosen(
+                rows, [self.own(rows, name, location) for location in self.positions]
+            ).label(name)
             for name in ("challenged", "challenger_score")
             if self.has_challenger
         ]
@@ -153,17 +153,17 @@ class SharedQuery:
     def for_each(self, rows: Subquery) -> Subquery:
         """Let each row are there once for every monitor, whose place it has as ``k``."""
         locations = union_all(
-            *(select(code_of(location).label("k")) for location in self.places)
+            *(select(code_of(location).label("k")) for location in self.positions)
         ).subquery()
         return select(*rows.c, locations.c.k).select_from(Crossed(rows, locations)).subquery()
 
     def chosen(self, rows: Subquery, of_each: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
         """Choose what the monitor of a row has, of what each has."""
-        return halved(rows.c.k, [code_of(location) for location in self.places[1:]], of_each)
+        return halved(rows.c.k, [code_of(location) for location in self.positions[1:]], of_each)
 
     @property
-    def places(self) -> range:
-        """The places of the monitors."""
+    def positions(self) -> range:
+        """The positions of the monitors."""
         return range(len(self.scans))
 
     def placed(self, rows: Subquery, index: int, leaf: Leaf) -> ColumnElement[Any]:

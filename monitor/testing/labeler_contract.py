@@ -67,7 +67,7 @@ class LabelerContract:
 
         assert self.current(labeler) == {"key01": Answer.POSITIVE, "key02": Answer.NEGATIVE}
 
-    def test_sending_again_changes_nothing(self) -> None:
+    def test_sending_twice_changes_nothing(self) -> None:
         """A crash between sending and noting it does no harm."""
         labeler = self.labeler()
         labeler.send("round-1", self.tasks)
@@ -79,7 +79,7 @@ class LabelerContract:
         assert self.seen_by_people(labeler, "round-1") == before
         assert self.current(labeler) == {"key01": Answer.POSITIVE}
 
-    def test_collecting_twice_from_the_same_place_gives_the_same(self) -> None:
+    def test_collecting_twice_from_the_same_cursor_gives_the_same(self) -> None:
         """A crash between collecting and storing loses nothing."""
         labeler = self.labeler()
         labeler.send("round-1", self.tasks)
@@ -102,7 +102,7 @@ class LabelerContract:
         events = labeler.collect(self.by_key, cursor).events
         assert [e.answer for e in events if e.task_key == "key01"][-1] is Answer.NEGATIVE
 
-    def test_only_asked_tasks_come_back(self) -> None:
+    def test_only_requested_tasks_come_back(self) -> None:
         """Each round gets its own labels."""
         labeler = self.labeler()
         labeler.send("round-1", self.tasks)

@@ -104,7 +104,7 @@ class SourceContract:
             and holds(stratum, row["score"], alone=False)
         ]
 
-    def test_the_time_of_the_newest_row_of_the_window_is_told(self) -> None:
+    def test_the_time_of_the_newest_row_of_the_window_is_reported(self) -> None:
         """So a window that ends early can be distinguished from one that is whole."""
         rows = example_rows()
 
@@ -226,7 +226,7 @@ class SourceContract:
         assert candidates
         assert all(candidate.segments == (of[candidate.id],) for candidate in candidates)
 
-    def test_only_the_largest_values_are_told_apart(self) -> None:
+    def test_only_the_largest_values_are_counted_apart(self) -> None:
         """However many values a column has, a page stays readable."""
         rows = example_rows(400)
         for index, row in enumerate(rows):
@@ -250,7 +250,7 @@ class SourceContract:
             for part in frame.strata:
                 assert sum(part.segments[0].values()) == part.size
 
-    def test_only_the_shown_columns_of_the_asked_ids_come_back(self) -> None:
+    def test_only_the_shown_columns_of_the_requested_ids_come_back(self) -> None:
         """Nothing else reaches a labeler."""
         source = self.source(example_rows())
 

@@ -90,9 +90,9 @@ def test_expected_items_are_read_once_and_forgotten_after_the_last_asker():
     shared.expect({"a", "b", "c"}, readers=2)
 
     found = [shared.of({"a"}, "one state", read)]
-    shared.asked()
+    shared.finish()
     found.append(shared.of({"b", "c"}, "one state", read))
-    shared.asked()
+    shared.finish()
     shared.of({"a"}, "one state", read)
 
     assert found == [

@@ -43,9 +43,9 @@ class Service:
             try:
                 run.run(look.context)
             except MonitorError:
-                self.idle.looked(look, well=False)
+                self.idle.mark_checked(look, well=False)
             else:
-                self.idle.looked(look, well=True)
+                self.idle.mark_checked(look, well=True)
         return [look.context.settings.name for look in looks]
 
     def settle(self):
@@ -247,9 +247,9 @@ def another_process(scene, config="as it is"):
         try:
             run.run(look.context)
         except MonitorError:
-            idle.looked(look, well=False)
+            idle.mark_checked(look, well=False)
         else:
-            idle.looked(look, well=True)
+            idle.mark_checked(look, well=True)
     idle.keep()
     return bool(looks)
 
@@ -332,7 +332,7 @@ def test_processes_that_keep_the_same_look_at_once_do_not_disturb_each_other(set
     both = [Idle(settled.database, lambda: settled.now, {"mail": "as it is"}) for _ in range(2)]
     for idle in both:
         for look in idle.needed([settled.context]):
-            idle.looked(look, well=True)
+            idle.mark_checked(look, well=True)
 
     for idle in both:
         idle.keep()
@@ -375,7 +375,7 @@ def test_a_labeler_with_a_bug_keeps_no_other_monitor_from_its_look(database, whe
 
     with capture_logs() as logs:
         looks = idle.needed([broken.context, well.context])
-        idle.ahead(looks).before("well")
+        idle.prefetcher(looks).before("well")
 
     assert [look.context.settings.name for look in looks] == ["broken", "well"]
     assert [line["log_level"] for line in logs] == ["error"]

@@ -137,7 +137,7 @@ def breaks_for(name, of, monkeypatch, method):
     monkeypatch.setattr(of, method, broken)
 
 
-@pytest.mark.parametrize(("of", "method"), [(Prefetcher, "before"), (Idle, "looked")])
+@pytest.mark.parametrize(("of", "method"), [(Prefetcher, "before"), (Idle, "mark_checked")])
 def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_it_back(
     scenes, slow, work, monkeypatch, of, method
 ):
@@ -240,7 +240,7 @@ def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_proces
     for begin in (work.rounds, work.mlflow, work.notices):
         with pytest.raises(SchemaNewer, match="upgraded by a newer mlflow-pr-monitor"):
             begin()
-    ahead, scans = work._lanes._idle.ahead(looks), SharedScans(())
+    ahead, scans = work._lanes._idle.prefetcher(looks), SharedScans(())
     work._lanes._check(looks[0], ahead, scans)  # begun before the upgrade
 
     assert {type(reason) for reason in reasons} == {SchemaNewer}

@@ -81,7 +81,7 @@ def label(
 def teller(*, no_browser: bool, json: bool) -> Callable[[str, str | None], None]:
     """Make what tells the links of the page, and opens a browser on the first."""
 
-    def told(link: str, entered: str | None) -> None:
+    def show_link(link: str, entered: str | None) -> None:
         if json:
             echo_json({"link": link, "entered": entered}, indent=None)
         else:
@@ -90,7 +90,7 @@ def teller(*, no_browser: bool, json: bool) -> Callable[[str, str | None], None]
         if entered is None and not no_browser:
             _open(link)
 
-    return told
+    return show_link
 
 
 def _show_address(link: str, entered: str | None) -> str:

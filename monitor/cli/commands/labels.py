@@ -229,7 +229,7 @@ class _Taken:
     older: int
 
     @property
-    def known(self) -> int:
+    def repeated(self) -> int:
         """Answers that had been given before."""
         return len(self.collected.events) - self.new - self.changed - self.older
 
@@ -277,7 +277,7 @@ def _result(taken: _Taken) -> dict[str, Any]:
         "new": taken.new,
         "changed": taken.changed,
         "older": taken.older,
-        "known": taken.known,
+        "known": taken.repeated,
         "refused": [{"where": r.where, "reason": r.reason} for r in taken.collected.refused],
     }
 
@@ -288,7 +288,7 @@ def _echo_result(taken: _Taken) -> None:
     refused = plural(sum(refusal.rows for refusal in taken.collected.refused), "row")
     changed = f"{taken.changed} changed, " if taken.changed else ""
     new = plural(taken.new, "new answer")
-    echo(f"{new}, {changed}{taken.known} known already, {refused} refused")
+    echo(f"{new}, {changed}{taken.repeated} known already, {refused} refused")
     if taken.older:
         echo(
             f"{plural(taken.older, 'answer')} older than what the same person answered later by "

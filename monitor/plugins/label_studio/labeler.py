@@ -124,7 +124,7 @@ class LabelStudioLabeler:
         existing = _existing(projects, listed, before, tasks)
         requested = [one for one in listed if one.id in existing and existing[one.id][0] in tasks]
         self._refuse_removed(listed, requested, before, tasks)
-        checks = {project.id: projects.look(project) for project in requested}
+        checks = {project.id: projects.state_of(project) for project in requested}
         digest = _digest(tasks)
         if (checks, digest) == (before.looks, before.asked):
             return Collected(cursor=cursor, anew=False)

@@ -230,7 +230,7 @@ class Projects:
         self._server.ask("PATCH", f"/api/tasks/{task.id}/", None, {"data": blank})
         return True
 
-    def look(self, project: Project) -> str:
+    def state_of(self, project: Project) -> str:
         """Text that differs whenever a task or an annotation came, changed or went."""
         query = json.dumps({"ordering": ["-tasks:updated_at"]})
         params: Params = {"project": project.id, "query": query, "page_size": 1}

@@ -82,7 +82,7 @@ class MlflowRest:
             "holds what no header may, such as a line break or a letter with an accent"
         )
 
-    def said(self, text: str) -> str:
+    def cleaned(self, text: str) -> str:
         """Repeat on one line, and cut, what another program says, without our credentials."""
         existing = {*secrets(), *secrets_of({"uri": self.uri})}
         return visible(masked(text, existing))[:_LONGEST]
@@ -171,13 +171,13 @@ class Calls:
             hint = "is mlflow.tracking_uri right, and is it MLflow 3.17.2 or later?"
             message = f"{where} does not know {path} (it answers {status}); {hint}"
             raise MlflowRefused(message)
-        reported = self.server.said(str(answer.get("message", "")))
+        reported = self.server.cleaned(str(answer.get("message", "")))
         message = f"{where} does not do {path}: {reported or status}"
         raise MlflowRefused(message, str(answer.get("error_code", "")))
 
     def _no_answer(self, why: str) -> LabelsUnavailable:
         message = (
-            f"MLflow at {self.server.shown} does not answer ({self.server.said(why)}); labeling "
+            f"MLflow at {self.server.shown} does not answer ({self.server.cleaned(why)}); labeling "
             "there waits and is tried again"
         )
         return LabelsUnavailable(message)

@@ -183,9 +183,9 @@ class SharedSparkQuery(SharedQuery):
         hashed = select(*rows.c, self.common.hashed(seed, rows.c.id).label("h")).subquery()
         each = self.for_each(hashed)
         bucket = self.chosen(
-            each, [self.placed(each, location, code_of) for location in self.places]
+            each, [self.placed(each, location, code_of) for location in self.positions]
         )
-        score = self.chosen(each, [each.c[f"score_{location}"] for location in self.places])
+        score = self.chosen(each, [each.c[f"score_{location}"] for location in self.positions])
         segments = [each.c[name] for name in self.common.segments]
         c = (
             select(
@@ -197,7 +197,7 @@ class SharedSparkQuery(SharedQuery):
         )
         most = max(len(scan.strata) for scan in self.scans)
         listed = [
-            bounds.get(location, {}).get(n, "") for location in self.places for n in range(most)
+            bounds.get(location, {}).get(n, "") for location in self.positions for n in range(most)
         ]
         bound = func.get(_texts(listed), c.k * code_of(most) + c.bucket)
         is_drawn = (c.bucket >= code_of(0)) & (c.h < bound)

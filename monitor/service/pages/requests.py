@@ -116,12 +116,12 @@ Visitor = Annotated[WebSession, Depends(session_of)]
 
 
 def _may(do: Callable[[Role], bool]) -> Callable[[WebSession], WebSession]:
-    def visit_that_may(session: Visitor) -> WebSession:
+    def session_that_may(session: Visitor) -> WebSession:
         if not do(session.role):
             raise PageRefused(HTTPStatus.FORBIDDEN, _NOT_FOR.format(role=session.role))
         return session
 
-    return visit_that_may
+    return session_that_may
 
 
 Labeling = Annotated[WebSession, Depends(_may(lambda role: role.labels))]

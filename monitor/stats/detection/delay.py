@@ -234,17 +234,17 @@ def smallest_drop(
         scenario, limits, every, np.random.default_rng(seed), paths=paths, rounds=quiet
     )
 
-    def is_found(drop: float) -> bool:
+    def is_detected(drop: float) -> bool:
         rng = np.random.default_rng([seed, 1])
         after = scenario.dropped(metric, drop, misses)
         return float(_detected(before, after, limits, rng, within)[-1]) >= probability
 
     low, high = 0.0, _largest_drop(scenario, metric, level, misses)
-    if high <= 0 or not is_found(high):
+    if high <= 0 or not is_detected(high):
         return None
     while high - low > _FINEST:
         middle = (low + high) / 2
-        low, high = (low, middle) if is_found(middle) else (middle, high)
+        low, high = (low, middle) if is_detected(middle) else (middle, high)
     return high
 
 

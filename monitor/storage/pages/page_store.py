@@ -248,7 +248,9 @@ def hold(
 # What people said
 
 
-def standing(connection: Connection, names: Collection[str]) -> dict[str, dict[str, PageStatement]]:
+def latest_statements(
+    connection: Connection, names: Collection[str]
+) -> dict[str, dict[str, PageStatement]]:
     """Read the latest statement of each annotator about each task of some rounds, by key."""
     return _latest(_statements(connection, _keys_of(names)))
 

@@ -106,7 +106,7 @@ def conflicts(queue: TaskQueue, connection: Connection) -> list[Conflict]:
     One of which the adjudicator said that nobody can tell is decided.
     """
     deciding, names = queue.adjudicators(connection), list(queue.accepting(connection))
-    answer = page_store.standing(connection, names)
+    answer = page_store.latest_statements(connection, names)
     copies: defaultdict[tuple[str, str], list[PageTask]] = defaultdict(list)
     for task in page_store.read_page_tasks(connection, names):
         copies[task.round_name, task.item].append(task)

@@ -95,7 +95,7 @@ def read_figures(
     """
     names = list(adjudicators)
     tasks = {task.key: task for task in page_store.read_page_tasks(connection, asking)}
-    answer = page_store.standing(connection, asking)
+    answer = page_store.latest_statements(connection, asking)
     current = [one for of in answer.values() for one in of.values() if stands(one)]
     controls = {one.key: one for one in control_store.controls(connection, names)}
     answered = control_store.latest_answers(connection, names)

@@ -78,7 +78,7 @@ def _current_answer(queue: TaskQueue, annotator: str, key: str) -> PageAnswer | 
     with queue.database.read() as connection:
         accepting = queue.accepting(connection)
         names = list(accepting)
-        answer = page_store.standing(connection, names).get(key, {}).get(annotator)
+        answer = page_store.latest_statements(connection, names).get(key, {}).get(annotator)
         if answer is not None:
             return answer.answer
         if control_store.find_control(connection, names_on_page(accepting), annotator, key) is None:
@@ -128,7 +128,7 @@ def _of_tasks(connection: Connection, names: Sequence[str], annotator: str) -> l
                 task.key
             ],
         }
-        for key, of in page_store.standing(connection, names).items()
+        for key, of in page_store.latest_statements(connection, names).items()
         if stands(answer := of.get(annotator)) and answer is not None
     ]
 

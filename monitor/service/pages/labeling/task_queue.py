@@ -265,7 +265,7 @@ class TaskQueue:
             *page_store.answer_times(connection, work.annotator, _HISTORY_LENGTH),
             *control_store.answer_times(connection, work.annotator, _HISTORY_LENGTH),
         ]
-        remaining = work.left()
+        remaining = work.remaining()
         elsewhere = sum(not work.is_free(task) for task in remaining)
         each = seconds_each(sorted(times)[-_HISTORY_LENGTH:])
         # Those of controls too, or the words would tell that only controls are left.
@@ -313,7 +313,7 @@ class _AnnotatorTasks:
         margins: Mapping[str, Mapping[str, float]],
     ) -> _AnnotatorTasks:
         tasks = in_own_order(page_store.read_page_tasks(connection, names), annotator)
-        return cls(tasks, page_store.standing(connection, names), annotator, now, margins)
+        return cls(tasks, page_store.latest_statements(connection, names), annotator, now, margins)
 
     def revision(self, key: str) -> int:
         """Count what the person has said about a task."""
@@ -321,7 +321,7 @@ class _AnnotatorTasks:
 
     def courses(self) -> dict[str, AnswerHistory]:
         """Find how far the person is in each round."""
-        remaining = self.left()
+        remaining = self.remaining()
         own = [
             answer for task in self.tasks if stands(answer := self._answered(task.key)) and answer
         ]
@@ -337,7 +337,7 @@ class _AnnotatorTasks:
 
     def chosen(self, first: str) -> list[PageTask]:
         """Choose the next tasks for the person, of one round, no two of the same item."""
-        free = [task for task in self.left() if self.is_free(task)]
+        free = [task for task in self.remaining() if self.is_free(task)]
         free.sort(key=lambda task: task.key != first)
         by_item: dict[str, PageTask] = {}
         for task in free:
@@ -345,7 +345,7 @@ class _AnnotatorTasks:
                 by_item.setdefault(task.item, task)
         return list(by_item.values())[:AT_ONCE]
 
-    def left(self) -> list[PageTask]:
+    def remaining(self) -> list[PageTask]:
         """Find the tasks without an answer that the person might be asked."""
         own = self._own_items()
         return [
