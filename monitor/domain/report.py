@@ -395,6 +395,11 @@ class RoundReport(Report):
     recurring: int = 0
 
     @property
+    def unlabeled(self) -> int:
+        """Items that were handed out and have no label of 1 or 0."""
+        return sum(row.planned - row.labeled for row in self.strata)
+
+    @property
     def watched(self) -> str | None:
         """Name the version that the predictions are of: what the alias named, else the model."""
         return self.registered or self.model

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from monitor.domain.report import SegmentRow
 from monitor.presentation.estimates import reason_text
-from monitor.presentation.numbers import interval_text
+from monitor.presentation.numbers import interval_text, plural
 from monitor.presentation.rows import OWN_LABELS, needs_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from monitor.domain.report import SegmentRow
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 class SegmentTable(NamedTuple):
@@ -23,8 +22,17 @@ class SegmentTable(NamedTuple):
     lines: list[str]
 
 
-def segment_tables(rows: Sequence[SegmentRow]) -> list[SegmentTable]:
-    """Lay out a table for each segment column."""
+def missing_text(missing: int) -> str:
+    """State what intervals assume that take no account of missing answers."""
+    are = "is" if missing == 1 else "are"
+    return (
+        f"{plural(missing, 'answer')} of the round {are} missing: these intervals take the "
+        "answered items for a random part of all"
+    )
+
+
+def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[SegmentTable]:
+    """Lay out a table for each segment column; ``missing`` counts the round's missing answers."""
     return [
         SegmentTable(
             [segment, "size", "flagged", "labeled", "precision", "recall", "labels still needed"],
@@ -35,13 +43,22 @@ def segment_tables(rows: Sequence[SegmentRow]) -> list[SegmentTable]:
                 if cells
             ],
             [
-                f"{row.value}, {row.metric}: {reason_text(row)}"
-                for row in of_segment
-                if row.point is None
+                *([missing_text(missing)] if missing else []),
+                *(
+                    f"{row.value}, {row.metric}: {reason_text(row)}"
+                    for row in of_segment
+                    if row.point is None
+                ),
             ],
         )
         for segment, of_segment in _grouped(rows, attrgetter("segment")).items()
     ]
+
+
+def page_segment_tables(page: Mapping[str, Any]) -> list[SegmentTable]:
+    """Lay out the segments of a round's page."""
+    missing = sum((row["planned"] or 0) - (row["labeled"] or 0) for row in page["strata"])
+    return segment_tables([SegmentRow(**row) for row in page["segments"]], missing)
 
 
 def _grouped(

@@ -118,7 +118,9 @@ def parts_of(report: RoundReport) -> Parts:
         counts=SectionTable(*lines.strata_table(page), list(lines.strata_lines(page))),
         people=list(lines.people_lines(page)),
         challenger=_challenger(report),
-        segments=[SectionTable(*table) for table in segment_tables(report.segments)],
+        segments=[
+            SectionTable(*table) for table in segment_tables(report.segments, report.unlabeled)
+        ],
         next_round=next_round_sentences(report.next_round, _half_widths(report)),
         method=method_sentences(report),
         facts=_facts(report),

@@ -29,6 +29,7 @@ from monitor.presentation.rows import (
     next_round_sentences,
     score_range_text,
 )
+from monitor.presentation.segments import missing_text
 from monitor.presentation.sentences import capital
 from monitor.tracking.challenger import sentence_of, table_of
 from monitor.tracking.values import BASES, CORRECTED, FIRST, best_point, minute
@@ -302,7 +303,8 @@ def _proposal(report: RoundReport) -> list[str]:
 def _segments(report: RoundReport) -> list[str]:
     """Write a table per segment column, of its largest values."""
     columns = list(dict.fromkeys(row.segment for row in report.segments))
-    return [
+    caution = [f"{missing_text(report.unlabeled)}."] if columns and report.unlabeled else []
+    return caution + [
         _segment_table(
             [row for row in report.segments if row.segment == column],
             most=_MOST_SEGMENTS // len(columns),

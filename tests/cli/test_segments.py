@@ -75,3 +75,21 @@ def test_columns_that_are_no_segments_are_refused(bare, asked, sentence):
 
     assert checked.code == 78
     assert sentence in checked.err
+
+
+def test_tables_that_take_no_account_of_missing_answers_say_so(bare):
+    bare.predictions(is_travel="case when i % 7 > 0 then (i % 3 = 0)::int end", team="'all'")
+    bare.config(segments=SEGMENTS)
+    start = bare.slot - timedelta(days=1)
+    bare.run("backfill", "--from", f"{start:%Y-%m-%dT%H:%M}")
+
+    shown, compared = bare.run("show", 1).out, bare.run("compare", 1, "--threshold", 0.6).out
+
+    caution = "of the round are missing: these intervals take the answered items for a random part"
+    assert "answers are missing" in bare.run("status").out
+    assert (caution in " ".join(shown.split()), caution in " ".join(compared.split())) == (
+        True,
+        True,
+    )
+    page = json.loads(bare.run("compare", 1, "--threshold", 0.6, "--json").out)
+    assert page["missing"] > 0

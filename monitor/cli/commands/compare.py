@@ -19,6 +19,7 @@ from monitor.cli.common import (
 )
 from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interval_text, percent_text
+from monitor.presentation.segments import missing_text
 
 if TYPE_CHECKING:
     from monitor.rounds.forecast.compare import Compared, Others
@@ -145,6 +146,7 @@ def _page(round_: Round, compared: Compared, other: str) -> dict[str, Any]:
         "labeled": compared.labeled,
         "positive": compared.positive,
         "flagged_counted": compared.counted,
+        "missing": compared.missing,
         **whole,
     }
 
@@ -158,6 +160,8 @@ def _echo(round_: Round, compared: Compared, other: str) -> None:
         f"{percent_text(both.prevalence.high)}); {both.level:.0%} intervals of this window's items",
         indent="  ",
     )
+    if compared.missing:
+        echo(missing_text(compared.missing), indent="  ")
     echo()
     echo_table(
         ["metric", "as it is", "other", "difference", "P(other higher)"],

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from monitor.cli.common import minute
 from monitor.cli.views.printing import echo, echo_block, echo_table
 from monitor.domain.class_report import ClassReport
-from monitor.domain.report import SegmentRow
 from monitor.presentation.challenger import challenger_lines, challenger_tables
 from monitor.presentation.classes import report_lines
 from monitor.presentation.round_page import (
@@ -24,7 +23,7 @@ from monitor.presentation.round_page import (
     strata_lines,
     strata_table,
 )
-from monitor.presentation.segments import segment_tables
+from monitor.presentation.segments import page_segment_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +41,7 @@ def echo_round(page: dict[str, Any]) -> None:
         echo_block(pooled_lines(page))
     for line in people_lines(page):
         echo(line, indent="  ")
-    for head, rows, lines in segment_tables([SegmentRow(**row) for row in page["segments"]]):
+    for head, rows, lines in page_segment_tables(page):
         echo()
         echo_table(head, rows, right="123")
         for line in lines:

@@ -44,13 +44,15 @@ class Others:
 class Compared:
     """A comparison with the labels it is on.
 
-    ``counted`` says that the other classifier's flagged items were counted in the whole window.
+    ``counted`` says that the other classifier's flagged items were counted in the whole window,
+    ``missing`` how many items of the round have no label.
     """
 
     comparison: Comparison
     labeled: int
     positive: int
     counted: bool
+    missing: int
 
 
 def labeled_ids(connection: Connection, round_: Round) -> list[str]:
@@ -77,7 +79,8 @@ def at_threshold(connection: Connection, round_: Round, threshold: float) -> Com
         If items have no score, or a stratum no label.
     """
     try:
-        sample = scored_sample(round_, read_labels(connection, round_))
+        labels = read_labels(connection, round_)
+        sample = scored_sample(round_, labels)
     except NoCurves as error:
         raise _refused(round_, error) from error
     below = rounded_below(threshold)
@@ -85,7 +88,13 @@ def at_threshold(connection: Connection, round_: Round, threshold: float) -> Com
         threshold = below  # as a model that writes 32-bit scores has it
     comparison = compare_threshold(sample, threshold, estimand="window", rng=_rng(round_))
     labeled, positive = len(sample.score), int(sample.items.positive.sum())
-    return Compared(comparison, labeled, positive, counted=False)
+    return Compared(
+        comparison,
+        labeled,
+        positive,
+        counted=False,
+        missing=len(labels.items) - len(labels.labeled),
+    )
 
 
 def with_others(connection: Connection, round_: Round, others: Others) -> Compared:
@@ -115,7 +124,8 @@ def with_others(connection: Connection, round_: Round, others: Others) -> Compar
         )
     except ValueError as error:
         raise _refused(round_, error) from error
-    return Compared(comparison, len(drawn), int(sample.positive.sum()), counted)
+    missing = len(labels.items) - len(labels.labeled)
+    return Compared(comparison, len(drawn), int(sample.positive.sum()), counted, missing)
 
 
 def _refused(round_: Round, error: Exception) -> InputRefused:

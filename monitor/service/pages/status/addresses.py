@@ -9,12 +9,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from monitor.domain.class_report import ClassReport
 from monitor.domain.errors import InputRefused
-from monitor.domain.report import SegmentRow, Status
+from monitor.domain.report import Status
 from monitor.domain.settings import MonitorSettings
 from monitor.presentation import round_page as lines
 from monitor.presentation.classes import block_lines, report_lines
 from monitor.presentation.numbers import minute_text, plural
-from monitor.presentation.segments import segment_tables
+from monitor.presentation.segments import page_segment_tables
 from monitor.report.figures import metric_svg
 from monitor.report.html import policy, report_html
 from monitor.service.pages.rendering import html_page
@@ -156,7 +156,7 @@ def round_page(
         estimates=lines.estimates_table(page),
         estimate_lines=[*lines.estimate_lines(page), *lines.pooled_lines(page)],
         people=list(lines.people_lines(page)),
-        segments=segment_tables([SegmentRow(**row) for row in page["segments"]]),
+        segments=page_segment_tables(page),
         challenger=challenger_part(page),
         evidence=[*lines.evidence_lines(page), *lines.recurring_lines(page)],
         classes=[] if page["classes"] is None else report_lines(ClassReport(**page["classes"])),
