@@ -86,7 +86,8 @@ class ReferenceFile(Settings):
     """A plain random sample with labels from before launch, in a Parquet or CSV file.
 
     ``value`` names the column with the true class; ``score`` and ``predicted`` are those of the
-    source where they are not given; ``positive`` is the value that means positive.
+    source where they are not given; ``positive`` is the value that means positive. Where the file
+    has the source's ``id`` column, no id may be there twice.
     """
 
     path: Annotated[str, Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""DuckDB as it is started for reading: once in a process, where files need no own place.
+"""DuckDB as it is started for reading: once in a process, where files need no database.
 
 Starting it takes as long as reading a small file, and a round reads several times.
 """

@@ -1,4 +1,4 @@
-"""Sentences about a challenger, in sentences without their full stop, and its table."""
+"""Sentences about a challenger, without full stops, and its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remarks on estimates: why it is missing, and which few labels decide."""
+"""Remarks on estimates: why one is missing, and which few labels decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences about a window before it is labeled, in a sentence without its full stop."""
+"""Sentences about a window before it is labeled, without full stops."""
 
 from __future__ import annotations
 

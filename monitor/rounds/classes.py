@@ -189,7 +189,7 @@ def _block_state(
 def _by_class(
     connection: Connection, block: Block, rounds: Iterable[ClassRound], slot: datetime
 ) -> dict[str, ClassRound]:
-    """Find the round of each class it was opened for, regardless of the present config.
+    """Find the round that was opened for each class, regardless of the present config.
 
     Also that of a monitor that left the config, if it has ended: nobody goes on with it.
     """

@@ -510,7 +510,7 @@ def decisions_of(c: Any) -> list[ColumnElement[Any]]:
 
 
 def code_of(code: int) -> ColumnElement[Any]:
-    """Write our number into the statement."""
+    """Write a constant into the statement."""
     return literal_column(str(int(code)), Integer())
 
 

@@ -48,7 +48,7 @@ class NewRun:
 
 
 def find_or_create(client: MlflowClient, experiment: str, key: RunKey, new: NewRun) -> Run:
-    """Return the run of the key, restored if somebody deleted it, or made."""
+    """Return the run of the key, restored if somebody deleted it, or created."""
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
     runs = _with_key(client, experiment, key)

@@ -112,6 +112,17 @@ def truth(
     return write
 
 
+def changed_labels(first, second):
+    """Two rows for each item, with these times; the first is wrong."""
+    return truth(
+        "lpad((i % 800)::varchar, 6, '0')",
+        is_travel="((i % 5 = 0) != (i < 800))::int",
+        rows=1600,
+        known_at=f"case when i < 800 then '{first}' else '{second}' end",
+        time=("value: is_travel", "value: is_travel, time: known_at"),
+    )
+
+
 ID = "lpad(i::varchar, 6, '0')"
 INPUTS = {
     "no file is there": lambda place: place.config(),
@@ -186,24 +197,16 @@ INPUTS = {
         "case when i % 2 = 0 then 'order:' else '' end || lpad(i::varchar, 6, '0')",
         negative=("matures: 0s", "matures: 0s, missing_means: negative"),
     ),
-    "labels changed, and only the time of the first names a zone": truth(
-        "lpad((i % 800)::varchar, 6, '0')",
-        is_travel="((i % 5 = 0) != (i < 800))::int",
-        rows=1600,
-        known_at="case when i < 800 then '2026-03-03T10:00:00Z' else '2026-03-03 11:00' end",
-        time=("value: is_travel", "value: is_travel, time: known_at"),
+    "labels changed, and only the time of the first names a zone": changed_labels(
+        "2026-03-03T10:00:00Z", "2026-03-03 11:00"
     ),
     "labels that are not known yet say unknown": truth(
         ID,
         is_travel="case when i % 5 = 3 then 'unknown' when i % 5 = 0 then 'travel' else 'no' end",
         positive=("value: is_travel", "value: is_travel, positive: travel"),
     ),
-    "labels changed, and the time of the first lies in the future": truth(
-        "lpad((i % 800)::varchar, 6, '0')",
-        is_travel="((i % 5 = 0) != (i < 800))::int",
-        rows=1600,
-        known_at="case when i < 800 then '2062-03-03T10:00:00Z' else '2026-03-03T11:00:00Z' end",
-        time=("value: is_travel", "value: is_travel, time: known_at"),
+    "labels changed, and the time of the first lies in the future": changed_labels(
+        "2062-03-03T10:00:00Z", "2026-03-03T11:00:00Z"
     ),
     "some items have a positive and a negative label": truth(
         "lpad((case when i < 80 then 640 + 2 * i else i end)::varchar, 6, '0')",

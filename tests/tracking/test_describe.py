@@ -118,6 +118,16 @@ def test_each_segment_has_a_line_with_precision_and_recall():
     ]
 
 
+def test_segments_of_a_round_with_missing_answers_say_so():
+    answered = [row.model_copy(update={"labeled": row.planned}) for row in strata()]
+
+    some = describe(make_report(1, segments=segments()))
+    whole = describe(make_report(1, segments=segments(), strata=answered))
+
+    caution = "24 answers of the round are missing: these intervals take the answered items"
+    assert (caution in some, "of the round are missing" in whole) == (True, False)
+
+
 def test_segments_of_a_round_that_did_not_keep_their_own_estimate_have_one_line_each():
     kept = [row.model_copy(update={"alone_point": None}) for row in segments()]
 

@@ -1,6 +1,6 @@
 """Labels of rounds as pooling takes them: by bands as they are, by score cells one rate a class.
 
-A cell holds few labels, so it has no own history. All cells of a predicted class are one
+A cell holds few labels, so it has no history. All cells of a predicted class are one
 stratum of the plain labels that they are worth (`monitor.stats.design.cell_counts`). Of each round
 that is at the sizes of the round that is estimated, for what is pooled is about its window: a
 window whose scores moved does not change a rate that each cell has kept.

@@ -1,4 +1,4 @@
-r"""Draws of the strata's rates from the prior of a round, the same for the same knowledge.
+r"""Draws of the strata's rates from the prior of a round, the same for the same prior.
 
 Where strata are score cells the draws start from a line along the score, whose coefficients vary
 by their normal law (``recalibration``). No line fits everywhere: misses may lie far below the

@@ -27,7 +27,7 @@ where both are equal, :math:`(A-B)/(A-B+C)`, if that is more, and at most 1 - ``
 1 may have hardly seen what is missed. As in ``neyman``, a stratum that looks
 pure needs more than that, for its few labels never show it: the prior count a of the estimate adds
 :math:`2\kappa a/n_h` to :math:`\pi_h(1-\pi_h)`, which is what the last label takes off
-:math:`\kappa a/n_h^2`. Score cells have no own prior count and need no more. Both of their
+:math:`\kappa a/n_h^2`. Score cells have no prior count and need no more. Both of their
 waves become whole as their plan does, by systematic rounding (``cell_sizes``): rounded up, wave 1
 of 60 cells with a few labels each would be more than half of the plan.
 """
