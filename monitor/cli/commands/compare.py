@@ -19,7 +19,6 @@ from monitor.cli.common import (
 )
 from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interval_text, percent_text
-from monitor.presentation.segments import missing_text
 
 if TYPE_CHECKING:
     from monitor.rounds.forecast.compare import Compared, Others
@@ -161,7 +160,9 @@ def _echo(round_: Round, compared: Compared, other: str) -> None:
         indent="  ",
     )
     if compared.missing:
-        echo(missing_text(compared.missing), indent="  ")
+        from monitor.presentation import segments  # noqa: PLC0415  loads pydantic
+
+        echo(segments.missing_text(compared.missing), indent="  ")
     echo()
     echo_table(
         ["metric", "as it is", "other", "difference", "P(other higher)"],

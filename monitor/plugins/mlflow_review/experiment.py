@@ -5,6 +5,7 @@ What is not there is made after a look, and another worker may make it at the sa
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,9 @@ PAGE = 300
 """Traces in one request or answer."""
 
 _EXPERIMENTS = "/api/2.0/mlflow/experiments"
+# Seconds between looks at a queue without questions: MLflow stores a queue before its questions,
+# so that a queue which another worker makes at this moment has none yet.
+_HALF_MADE = (0.1, 0.2, 0.5, 1.0, 2.0)
 
 
 class ReviewQueue(NamedTuple):
@@ -129,6 +133,11 @@ class ReviewExperiment:
             last, first = (self._question(text) for text in (CANNOT_TELL, question))
             body = {**where, "queue_type": "CUSTOM", "schema_ids": [first, last]}
             _create(self.calls, f"{V3}/review-queues/create", body)
+            result = self.calls.get(f"{V3}/review-queues/get-by-name", **where)
+        for wait in _HALF_MADE:
+            if len(result["review_queue"].get("schema_ids", [])) > 1:
+                break
+            time.sleep(wait)
             result = self.calls.get(f"{V3}/review-queues/get-by-name", **where)
         return self._asking(result["review_queue"])
 

@@ -232,6 +232,24 @@ def test_two_workers_at_once_make_one_queue_and_each_trace_once(view, database):
     assert len(view.queues()["r"]) == len(view.found()) == 30
 
 
+def test_a_queue_that_another_worker_is_making_is_read_again(labeler, view, monkeypatch):
+    labeler.send("r", ALL[:1])
+    ask, reads = mlflow_rest.Calls.find, []
+
+    def half_made(calls, path, **params):
+        result = ask(calls, path, **params)
+        if path.endswith("review-queues/get-by-name") and not reads:
+            reads.append(path)
+            result["review_queue"]["schema_ids"] = []
+        return result
+
+    monkeypatch.setattr(mlflow_rest.Calls, "find", half_made)
+    labeler.send("r", ALL)
+
+    assert len(reads) == 1
+    assert len(view.queues()["r"]) == len(ALL)
+
+
 def test_no_trace_is_asked_for_by_its_id(labeler, view, monkeypatch):
     """With accounts MLflow refuses such a request unless every one of its traces is there."""
     met: list[str] = []
