@@ -160,7 +160,7 @@ def _echo(round_: Round, compared: Compared, other: str) -> None:
         indent="  ",
     )
     if compared.missing:
-        from monitor.presentation import segments  # noqa: PLC0415  loads pydantic
+        from monitor.presentation import segments  # loads pydantic
 
         echo(segments.missing_text(compared.missing), indent="  ")
     echo()
