@@ -112,6 +112,7 @@ def head_lines(page: dict[str, Any]) -> Iterator[str]:
         yield f"left out: {count} {reason}"
     for reason, count in page["notes"].items():
         yield f"note: {reason if count == 1 else f'{count} {reason}'}"
+    yield from (f"needs a look: {sentence}" for sentence in page["concerns"])
 
 
 def strata_table(page: dict[str, Any]) -> tuple[list[str], list[list[str]]]:

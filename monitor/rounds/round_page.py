@@ -23,7 +23,13 @@ from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.rounds.reporting.strata import band_rows
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.round_labels import read_labels
-from monitor.storage.results import estimate_store, evidence_store, report_store, segment_store
+from monitor.storage.results import (
+    concern_store,
+    estimate_store,
+    evidence_store,
+    report_store,
+    segment_store,
+)
 from monitor.storage.rounds import round_ids, round_store, round_transitions
 from monitor.storage.samples import frame_store
 
@@ -86,6 +92,7 @@ def read_page(
         "challenger": report.get("challenger"),
         "classes": of_classes and of_classes.model_dump(),
         "notices": report.get("notices", []),
+        "concerns": _concerns(connection, round_, version, report),
         "bad_rows": _issues(issues, are_bad=True),
         "notes": _issues(issues, are_bad=False),
         "events": round_transitions.read_events(connection, round_.id),
@@ -167,6 +174,17 @@ def _answers(connection: Connection, round_: Round, version: int) -> AnswersRow 
         return None
     times = read_labels(connection, round_).first_answers()
     return answers_row(round_, times, counted[round_.id])
+
+
+def _concerns(
+    connection: Connection, round_: Round, version: int, report: dict[str, Any]
+) -> list[str]:
+    """Read the concerns of a version, for the newest one those noted since its report too."""
+    stated: list[str] = report.get("concerns", [])
+    if version != round_.estimated_version:
+        return stated
+    noted = concern_store.read_concerns(connection, round_.id).values()
+    return list(dict.fromkeys([*stated, *noted]))
 
 
 def _is_compared(connection: Connection, round_: Round) -> bool:

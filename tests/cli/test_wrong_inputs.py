@@ -35,6 +35,7 @@ def rows_of_the_page():
     return [Row(*cells) for cells in lines if len(cells) == 4 and cells[0] != "input"]
 
 
+MISSING_NUMBERS = re.compile("not estimable|of \\d+ answers are missing")
 ROWS = {row.name: row for row in rows_of_the_page()}
 
 
@@ -271,6 +272,9 @@ def test_the_commands_say_of_a_wrong_input_what_the_page_says(bare, name):
     assert_checked(row, checked)
     assert_ran(row, ran)
     assert_status(row, status)
+    if row.status.startswith("ATTENTION"):
+        shown = bare.run("show", "1").out
+        assert quoted(row.status) in shown or MISSING_NUMBERS.search(shown)
 
 
 def assert_checked(row, checked):
