@@ -46,7 +46,7 @@ def estimate(
     -------
     dict
         ``{"estimates": [{"metric", "estimand", "basis", "point", "low", "high", "level",
-        "method", ...}]}``. Estimand ``rate`` is the classifier's, ``window`` that of the very
+        "method", ...}]}``. Estimand ``rate`` is the classifier's, ``window`` describes the very
         items of the window. ``point`` and ends are None if undefined, with a ``reason``.
 
     Raises
@@ -174,7 +174,7 @@ def plan(
 ) -> dict[str, Any]:
     """Return how many labels a round needs, in which strata, and what other numbers would buy.
 
-    Of a monitor of the config, from its predictions and what is known of them; or, with
+    Of a monitor of the config, from its predictions and its prior; or, with
     ``precision``, ``recall`` and ``flagged_rate``, of a window that is only assumed.
 
     Parameters

@@ -1,8 +1,8 @@
 """`pr-monitor` as its own process; `python -m monitor` is the same.
 
-A command that reaches MLflow loads three thousand modules. None of it is ever garbage, yet Python
-would look through it again and again while it loads, and take it apart object by object at the
-end: a third of what `pr-monitor check` costs.
+A command that reaches MLflow loads three thousand modules. Nothing in them is ever garbage, yet
+Python would look through it again and again while it loads, and take it apart object by object at
+the end: a third of what `pr-monitor check` costs.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ RawBlock: TypeAlias = "dict[str, Value]"
 
 @dataclass(slots=True)
 class WrittenOut:
-    """A tree whose monitors are there one by one, and the block of each, None of a single one.
+    """A tree that lists every monitor, and the block of each; a single monitor has None.
 
     ``is_refused`` says that a block cannot be written out; then the tree is the file's, with the
     reasons among its problems.

@@ -85,8 +85,8 @@ def _not_a_sink(value: str) -> str:
 class ReferenceFile(Settings):
     """A plain random sample with labels from before launch, in a Parquet or CSV file.
 
-    ``value`` names the column with the true class; ``score`` and ``predicted`` are those of the
-    source where they are not given; ``positive`` is the value that means positive. Where the file
+    ``value`` names the column with the true class; ``score`` and ``predicted`` default
+    to the columns of the source; ``positive`` is the value that means positive. Where the file
     has the source's ``id`` column, no id may be there twice.
     """
 
@@ -104,7 +104,7 @@ class Classes(Settings):
     """One monitor for each class of a classifier with several.
 
     ``column`` has the predicted class; a row is flagged for the class that is there. ``values``
-    are the classes, or names of theirs that can be part of a monitor's name, with the classes:
+    are the classes, or short names that can be part of a monitor's name, with the classes:
     ``{real-estate: Real estate}``. ``{class}`` in any setting of the block stands for the one of a
     monitor. Rows of any other class are refused, unless ``source.negative`` has it.
     """

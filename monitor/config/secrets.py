@@ -97,7 +97,7 @@ class Filling:
         return written.replace("$${", "${")
 
     def _read_secret(self, values: dict[str, Any], key: str, way: Way) -> None:
-        """Read ``KEY_file: PATH`` into a setting, whose value may not stand in this file."""
+        """Read ``KEY_file: PATH`` into a setting, whose value must not be in this file."""
         self._refuse_literals((*way, key), key)
         of_file, text, problem = f"{key}_file", "", ""
         if of_file not in values:
@@ -131,7 +131,7 @@ class Filling:
 
 
 class _OfModel(NamedTuple):
-    """Settings that a class has: their names, as they may be written, and those of a kind."""
+    """Settings of a class: their names, as they may be written, and the names of each kind."""
 
     names: list[str]
     secrets: list[str]

@@ -67,7 +67,7 @@ _SHOWN_AT_MOST = 5  # columns; a labeler reads no more
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which column holds what; None: there is none, or it shall be guessed."""
+    """Which column holds what; None if there is no such column, or it shall be guessed."""
 
     id: str | None = None
     time: str | None = None
@@ -97,7 +97,7 @@ def write_config(
     chosen
         What the flags said; the rest is guessed.
     values_of
-        Lists the values of a column, so that those of the other class are named too.
+        Lists the values of a column, so that the values of the other class are named too.
 
     Raises
     ------

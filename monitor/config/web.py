@@ -65,7 +65,7 @@ def _refuse_names(host: str) -> None:
 class WebSettings(Settings):
     """Where `pr-monitor serve` answers `/health`, `/ready` and `/metrics`.
 
-    Without this section nothing listens. The pages hold no secret and nothing of any item, but
+    Without this section nothing listens. The pages hold no secret and no item's content, but
     they name monitors and show their rates, and they ask for no password. So an address that
     other machines can reach (``0.0.0.0`` in a container) needs ``allow_remote: true``; let a
     firewall or a network policy say who may come.

@@ -74,7 +74,7 @@ class Tree:
 
 
 def read_yaml(path: Path) -> Tree:
-    """Read a file; `ConfigRefused` if it is none, not UTF-8, not YAML, too large or too deep."""
+    """Read a file; `ConfigRefused` if it is no file, not UTF-8, not YAML, too large or too deep."""
     try:
         with path.open("rb") as file:
             return _tree_of(file.read(MAX_BYTES + 1))

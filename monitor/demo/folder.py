@@ -112,7 +112,7 @@ def fill(
 ) -> WrittenFolder:
     """Train the classifier, score the traffic, and write all files that the monitor reads.
 
-    With ``pictures`` those of the last week are among them.
+    ``pictures`` adds the images of the last week.
     """
     camera = Camera(scenario)
     before = camera.reference()

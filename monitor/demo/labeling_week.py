@@ -1,7 +1,7 @@
 """The demo of labeling: some weeks pass, and a person labels the first one with a noisy camera.
 
 The weeks before were labeled by the truth. What the person's answers make of the estimates is
-shown beside what was known before them, and beside what all images of the week really show.
+shown beside the estimate before them, and beside what all images of the week really show.
 """
 
 from __future__ import annotations

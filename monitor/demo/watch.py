@@ -50,7 +50,7 @@ class WatchedEstimate:
 
 @dataclass(frozen=True, slots=True)
 class DemoRound:
-    """One round: the truth, the labels it got, and what was said.
+    """One round: the truth, the labels it got, and the report.
 
     ``alone`` and ``pooled`` are by metric: from this round's labels, and with earlier rounds.
     ``evidence`` is the largest M of any limit, None while an alert is open; an alert fires at

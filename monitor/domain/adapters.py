@@ -57,7 +57,7 @@ class SourceSettings(Settings):
 
     @property
     def shows_texts_only(self) -> bool:
-        """Whether people see texts of an item and nothing of another kind."""
+        """Whether people see only texts of an item."""
         return True
 
     @property

@@ -10,8 +10,8 @@ from monitor.domain.setting_types import Settings
 class Block(Settings):
     """To which block a monitor belongs; kept with each of its rounds.
 
-    ``name`` is that of the block, ``kind`` the setting that makes monitors of it. ``value`` is
-    that of this monitor among the ``values`` of the block, in the order of the config: of kind
+    ``name`` is the block's name, ``kind`` the setting that makes monitors of it. ``value`` is
+    this monitor's among the ``values`` of the block, in the order of the config: of kind
     ``classes`` the class, as text, that its items are flagged for.
     """
 

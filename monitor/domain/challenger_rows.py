@@ -49,7 +49,7 @@ class ComparisonRow(Report):
 class ChallengerRow(Report):
     """What a round says of its challenger; ``rule`` is how it flags.
 
-    ``alone`` is of the labels of this round. ``pooled`` is of those of all rounds of the history
+    ``alone`` uses the labels of this round. ``pooled`` uses those from all rounds of the history
     with this challenger up to this one; None if that is this round. On ``undecided`` items of
     the window it made no decision, and they count as not flagged; where they are too many, or its
     decisions could not be read, there is no comparison and a ``reason``.

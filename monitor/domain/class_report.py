@@ -26,8 +26,8 @@ class ClassRow(Report):
 class AverageRow(Report):
     """Precision or recall over all classes: ``macro`` or ``micro``.
 
-    ``classes`` have their own value, ``left_out`` have none, and what is known of those in
-    ``few_labels`` rests on few labels. ``reason`` says why there is no point.
+    ``classes`` have their own value, ``left_out`` have none, and the values of
+    ``few_labels`` rest on few labels. ``reason`` says why there is no point.
     """
 
     average: str
@@ -44,8 +44,8 @@ class AverageRow(Report):
 class ClassReport(Report):
     """Precision and recall over the classes of a block, of one window and one state of its labels.
 
-    ``averages`` is empty where a class is missing. ``round`` is the window's place among those of
-    the block, the number of the first classes' rounds, and stays in step when these classes leave;
+    ``averages`` is empty where a class is missing. ``round`` is the window's position among the
+    block's, the number of the first classes' rounds, and stays in step when these classes leave;
     ``version`` grows with every report of the window. ``labels`` are those of all rounds,
     ``items`` the different items among them. ``new`` and ``gone`` are classes that the window
     before did not have, or had. ``state`` is a digest of the rounds and labels that it rests on.

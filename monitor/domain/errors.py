@@ -50,7 +50,7 @@ def gravest(codes: Iterable[int]) -> int:
 
 
 def gravest_of(errors: Iterable[MonitorError]) -> MonitorError | None:
-    """Choose the error with the gravest exit code, the first of several; None of none."""
+    """Choose the error with the gravest exit code, the first of several; None without errors."""
     return max(errors, key=lambda error: _BY_GRAVITY.index(error.exit_code), default=None)
 
 

@@ -33,10 +33,10 @@ class NearMiss(NamedTuple):
 class IdStyles(NamedTuple):
     """How ids of a table are written.
 
-    ``zeros`` are the lengths of numbers with leading zeros, ``blanks`` those of ids that end in
-    blanks. ``around`` is what is before and after ids of predictions in them, ``cuts`` the lengths
-    of those that are the beginning of one. ``exponents`` are the decimals of
-    numbers such as 1.23E+11, each with the text between mantissa and exponent.
+    ``zeros`` are the lengths of numbers with leading zeros, ``blanks`` the lengths of ids that end
+    in blanks. ``around`` is what is before and after ids of predictions in them, ``cuts`` the
+    lengths of those that are the beginning of one. ``exponents`` are the decimals of numbers such
+    as 1.23E+11, each with the text between mantissa and exponent.
     """
 
     zeros: frozenset[int] = frozenset()

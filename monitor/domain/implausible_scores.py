@@ -16,7 +16,7 @@ _PERCENT = 50, 100
 
 
 def implausible_scores(scores: Iterable[float], threshold: float) -> str | None:
-    """Describe what is odd about scores that a threshold flags; None if nothing is.
+    """Describe what is implausible about scores that a threshold flags; None if nothing is.
 
     >>> implausible_scores([0.1, 0.9, -1, -1], 0.5)
     '2 of 4 scores are -1, far below all others, the nearest of which is 0.1; if -1 \

@@ -98,7 +98,7 @@ def evidence_label(
 ) -> Answer | None:
     """Choose the answer that counts as evidence when a round closes.
 
-    The ``adjudicator``'s, else that of the annotator whose answer was accepted first, as it
+    The ``adjudicator``'s, else the answer of the annotator whose answer was accepted first, as it
     stands now. Others who contradict it change neither it nor whether the item counts.
     """
     current = _current(statements)

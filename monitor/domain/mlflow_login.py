@@ -77,6 +77,6 @@ def secrets() -> list[str]:
 
 
 def bearer() -> dict[str, str]:
-    """Give the token of the environment as a header; nothing if there is none."""
+    """Return the token of the environment as a header; empty without one."""
     token = os.environ.get("MLFLOW_TRACKING_TOKEN", "").strip()  # a file of it ends its line
     return {"authorization": f"Bearer {token}"} if token else {}

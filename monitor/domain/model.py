@@ -138,8 +138,8 @@ class StratumFrame:
 class BadRow(StrEnum):
     """Why a row is in no stratum; the value is what stores and reports call it.
 
-    ``NO_SCORE`` is also that of items that no band takes because they have none, and
-    ``UNKNOWN_CLASS`` that of items whose predicted value the config does not name.
+    ``NO_SCORE`` also holds items that no band takes because they have none, and
+    ``UNKNOWN_CLASS`` holds items whose predicted value the config does not name.
     """
 
     NO_TIME = "time missing"

@@ -36,7 +36,7 @@ def read_page_answer(text: str) -> PageAnswer:
     Raises
     ------
     ValueError
-        If it is none.
+        If it is not an answer.
 
     Examples
     --------

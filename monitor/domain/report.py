@@ -67,8 +67,8 @@ class DecidingRow(Report):
     """A predicted class whose labels decide a metric and are worth few of one answer.
 
     ``answer`` is the rarer one, ``positive`` or ``negative``, and ``worth`` how many of it.
-    ``moves`` is how far one such label moves the metric, where those of one stratum decide; None
-    elsewhere, and in reports of versions that did not look at single strata.
+    ``moves`` is how far one such label moves the metric, where the labels of one stratum decide;
+    None elsewhere, and in reports of versions that did not look at single strata.
     """
 
     predicted: str
@@ -165,7 +165,7 @@ class AnswersRow(Report):
     """How many answers a round wanted and got, and how long after its opening they came.
 
     ``half_hours``, ``most_hours`` and ``last_hours`` are the times by which half, nine in ten and
-    all of the answers had come, ``open_hours`` that of the closing.
+    all of the answers had come, ``open_hours`` runs to the closing.
     """
 
     wanted: int
@@ -244,8 +244,8 @@ class RecoveryRow(Report):
 class AlertRow(Report):
     """An alert that is open, or changed in this round.
 
-    The window is that of the round which fired it; times are None in older reports. ``recovery``
-    is None once the alert has ended, and in older reports.
+    The window belongs to the round that fired the alert; times are None in older reports.
+    ``recovery`` is None once the alert has ended, and in older reports.
     """
 
     id: str
@@ -281,7 +281,7 @@ class CauseRow(Report):
     """Why precision in this round alone differs from the earlier rounds of its history, pooled.
 
     Each value is (point, low, high). The points of ``by_prevalence`` (positives became rarer or
-    more frequent) and ``by_classifier`` (TPR or FPR moved) add up to that of ``change``.
+    more frequent) and ``by_classifier`` (TPR or FPR moved) add up to the point of ``change``.
     """
 
     rounds: int

@@ -40,7 +40,7 @@ class Cells(Settings):
 
 
 class Cost(Settings):
-    """What one label costs, in any unit, where those of one class cost more than the other's.
+    """What one label costs, in any unit, where the labels of one class cost more.
 
     Plans then spend the least on their margins; ``max_labels`` still counts labels.
     """

@@ -48,7 +48,7 @@ def _from(path: str) -> dict[str, str]:
 
 
 def image_type(data: bytes) -> str | None:
-    """Recognise a picture by its first bytes; None if it is none that is shown.
+    """Recognise a picture by its first bytes; None if it is not a format that can be shown.
 
     >>> image_type(b"GIF89a..."), image_type(b"<svg/>")
     ('image/gif', None)
@@ -76,9 +76,9 @@ def picture_bytes(url: str) -> bytes:
 
 
 def plain_text(value: Value) -> str:
-    r"""Write what is shown as text, for labelers that show nothing else.
+    r"""Write an item's content as text, for labelers that show only text.
 
-    A picture is its path, or what is known of it; a table has a line for each column.
+    A picture is its path, or its description; a table has a line for each column.
 
     >>> plain_text({"kind": "table", "value": [["country", "CZ"], ["amount", "12"]]})
     'country: CZ\namount: 12'

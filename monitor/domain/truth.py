@@ -1,4 +1,4 @@
-"""The truth about items, known some time after their prediction: where it stands, what is found."""
+"""The truth about items, known some time after their prediction: its location and its values."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def bare_ids(ids: Iterable[str]) -> set[str]:
 
 
 def of_items(ids: Iterable[str], result: Mapping[str, list[TruthRow]]) -> Truths:
-    """Return what is known of each id, from what was found by ids without blanks."""
+    """Return the truth by id, from the truth by ids without blanks."""
     return {each: result[bare] for each in ids if (bare := each.strip(BLANKS)) in result}
 
 

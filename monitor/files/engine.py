@@ -95,7 +95,7 @@ def spill_folder(process: int) -> str:
     DuckDB's own would be in the working directory, which may be read-only, and open to all who
     read there; this one is where the machine's temporary files are (``TMPDIR``), and closed. Where
     none can be made it is empty, and what does not fit is refused. It goes when the process ends;
-    that of a process which was killed goes with the next one that reads files.
+    the next process that reads files removes the folder of a killed one.
     """
     _remove_abandoned()
     try:

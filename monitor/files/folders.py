@@ -25,7 +25,8 @@ def reading(
     """Write how DuckDB reads files, with a column for each folder that they all are in.
 
     The value of a folder is a text, so that ``007`` stays what it is, or a day. A column that the
-    files have themselves is theirs: DuckDB would put the folder's value in place of theirs.
+    files have themselves comes from the files: DuckDB would put the folder's value in place of
+    theirs.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def bare_text(sql: str) -> str:
 
 
 def listed(paths: Iterable[str]) -> str:
-    """Write a list of paths, none of which is a glob."""
+    """Write a list of paths, where no path is a glob."""
     return f"[{', '.join(literal(glob.escape(path)) for path in paths)}]"
 
 

@@ -1,4 +1,4 @@
-"""Parquet files as one relation, whatever their types are and their folders are called."""
+"""Parquet files as one relation, for any column types and any folder names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Taking texts out of label files, so that neither retention nor a deletion stops at the store.
 
 Keys, answers and the names of people stay, and so does the time of the file: an answer without a
-time of its own is as old as its file.
+time is as old as its file.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WITHOUT_NOTES = RETAINED_COLUMNS - {"note"}
 def blank(path: Path, keys: Collection[str], retained: Collection[str] = RETAINED_COLUMNS) -> bool:
     """Empty what the rows of these tasks hold outside the kept columns; true if anything was there.
 
-    Rows of other tasks stay as they are, whatever is in them. A file that is no label file, or
+    Rows of other tasks stay as they are. A file that is no label file, or
     that cannot be read, is left alone.
     """
     if is_workbook(path):
@@ -99,7 +99,7 @@ def _is_of(row: SheetRow, header: Sequence[str], keys: frozenset[str]) -> bool:
 
 
 def _text_with(path: Path, keys: Collection[str]) -> str | None:
-    """Text of a file, cells of any length among it; None if it names none of the tasks."""
+    """Text of a file, including cells of any length; None if it names no task."""
     with opened(path) as stream:
         content = stream.read()
     terms = (match[0].decode() for match in _WORD.finditer(content))

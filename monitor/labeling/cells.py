@@ -67,7 +67,7 @@ def answer_of(cell: object) -> Answer | None:
 
 
 def annotator_of(cell: object) -> str:
-    """Name of a person; one that no database holds or no screen shows is none."""
+    """Name of a person; names that no database holds or no screen shows are refused."""
     text = text_of(cell)
     if len(text) > LONGEST_NAME or not text.isprintable():
         message = (
@@ -79,7 +79,7 @@ def annotator_of(cell: object) -> str:
 
 
 def time_of(cell: object) -> datetime | None:
-    """Time of an answer; None if it is empty. A ValueError has the reason why it is none."""
+    """Time of an answer; None if it is empty. A ValueError has the reason why it cannot be read."""
     text = text_of(cell)
     if not text:
         return None
@@ -109,7 +109,7 @@ def is_answer_column(column: str) -> bool:
 
 
 def is_ours(column: str) -> bool:
-    """Whether a column name is read as one of ours, in upper or lower case."""
+    """Whether a column name is one that the program reads, in upper or lower case."""
     return _own_name(column) is not None
 
 
@@ -121,15 +121,15 @@ def _own_name(column: str) -> str | None:
 
 
 def own_names(names: Sequence[str]) -> list[str]:
-    """Column names with ours as we write them, however they are written there.
+    """Column names, with the names that the program reads in its own spelling.
 
     Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown. A column
-    that asks the question is that of the answers.
+    that asks the question holds the answers.
 
     Raises
     ------
     LabelsRefused
-        If a column of ours is there twice.
+        If a column appears twice.
     """
     exact = set(names)
     results = [_matching_name(name, exact) for name in names]

@@ -52,7 +52,7 @@ _STYLED = 1000  # ids by which their styles are known
 
 
 class ColumnSettings(Labeling):
-    """Where the truth is, and what it means that there is none.
+    """Where the truth is, and what a missing one means.
 
     It is in the files of ``path``. Without one it is where ``source`` reads, by the same access:
     ``table`` names it as a source of that kind names its own table, and without that it is the
@@ -62,7 +62,7 @@ class ColumnSettings(Labeling):
     ``positive`` is 1, true or both only 0/false means 0, and other values are refused. With an own
     ``positive`` any other value means 0 unless ``negative`` lists those that do; one that may say
     that there is no label yet (``unknown``, ``pending``, ``none``, ``?``) is refused until a list
-    has it. With ``unlisted_means: negative`` any other value means 0 whatever ``positive`` is, as
+    has it. With ``unlisted_means: negative`` any other value means 0 for every ``positive``, as
     where class 1 is one of many: a block of ``classes`` sets it.
 
     An item without a row (or with an empty value) waits; with ``missing_means: negative`` it is

@@ -1,6 +1,6 @@
 """Whether a file that somebody writes at this moment is whole yet.
 
-A file stands still while neither its size nor its time of change moves. Its time is that of the
+A file stands still while neither its size nor its time of change moves. Its time comes from the
 machine it is on, so it is compared with the clock of this machine and not with a round's.
 """
 

@@ -139,9 +139,9 @@ class FilesLabeler:
         """Read the filled files, all of them if any changed since the cursor.
 
         A file that somebody writes at this moment is left for the next time. An answer without a
-        time of its own is as old as its file, so the same folder always gives the same events,
+        time is as old as its file, so the same folder always gives the same events,
         and of two files the one saved last counts. A file that cannot be read now is tried again,
-        though nothing of it changes.
+        though the file does not change.
 
         Raises
         ------

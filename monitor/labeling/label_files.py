@@ -88,7 +88,7 @@ def write_tasks(
 ) -> None:
     """Write tasks for people to label: shuffled, blind, with empty cells to fill.
 
-    The column of the answers asks the question, so that no row of its own can be taken for an
+    The header of the answer column is the question, so that it cannot be taken for an
     answer, sorted away or lost. A path appears whole or not at all, if ``new`` never in place of
     another. Tasks come in the order of a hash of their keys, which reveals nothing about their
     stratum and is the same on every export.
@@ -177,7 +177,7 @@ def _own_row(task: Task, shown: dict[str, str], question: str | None) -> dict[st
 
 
 def _one_text(shown: dict[str, str]) -> str:
-    """Place what is shown into one text, as tools show one: with its names where it is several."""
+    """Join an item's content into one text, as tools show one: with names where it has parts."""
     if len(shown) == 1:
         return next(iter(shown.values()))
     return "\n\n".join(f"{name}: {text}" for name, text in shown.items())
@@ -218,7 +218,7 @@ def read_labels(
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """The answers in a file; ``cut`` is that of a last row that has no line break after it."""
+    """The answers in a file; ``cut`` is the answer of a last row that has no line break."""
 
     collected: Collected
     cut: LabelEvent | None = None
@@ -241,7 +241,7 @@ def read_file(
 
 @dataclass(frozen=True, slots=True)
 class _AnsweredRow:
-    """An answered row, or why it is none."""
+    """An answered row, or why it cannot be used."""
 
     number: int
     key: str = ""
@@ -362,7 +362,7 @@ class _FileRows:
         return event
 
     def _check_whole(self, row: _AnsweredRow) -> None:
-        """Refuse a row that lacks cells: but spreadsheets leave out those of an empty column."""
+        """Refuse a row that lacks cells, except of an empty column, which spreadsheets omit."""
         lacking = row.missing if row.cut else [name for name in row.missing if name in self.used]
         if lacking:
             message = (

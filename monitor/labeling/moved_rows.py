@@ -35,7 +35,7 @@ def column_of(name: str) -> str:
 def differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], ...] | None:
     """Find the shown cells of a row that are not its task's; None if there is nothing to compare.
 
-    Each with the name of what is shown. A spreadsheet may write a number or a case in another way.
+    Each with the name of its part. A spreadsheet may write a number or a case in another way.
     """
     compared = [
         (name, _plain(text_of(cells.get(column_of(name).strip()))), _plain(plain_text(value)))

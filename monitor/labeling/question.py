@@ -1,4 +1,4 @@
-"""The question that people are asked, as a setting of whatever asks it."""
+"""The question that people are asked, as a setting of each kind of labeling."""
 
 from __future__ import annotations
 

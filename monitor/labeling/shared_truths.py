@@ -1,8 +1,8 @@
 """One reading of a table with the truth for all monitors that ask about it in one pass.
 
-Whoever runs a pass says ahead which items will be asked about. The first labeler to ask reads the
+A pass states ahead which items it will ask about. The first labeler to ask reads the
 table for all of them, and the others take theirs from what it found, as long as it is in the same
-state. What was found is dropped once all have asked.
+state. The rows are dropped once all have asked.
 """
 
 from __future__ import annotations

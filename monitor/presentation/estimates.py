@@ -66,7 +66,7 @@ class Deciding(Protocol):
 
     @property
     def moves(self) -> float | None:
-        """How far one of them moves the metric, where those of one stratum decide."""
+        """How far one of them moves the metric, where the labels of one stratum decide."""
 
 
 def estimate_text(row: EstimateRow | None) -> str:
@@ -98,7 +98,7 @@ def missing_text(row: AnswersRow) -> str:
 
 
 def worst_case_text(rows: Iterable[EstimateRow], answers: AnswersRow | None) -> str | None:
-    """State that intervals are worst-case bounds, and why; None if none of them is."""
+    """State that intervals are worst-case bounds, and why; None if no interval is."""
     if not any(row.is_worst_case for row in rows):
         return None
     if answers is None or not answers.missing:

@@ -151,12 +151,12 @@ def forgotten_item_reason(item_id: str) -> str:
 
 
 def nothing_to_see_text() -> str:
-    """Say, behind a slot, that there is no round to run."""
+    """Return the end of a slot's line: there is no round to run."""
     return f"has nothing to look at: {NOTHING_REMAINS}"
 
 
 def stays_text(state: RoundState, *, answers: int) -> str:
-    """Say, behind a slot, why its round is not done again: it ended, or has accepted answers."""
+    """Return the end of a slot's line: why its round is not done again."""
     if not answers:
         return f"is {state}; it stays as it is"
     items = "1 item has" if answers == 1 else f"{answers} items have"

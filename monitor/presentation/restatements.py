@@ -72,7 +72,7 @@ def not_by_column_text(monitor: str) -> str:
 
 
 def not_an_annotator_text(monitor: str, name: str, existing: Collection[str]) -> str:
-    """Return the sentence that nobody of this name labeled the rounds, and who did."""
+    """Return the sentence that no annotator has this name, and which names there are."""
     names = [repr(one) for one in sorted(existing)]
     remaining = len(names) - _MOST_NAMES
     more = [f"{remaining:,} more"] if remaining > 0 else []

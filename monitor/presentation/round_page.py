@@ -77,8 +77,8 @@ def remarks_text(
 ) -> str:
     """Describe in a list of rounds what is special about the estimates of one.
 
-    ``worst_case`` is whether intervals are worst-case bounds, since answers are missing; those of
-    a partial round are. ``restated`` is whether a person asked for a version.
+    ``worst_case`` is whether intervals are worst-case bounds, since answers are missing; the
+    intervals of a partial round are. ``restated`` is whether a person asked for a version.
 
     >>> remarks_text(1), remarks_text(2, partial=True)
     ('', 'version 2, partial')
@@ -93,7 +93,7 @@ def remarks_text(
 
 
 def head_lines(page: dict[str, Any]) -> Iterator[str]:
-    """Describe which round it is, of when, and what was odd about its rows."""
+    """Describe which round it is, its window, and any irregular rows or concerns."""
     partial = ", partial" if page["partial"] else ""
     due, (start, end) = minute_text(page["slot"]), page["window"]
     yield f"{page['monitor']}, round {page['round']}: {page['state']}{partial}, due {due} UTC"
@@ -161,7 +161,7 @@ def estimate_lines(page: dict[str, Any]) -> list[str]:
 def answered_texts(rows: Iterable[ReportedEstimate]) -> dict[str, str]:
     """Give, by metric, the interval of a round alone if its missing answers were like the others.
 
-    Nothing of a metric that has no missing answers.
+    Omits metrics that have no missing answers.
     """
     own = [row for row in rows if (row.basis, row.estimand) == OWN]
     return {row.metric: text for row in own if (text := answered_text(row)) is not None}

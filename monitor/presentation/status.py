@@ -203,7 +203,7 @@ def last_named_line(model: str, observation: AliasObservation) -> str:
 
 
 def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
-    """Describe what was odd about the rows of a window, those that were left out first.
+    """Describe irregular rows of a window, excluded rows first.
 
     ``issues`` has, by what they are, how many there are and whether they were left out.
 

@@ -48,7 +48,7 @@ def bad_rows_sentence(frame: Frame, allowed: float) -> str:
 
 
 def no_items_sentence(frame: Frame) -> str:
-    """Return the sentence that a window holds rows, and none of them belongs to a stratum."""
+    """Return the sentence that a window holds rows, but no row belongs to a stratum."""
     return f"none of the {frame.rows} rows from {frame.window} can be sampled"
 
 

@@ -1,8 +1,8 @@
 """The report of a round as one HTML file that asks nobody for anything and runs nothing.
 
 It holds its style and its figures. Names, values and reasons come from data that strangers may
-write, so every text is escaped, and the file forbids whatever escaping might miss: scripts, other
-styles, and all addresses (a content security policy in its head).
+write, so every text is escaped, and the file forbids anything that escaping might miss: scripts,
+other styles, and all addresses (a content security policy in its head).
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def parts_of(report: RoundReport) -> Parts:
 
 
 def figures_of(report: RoundReport) -> dict[str, Any]:
-    """Draw all figures, with what each holds for, and say why there is none of some."""
+    """Draw all figures, with what each holds for, and state why some are missing."""
     timeline = report.timeline if len(report.timeline) > 1 else []
     limits = {
         metric: [row.limit for row in report.evidence if row.metric == metric]

@@ -97,9 +97,9 @@ def _what_counts(round_: ClassRound | None) -> list[object]:
 def lost_windows(context: MonitorContext) -> dict[datetime, ClassVersion]:
     """Find the windows, newest first, whose averages nobody may have come to.
 
-    Whoever was to publish them may have been killed. Those whose rounds may take labels are looked
-    at whenever one has moved; older ones, which a backfill or a restatement may have come to, once
-    in a process, if no report is as new as their rounds.
+    The process that was to publish them may have been killed. Those whose rounds may take labels
+    are looked at whenever one has moved; older ones, which a backfill or a restatement may have
+    come to, once in a process, if no report is as new as their rounds.
     """
     if not context.class_monitors:
         return {}
@@ -191,7 +191,7 @@ def _by_class(
 ) -> dict[str, ClassRound]:
     """Find the round that was opened for each class, regardless of the present config.
 
-    Also that of a monitor that left the config, if it has ended: nobody goes on with it.
+    Includes ended rounds of monitors that left the config: no pass continues them.
     """
     by_class = _classes_of(rounds)
     if not by_class.keys() >= set(block.values):

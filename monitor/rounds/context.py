@@ -56,7 +56,7 @@ class MonitorContext:
 
     ``reference`` reads labeled items from before launch where the config names a file of them.
     ``labelers`` gives the labelers of a round by its settings (`labelers_of`); without it
-    ``labeler`` is that of every round. ``tries`` remembers looks in vain, and ``newest_seen`` what
+    ``labeler`` serves every round. ``tries`` remembers looks in vain, and ``newest_seen`` what
     no store may forget. ``runs`` shows the
     rounds that MLflow has, should the store have forgotten some;
     ``aliases`` looks up which version of a model an alias names. ``class_monitors`` has, where the

@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ListedRounds:
-    """The rounds to list, in slot order, and what is left out.
+    """The rounds to list, in slot order, and the omitted ones.
 
     ``hidden`` is how many rounds were skipped and are not listed, ``has_older`` whether the list
     begins later than the rounds do, ``any_rounds`` whether there are any at all.

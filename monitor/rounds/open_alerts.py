@@ -1,4 +1,4 @@
-"""What was said of open alerts: when they fired, and at the last closing since."""
+"""Notices of open alerts: when they fired, and at the last closing since."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, Notice]:
-    """Read the notices of open alerts as the log has them; none of one still to be written."""
+    """Read the notices of open alerts as the log has them, without notices still to be written."""
     keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
     result = effect_admin.with_keys(connection, list(keys)) if keys else {}
     return {keys[key]: Notice.model_validate(payload) for key, payload in result.items()}
@@ -30,7 +30,7 @@ def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dic
 def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, RecoveryRow]:
     """Read how far open alerts are from their end, by their ids.
 
-    Nothing of an alert about which no round has closed since an older version was upgraded.
+    Omits an alert if no round has closed since the upgrade from an older version.
     """
     if not alerts:
         return {}

@@ -205,7 +205,7 @@ def _firing(report: Mapping[str, Any]) -> list[AlertRow]:
 def _lost(
     context: MonitorContext, existing: Mapping[datetime, Round], seen: Mapping[datetime, int]
 ) -> tuple[list[datetime], list[datetime]]:
-    """Find the slots to open, in order, and those of which today's schedule has no window.
+    """Find the slots to open, in order, and the slots that have no window in today's schedule.
 
     Those that MLflow shows and the store has not, or has as skipped; and all that came due since
     the newest that the store knows: they may have been lost before MLflow had them.

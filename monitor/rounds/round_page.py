@@ -164,7 +164,7 @@ def _segments(connection: Connection, round_: Round, version: int) -> list[dict[
 
 
 def _issues(issues: dict[str, tuple[int, bool]], *, are_bad: bool) -> dict[str, int]:
-    """Count what was odd about rows: those that were left out, or those that only are noted."""
+    """Count irregular rows: the excluded ones, or those that only are noted."""
     return {reason: count for reason, (count, bad) in issues.items() if bad is are_bad}
 
 

@@ -53,7 +53,7 @@ def run(context: MonitorContext) -> None:
 
     What keeps one round from going on does not keep the others. Not even if it ends the process,
     as a draw that needs more memory than there is: rounds that a worker left in mid-step come
-    last, each by itself, whichever was left longest ago first.
+    last, each by itself, the one that waited longest first.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def backfill(
 ) -> Iterator[tuple[datetime, Round | None]]:
     """Run every slot whose window begins at ``start`` or later, oldest first.
 
-    Stops at ``end``, at the present, or where the predictions end, whichever comes first. Yields
+    Stops at the first of ``end``, the present and the end of the predictions. Yields
     each slot with its round once that has ended, or has all it can get now; None if the slot
     had ended before.
 

@@ -277,7 +277,7 @@ def _concerns(one: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
 
 
 def _of_alerts(existing: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:
-    """Choose what is known of some alerts, by their ids."""
+    """Choose the facts about some alerts, by their ids."""
     return {alert.id: existing[alert.id] for alert in alerts if alert.id in existing}
 
 
@@ -375,20 +375,20 @@ def _notes(one: _StatusOfOne) -> list[str]:
 
 
 def _upcoming(rounds: Sequence[Round]) -> list[str]:
-    """State that rounds are there whose time is still to come; none of them is the newest."""
+    """State that some rounds lie in the future, and do not count as the newest."""
     made = [round_ for round_ in rounds if round_.state is not RoundState.SKIPPED]
     return [upcoming_line(len(made), made[-1].number, made[-1].slot)] if made else []
 
 
 def _of_newest(one: _StatusOfOne) -> list[str]:
-    """Describe what was odd about the rows of the newest round's window."""
+    """Describe irregular rows of the newest round's window."""
     if one.newest is None:
         return []
     return [round_line(one.newest.number, text) for text in row_lines(one.issues)]
 
 
 def _of_last(one: _StatusOfOne) -> list[str]:
-    """Report what the last closed round could not watch, that it was restated, and what was odd."""
+    """Report limits the last closed round could not watch, its restatement and irregular rows."""
     if one.last is None:
         return []
     number, watches = one.last.number, one.settings.round.limits.bounds

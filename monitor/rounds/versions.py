@@ -174,7 +174,7 @@ def restate(
 ) -> list[RestatedRound]:
     """Give old rounds of a history, and those that pool one, a new version by today's labels.
 
-    Evidence and alerts stay as they are, whatever the labels say now. Returns the rounds with
+    Evidence and alerts stay as they are, even if labels changed. Returns the rounds with
     their new versions; none if every number comes out as it was. ``dry_run`` writes nothing.
     """
     batch = _read_batch(context, restatement.rounds[0], restating=restatement)
@@ -291,7 +291,7 @@ def _next_version(round_: Round, above: Mapping[int, int]) -> int:
 def _read_labels(
     connection: Connection, rounds: list[Round], due: Round, round_labels: RoundLabels | None
 ) -> dict[int, RoundLabels]:
-    """Read the labels of some rounds; those of the due one only if they changed since then."""
+    """Read the labels of some rounds, of the due one only if they changed since then."""
     if round_labels is None or round_labels.label_revision != due.label_revision:
         return read_all_labels(connection, rounds)
     others = [round_ for round_ in rounds if round_.id != due.id]

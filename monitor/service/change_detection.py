@@ -203,7 +203,7 @@ def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[Mo
     """Separate the looks at monitors with a round that a worker left in mid-step from all others.
 
     What ended that worker may end this one too, so they come after all others and one after the
-    other, whichever was left longest ago first.
+    other, the one that waited longest first.
     """
     others = [scan for scan in checks if scan.standing.left is None]
     remaining = [scan for scan in checks if scan.standing.left is not None]

@@ -1,4 +1,4 @@
-"""What libraries log, as lines of ours, so that a reader of the log meets one form."""
+"""What libraries log, in the program's own format, so that the log has one form."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@
 The service starts it (`monitor.service.mlflow_process`). The first line of standard input says
 which store and which MLflow, as JSON; when standard input ends, so does the process, after the
 delivery in flight if that comes to an end. Standard output is one JSON object a line: what is to
-be logged, or an empty one as a sign of life. To the store this is one more worker: whatever ends
-it, its claims are free then, and the next one goes on with what remains.
+be logged, or an empty one as a sign of life. To the store this is one more worker: however it
+ends, its claims are free then, and the next one goes on with what remains.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Delivering to MLflow outside of the service's own process.
 
-MLflow's library takes 150 MB and gives none of them back, and most ticks have nothing for it. So
+MLflow's library takes 150 MB and never returns them, and most ticks have nothing for it. So
 whenever something is due, a process is started that delivers it and ends
 (`monitor.service.mlflow_child`). If that one is killed, or MLflow's library ends it, the service
 goes on, and the next tick starts another.

@@ -34,7 +34,7 @@ class Prefetcher:
     Parameters
     ----------
     labelers
-        Those of each monitor that is looked at, by its name, in the order of the looks.
+        Scans of each monitor, by its name, in the order of the passes.
     """
 
     def __init__(

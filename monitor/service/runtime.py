@@ -39,7 +39,7 @@ _NEED_A_RESTART = ("store", "web", "pages")
 class Running:
     """The application in use, which a reload replaces as a whole, and how the process fares.
 
-    Whoever works takes `application` once and stays with it to the end of the step, so a reload
+    A worker takes `application` once and stays with it to the end of the step, so a reload
     disturbs nothing that is under way.
 
     Parameters

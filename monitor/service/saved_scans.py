@@ -44,7 +44,7 @@ def version_of(current: MonitorVersion, labels: str, config: str) -> str:
 
 
 def read_saved(connection: Connection) -> dict[str, SavedScan]:
-    """Read the good looks by monitor; one that another version wrote in its own way is none."""
+    """Read the good scans by monitor, without those in another version's format."""
     by_name = {name: _saved(text) for name, text in read_scans(connection).items()}
     return {name: retained for name, retained in by_name.items() if retained is not None}
 

@@ -90,7 +90,7 @@ def _table(context: MonitorContext) -> tuple[str, str] | None:
 def _read(contexts: Sequence[MonitorContext]) -> None:
     """Read the window that most of them are about to draw from, if several are.
 
-    Whatever goes wrong, each reads by itself then, and tells what it meets.
+    If anything goes wrong, each reads by itself and reports its own error.
     """
     try:
         _read_window(contexts)

@@ -46,7 +46,7 @@ def prepared(
 class MonitorPool:
     """Takes every monitor that may have something to do as far as it gets; none twice at once.
 
-    Safe on SQLite as several processes are: each thread has connections of its own, and one that
+    Safe on SQLite as several processes are: each thread has separate connections, and one that
     wants to write waits for its turn.
 
     Parameters

@@ -1,6 +1,6 @@
 """Local times as instants in SQL, by the rules for time zones that Python has.
 
-DuckDB has rules of its own, of another date: where the two differ, a window of the schedule, which
+DuckDB brings rules from another date: where the two differ, a window of the schedule, which
 Python computes, would hold rows of another hour.
 """
 

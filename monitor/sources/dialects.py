@@ -208,7 +208,7 @@ RUN = ("postgresql", "mariadb", "sqlite")
 
 
 def dialect_of(engine: EngineDialect) -> Dialect | None:
-    """Return the dialect of a database; None of one that is not known."""
+    """Return the dialect of a database; None if it is not supported."""
     is_mariadb = getattr(engine, "is_mariadb", False)
     return DIALECTS.get("mariadb" if is_mariadb else engine.name)
 

@@ -1,4 +1,4 @@
-"""A source over a table that DuckDB's engine reads, whatever holds it."""
+"""A source over any table that DuckDB's engine reads."""
 
 from __future__ import annotations
 

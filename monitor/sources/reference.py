@@ -58,7 +58,7 @@ def read_reference(
     path
         Parquet, CSV or DuckDB file; a relative one starts at ``base_folder``.
     item_id
-        Column of the id; where the file has it, no id may stand there twice.
+        Column of the id; where the file has it, each id must be unique.
     value, positive
         Column of the label, and its values that mean 1. With the usual 1/true only 0/false
         means 0; otherwise every other value does, but one that differs from a positive one in

@@ -34,7 +34,7 @@ MOST_CANDIDATES = 250_000
 def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
     """Part the scans of a table into those that one reading serves.
 
-    Nobody but those of the same segments is served together.
+    Only monitors with the same segments are served together.
     """
     by_segments: defaultdict[Sequence[str], list[Scan]] = defaultdict(list)
     for scan in scans:
@@ -84,7 +84,7 @@ def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
 
 
 def tally_of(rows: Iterable[Sequence[Any]], shared: SharedQuery) -> Groups:
-    """Make groups of counts, whose newest times are those of the same model version.
+    """Make groups of counts, whose newest times belong to the same model version.
 
     They are counted for the first monitor alone; of a version nothing else is asked.
     """
@@ -126,7 +126,7 @@ def drawn_from(
 
 
 def _deal(rows: Iterable[Sequence[Any]], draws: Sequence[tuple[Query, Draw]]) -> None:
-    """Give each row to those of whose bounds its md5 is below.
+    """Give each row to the monitors whose bounds lie above its md5.
 
     It has md5 and id, its segments, then its bucket for each of them, its score for each, and what
     the challenger of each decided if one has any.

@@ -112,7 +112,7 @@ class SharedQuery:
         return chosen(*bounds)  # type: ignore[no-any-return]
 
     def rows(self, window: Window) -> Subquery:
-        """Rows of a window with what each monitor has of its own, under names with its place."""
+        """Rows of a window with the columns of each monitor, under names with its position."""
         parts = {name: part for name, part in self.common.parts().items() if name not in _OWN}
         for index, scan in enumerate(self.scans):
             of_one = scan.query.parts()

@@ -124,7 +124,7 @@ class ShownRows:
                 raise SourceRefused(message)
 
     def of(self, values: Sequence[Any]) -> Shown:
-        """Make what is shown of the values of a row, which are as `columns` has them."""
+        """Build the shown content from the values of a row, which are as `columns` has them."""
         coming = iter(values)
         return {one.heading: self._value(one, coming) for one in self._entries}
 

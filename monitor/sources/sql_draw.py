@@ -174,7 +174,7 @@ class Draw:
         self._found.add(row)
 
     def settle(self, seed: str, query: Query) -> None:
-        """Keep what was found of each stratum if it is enough; raise the bounds of the others."""
+        """Keep the candidates of each stratum if they suffice; raise the bounds of the others."""
         short = {}
         for bucket, bound in self.bounds.items():
             rows = self._found.of(bucket)

@@ -109,8 +109,8 @@ def read_times() -> Times:
 def first_local(at: datetime, zone: ZoneInfo) -> datetime:
     """Find the first wall-clock time that is not before an instant.
 
-    A time that comes twice on the clock is the later of both, as in files; so those of the hour
-    that the clock repeats all lie after every instant of its first pass.
+    A time that comes twice on the clock is the later of both, as in files; so the times of the
+    hour that the clock repeats all lie after every instant of its first pass.
 
     >>> first_local(datetime(2026, 10, 25, 0, 30, tzinfo=UTC), ZoneInfo("Europe/Prague"))
     datetime.datetime(2026, 10, 25, 2, 0)
@@ -142,7 +142,7 @@ def _since_1970(at: datetime) -> int:
 
 
 def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
-    """Read a time where columns have no types; None if it is none, or lacks a zone.
+    """Read a time where columns have no types; None if it cannot be read, or lacks a zone.
 
     No calendar has an infinite one, nor one after the year 9999.
 

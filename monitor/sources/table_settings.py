@@ -171,7 +171,7 @@ class TableSettings(SourceSettings):
 
     @property
     def shows_texts_only(self) -> bool:
-        """Whether people see texts of an item and nothing of another kind."""
+        """Whether people see only texts of an item."""
         return all(one.is_text for one in listed(self.columns.show))
 
     @property

@@ -21,7 +21,7 @@ _SUSPECTED = "#"
 def is_free(
     table: Table, claimed_by: str | None, attempt: int, milliseconds: int
 ) -> ColumnElement[bool]:
-    """Whether a row read so may be claimed: nobody's, run out, or of a worker that is gone.
+    """Whether a row read so may be claimed: unclaimed, run out, or of a worker that is gone.
 
     A claim that is to end later than the ``milliseconds`` that claims last was made by a clock
     that was ahead of the time, so nobody knows when it ends.
@@ -60,7 +60,7 @@ def wait_for_turn(connection: Connection, which: ColumnElement[bool]) -> int:
     """Wait until nobody else writes to a monitor, as on SQLite to the whole store.
 
     Without it two writers on PostgreSQL could read the same state and overwrite each other, or
-    lock rounds in opposite orders. Whoever writes estimates, rounds or labels begins with this.
+    lock rounds in opposite orders. Every write of estimates, rounds or labels begins with this.
     Returns the monitor's id.
     """
     result = wait_if_recorded(connection, which)

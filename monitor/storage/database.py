@@ -110,7 +110,7 @@ def insert_all_new(
 
 
 def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows in this order, but those of which another row has a unique key."""
+    """Insert rows in this order, except rows whose unique key another row has."""
     if rows:
         insert = _INSERTS[connection.dialect.name](table)
         connection.execute(insert.on_conflict_do_nothing(), list(rows))
@@ -206,7 +206,7 @@ class Database:
             raise StoreUnavailable(message) from error
 
     def _sentence(self, error: DBAPIError) -> MonitorError | None:
-        """Return what an error of the database means for a person; None for a bug of ours."""
+        """Return what a database error means for a person; None for a bug of the program."""
         first = (str(error.orig).strip().splitlines() or [type(error.orig).__name__])[0]
         cause = masked(first, self._secrets)
         if isinstance(error, DataError):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ChallengerContract:
     """Derive from it beside `SourceContract` and define how to make the source.
 
-    Rows have what those of `SourceContract` have, and ``other``: whether the challenger flags the
+    Rows are as in `SourceContract`, with ``other``: whether the challenger flags the
     row, or None if it made no decision.
     """
 

@@ -135,7 +135,7 @@ class LabelerContract:
         assert "message" not in self.seen_by_people(labeler, "round-1")
 
     def test_forgetting_a_task_takes_its_texts_away_and_no_others(self) -> None:
-        """A person may ask that a message of theirs be deleted while it is being labeled."""
+        """A person may ask that their message be deleted while it is being labeled."""
         labeler = self.labeler()
         labeler.send("round-1", self.tasks)
         self.give(labeler, {"item-1": Answer.POSITIVE, "item-2": Answer.NEGATIVE})

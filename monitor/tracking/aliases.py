@@ -1,7 +1,7 @@
 """Which version of a registered model an alias names, asked without MLflow's library.
 
 A server is asked by plain HTTP. Any other registry, such as a SQLite file, needs the library, which
-takes 150 MB and gives none of them back: it is asked by its own process
+takes 150 MB and never returns them: it is asked by its own process
 (`monitor.tracking.alias_process`).
 """
 

@@ -39,7 +39,7 @@ def new_run(report: ClassReport) -> NewRun:
 def metrics(report: ClassReport) -> dict[str, float]:
     """Name the averages: ``macro/precision``, ``macro/precision_low`` and so on.
 
-    None of a window in which a class is missing: charts have a gap there.
+    None for a window in which a class is missing: charts have a gap there.
     """
     result = {
         f"{row.average}/{row.metric}{ending}": getattr(row, end)

@@ -113,7 +113,7 @@ class Connection:
         Raises
         ------
         DeliveryFailed
-            For whatever goes wrong with MLflow inside the block.
+            For any failure of MLflow inside the block.
         """
         is_there = self._answered + _FRESH > time.monotonic()
         if not is_there:

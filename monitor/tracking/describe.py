@@ -327,7 +327,7 @@ def _segment_table(rows: list[SegmentRow], *, most: int) -> str:
 
 
 def _segment_cells(value: str, rows: list[SegmentRow]) -> list[list[str]]:
-    """Write a line of a segment, and one of its own labels alone where the round kept them."""
+    """Write a line of a segment, and one from its labels alone where the round kept them."""
     counts = (f"{rows[0].size:,}", f"{rows[0].labeled:,}")
     lines = [[escaped(value[:_LONGEST_VALUE]), *counts, *map(interval_text, rows)]]
     if any(row.alone.point is not None for row in rows):

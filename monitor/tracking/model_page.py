@@ -69,7 +69,7 @@ def with_our_part(before: str, report: RoundReport, links: RoundLinks) -> str:
     """Place how a monitor stands into a description, in place of what it said there before.
 
     The rest belongs to people. A monitor's part stands between two comments, which the page does
-    not show and its editor does; where there is none yet, it comes last.
+    not show and its editor does; a new one comes last.
     """
     name = report.monitor.replace("--", "- -")  # which would end the comment
     begin = f"<!-- pr-monitor {name}: each round writes anew from here -->"

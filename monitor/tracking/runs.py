@@ -1,4 +1,4 @@
-"""Find the one run of a key, or make it, whatever is retried.
+"""Find the one run of a key, or make it, also in a retry.
 
 MLflow has no unique key for runs, and an answer that is lost leaves a run behind. So: the key is
 a tag given inside create, a search comes before and after it, and of several runs with the key

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was tried: what was found there, or the problem and its exit code.
+    """One check: its result, or the problem and its exit code.
 
     A ``note`` is worth knowing; there is nothing to fix.
     ``looks`` need a look and are no problem: a round goes on, and so may a classifier that it

@@ -58,7 +58,7 @@ def compare(
 
     The labels that are there decide: precision, recall and F1 of the round's window for both, and
     the difference between them, which is known better than either. With --threshold alone the
-    classifier's own scores are used; with --predictions those of a Parquet or
+    classifier's own scores are used; with --predictions the scores of a Parquet or
     CSV file that has every labeled item, flagged by --predicted, or from --threshold on (the
     monitor's own if not given).
     """

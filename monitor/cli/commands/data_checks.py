@@ -248,7 +248,7 @@ def _share(reach: ClassReach) -> str:
 
 
 def _refuse_unjoined(join: _Join) -> None:
-    """Refuse a truth that should know these items by now, has rows, and knows none of them."""
+    """Refuse a truth that has rows and should have these items by now, but has no row for any."""
     if join.ids and join.examples and not join.all.known:
         raise LabelsRefused(_unjoined(join))
 

@@ -45,9 +45,9 @@ def backup(
     """Copy a SQLite store while it is in use.
 
     The copy holds the store as it was at one moment, is checked, and appears whole or not at all.
-    To restore it, stop the service and whatever calls run-once, move the store away with its -wal
-    and -shm files, put the copy in its place, and run: pr-monitor db upgrade, then: pr-monitor db
-    restored, which does again what came after the copy.
+    To restore it, stop the service and the job that calls run-once, move the store away with its
+    -wal and -shm files, put the copy in its place, and run: pr-monitor db upgrade, then: pr-monitor
+    db restored, which does again what came after the copy.
     """
     from monitor.storage import sqlite_file
 

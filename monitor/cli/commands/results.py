@@ -1,4 +1,4 @@
-"""Commands that show what is known: status, rounds, show, alerts."""
+"""Commands that show results: status, rounds, show, alerts."""
 
 from __future__ import annotations
 

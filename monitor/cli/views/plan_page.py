@@ -42,7 +42,7 @@ def echo_plan(forecast: PlanForecast) -> None:
 
 
 def sentences(forecast: PlanForecast) -> list[str]:
-    """Describe the plan in sentences: what it gives, what was asked, what could not be done."""
+    """Describe the plan in sentences: its result, the request, and what could not be done."""
     plan = forecast.outlook.plan
     cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""

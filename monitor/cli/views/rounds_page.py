@@ -49,7 +49,7 @@ def round_json(row: Row) -> dict[str, Any]:
 def echo_rounds(listed: ListedRounds, *, more: bool = True) -> None:
     """Print a line for each round; on a terminal, a table for each monitor that fits into it.
 
-    Then what changed between rounds, and what is left out; with ``more``, also how to see older
+    Then what changed between rounds, and what the list omits; with ``more``, also how to see older
     rounds.
     """
     if not listed.any_rounds:

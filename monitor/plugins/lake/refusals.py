@@ -40,7 +40,7 @@ def as_ours(location: str, settings: LakeSettings, setting: str | None = None) -
     Parameters
     ----------
     setting
-        What the config names the table by, where that is none of the source's own settings.
+        What the config names the table by, where that is not a setting of the source.
 
     Raises
     ------

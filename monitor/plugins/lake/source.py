@@ -45,7 +45,7 @@ class LakeSource(EngineSource):
     snapshot
         Which; None takes the newest with each reading.
     setting
-        What the config names the table by, where that is none of the source's own settings.
+        What the config names the table by, where that is not a setting of the source.
     """
 
     advice = (

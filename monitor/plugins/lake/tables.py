@@ -33,7 +33,7 @@ _SLACK = timedelta(days=1)  # more than any time zone is away from UTC (14 hours
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Rows that a stream need not leave out: those of a column between two times, or with none.
+    """Rows that a stream may return: a column lies between two times, or has no time.
 
     ``start`` and ``end`` are texts of ISO 8601, the latter excluded.
     """

@@ -1,6 +1,6 @@
 """What people said in MLflow's review view, read from the assessments of traces.
 
-MLflow checks none of them, and anyone who may edit an experiment may write any. So each is looked
+MLflow does not check them, and anyone who may edit an experiment may write any. So each is looked
 at, and what is no answer to our question is refused with the reason.
 """
 
@@ -47,7 +47,7 @@ class _Assessment(NamedTuple):
 
 @dataclass(slots=True)
 class ReviewReading:
-    """What was said of each task that was found, by annotator, and what was refused."""
+    """The answers to each task, by annotator, and the refusals."""
 
     said: dict[str, dict[str, AnswerState]] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
@@ -92,7 +92,7 @@ class ReviewReading:
         return str(self._mark.hexdigest())
 
     def _annotator_answer(self, key: str, question: str, one: object) -> _Assessment | None:
-        """Read an assessment; None of those that count for nothing, refused or not."""
+        """Read an assessment; None if it does not count, refused or not."""
         if not isinstance(one, dict) or one.get("valid") is False:
             return None  # it was replaced by another
         source = one.get("source")
@@ -146,7 +146,7 @@ def _read(one: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _
 
 
 def cursor_text(reported: Mapping[str, AnswerState]) -> str:
-    """Write what was said of a task, to be kept when its trace goes."""
+    """Write the answers to a task, to be kept when its trace goes."""
     return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in reported.items()])
 
 
@@ -159,7 +159,7 @@ def _rows(retained: str) -> list[list[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class ReviewCursor:
-    """What was known after the last reading; by it an answer that vanished is noticed."""
+    """The answers at the last reading, by which a vanished answer is noticed."""
 
     mark: str = ""
     known: Mapping[str, Mapping[str, AnswerState]] = field(default_factory=dict)
@@ -200,7 +200,7 @@ class ReviewCursor:
         )
 
     def _moved(self, key: str, answer: Mapping[str, AnswerState]) -> dict[str, AnswerState]:
-        """Return what is said now, each change later than what it changes.
+        """Return the present answers, each change later than the answer it changes.
 
         MLflow dates an answer and not its deletion; and of two questions one may be taken back,
         so that the other's older time would count.

@@ -240,7 +240,7 @@ class MlflowReviewLabeler:
             return "nothing" if experiment is None else f"answers: {experiment.counted()}"
 
     def close(self, round_name: str) -> None:
-        """Delete the round's queues and traces; what was said is kept without the texts."""
+        """Delete the round's queues and traces; the answers are kept without the texts."""
         with self._calls() as calls:
             experiment = find_experiment(calls, self.experiment)
             if experiment is None:
@@ -251,7 +251,7 @@ class MlflowReviewLabeler:
                 self._take_away(experiment, round_name, infos)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
-        """Delete the traces of these tasks; what was said of them is kept without the texts."""
+        """Delete the traces of these tasks; their answers are kept without the texts."""
         with self._calls() as calls:
             experiment = find_experiment(calls, self.experiment)
             if experiment is None:
@@ -266,7 +266,7 @@ class MlflowReviewLabeler:
     def _take_away(
         self, experiment: ReviewExperiment, round_name: str, infos: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Keep what was said in tags of one trace of the round, then delete these traces.
+        """Keep the answers in tags of one trace of the round, then delete these traces.
 
         Deleting takes answers along, and a store that is restored from a backup reads them again.
         """

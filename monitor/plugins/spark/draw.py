@@ -67,7 +67,7 @@ def _at_once(
     at_most: int,
     seed: str,
 ) -> list[frames.BucketCount] | None:
-    """Count and draw by one statement; None if it does not bring what is wanted."""
+    """Count and draw by one statement; None if it does not bring enough candidates."""
     guess = sql_draw.Draw(sql_draw.tallied(reading, query.without_ids(), window, strata), at_most)
     statement = query.count_and_draw(window, strata, seed, guess.bounds, guess.version)
     read = _parted(reading.connection.execute(statement), query)
@@ -110,7 +110,7 @@ def _complete(
     values: Mapping[int, tuple[Mapping[str, int], ...]],
     seed: str,
 ) -> list[frames.BucketCount] | None:
-    """Give the groups that were read their candidates; None if that is not what is wanted."""
+    """Give the groups that were read their candidates; None if there are too few."""
     current = sql_draw.current(read.counted)
     if read.has_twins or any(group.version != guess.version for group in current):
         return None

@@ -25,7 +25,7 @@ def check_files(session: SparkSession, kind: str, paths: Sequence[str], rows: Da
     """Refuse a column that is also a folder's, and times with a zone beside times without one.
 
     Spark would put the folder's value in place of the file's, and would read the times of all
-    files as those of the first one.
+    files as the types of the first one.
 
     Raises
     ------

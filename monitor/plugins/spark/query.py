@@ -120,7 +120,7 @@ class SparkQuery(Query):
         """Count each bucket and model version, those rows apart whose md5 is below their bound.
 
         One group by for both: numbers are kept for each group, of which a row below its bound is
-        one of its own, so that Spark puts nothing in order. An id that stands twice is counted.
+        a separate one, so that Spark puts nothing in order. A duplicate id is counted.
         """
         rows = self._rows(window)
         bucket = self.placed(rows.c, strata, code_of).label("bucket")

@@ -25,9 +25,9 @@ class SparkSettings(QueriedSettings):
 
     ``master`` is the address of a cluster (``spark://HOST:7077``, ``yarn``, ``k8s://...``,
     ``local[*]``), for which this process starts a session, with ``config`` as its settings.
-    ``remote`` is that of a Spark Connect server (``sc://HOST:15002``). Without both the session
-    that this process has is used as it is, or one is started as ``spark-submit`` or the files of
-    Spark's own settings say.
+    ``remote`` is the address of a Spark Connect server (``sc://HOST:15002``). Without both the
+    session that this process has is used as it is, or one is started as ``spark-submit`` or the
+    files of Spark's own settings say.
 
     The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
     from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
@@ -35,7 +35,7 @@ class SparkSettings(QueriedSettings):
     ``bad_rows_max`` are, the predictions are refused.
 
     ``time_unit`` says what the numbers of a time column count since 1970 (UTC). ``time_zone`` is
-    that of times that name none.
+    the zone of times that name none.
 
     ``timeout`` is how long one reading may take; then Spark is told to end it, the round waits,
     and other monitors go on. ``grace`` is how long a round waits, from its first look, for

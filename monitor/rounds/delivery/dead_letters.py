@@ -85,7 +85,7 @@ def retire_orphans(database: Database, sinks: Collection[str], clock: Clock) -> 
     Parameters
     ----------
     sinks
-        All that the config has, whichever of them this process delivers to.
+        All that the config has, even where this process delivers to only some.
     """
     now = clock()
     before = now - ORPHANED

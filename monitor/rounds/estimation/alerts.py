@@ -93,7 +93,7 @@ def correct_evidence(
 ) -> tuple[dict[int, Readings], list[AlertMove]]:
     """Recompute the evidence of rounds with a new version; it may revise an alert, never fire.
 
-    That of ``restated`` rounds, by id, stays what it was before they were.
+    The evidence of ``restated`` rounds, by id, stays as it was before.
     """
     if not corrected:
         return {}, []

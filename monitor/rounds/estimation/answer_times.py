@@ -22,7 +22,7 @@ def answers_row(
 ) -> AnswersRow:
     """Count the answers of a version, and say when the first answer to each item came.
 
-    ``times`` are those of the first answers, ascending.
+    ``times`` are the times of the first answers, ascending.
 
     Late answers hint at those that never came: where they still come in at the closing, a longer
     deadline would have brought more.

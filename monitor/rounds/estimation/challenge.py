@@ -71,7 +71,7 @@ def _current(connection: Connection, batch: HistoryBatch, member: Member) -> Str
 
 
 def _stored(connection: Connection, round_: Round) -> ComparisonRow | None:
-    """Read the comparison by this round's labels, where none of them changed since."""
+    """Read the comparison by this round's labels, where no label changed since."""
     if round_.label_revision != round_.estimated_revision:
         return None
     row = report_store.read_report(connection, round_.id, round_.version).get("challenger")

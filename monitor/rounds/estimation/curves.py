@@ -48,10 +48,10 @@ class NoCurves(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What is shown besides the estimates; ``None`` where the labels do not allow it.
+    """The figures besides the estimates; ``None`` where the labels do not allow one.
 
-    ``curves`` are also None for a version in which only earlier rounds changed: those of the
-    version before still hold.
+    ``curves`` are also None for a version in which only earlier rounds changed: the curves of
+    the version before still hold.
     """
 
     cause: CauseRow | None = None

@@ -29,7 +29,7 @@ KIND = "disputed "
 
 
 def find_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
-    """Say, for each metric whose limit hangs on disputed items of a round, how far it does."""
+    """State by how much disputed items of a round move each metric whose limit depends on them."""
     settings = member.round.settings
     items = labels.disputed()
     if not items:

@@ -1,4 +1,4 @@
-"""From counts to estimates: the same counts give the same numbers, whatever came in between."""
+"""From counts to estimates: the same counts always give the same numbers."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _unless_unlabeled(
 ) -> MetricEstimate:
     """Return an estimate, or none if this round has no label of a class that it rests on.
 
-    The pooled value would be that of earlier rounds, shown as one of this round.
+    The pooled value would come from earlier rounds alone, and look like one of this round.
     """
     if pooled.metric not in unlabeled:
         return pooled

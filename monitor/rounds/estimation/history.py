@@ -30,7 +30,7 @@ CLASSES = {"flagged": True, "passed": False}
 
 @dataclass(frozen=True, slots=True)
 class HistoryState:
-    """What is known before the labels of a round (None: nothing), and with them.
+    """The prior of a round (None without one), and the posterior.
 
     ``now`` are those labels as they were taken in, and ``steps`` has, by predicted class, how; the
     round is the ``place``-th of its history, from 1.
@@ -160,7 +160,7 @@ def pooled_before(
     reference: Mapping[str, tuple[int, int]] | None,
     settings: Pooling,
 ) -> JointPosterior | None:
-    """Pool what is known of bands before a round is labeled; None if nothing is."""
+    """Pool the prior of bands before a round is labeled; None without one."""
     existing = before_launch(strata, reference)
     if earlier:
         return history_states(earlier, existing, settings, since=len(earlier) - 1)[-1].after

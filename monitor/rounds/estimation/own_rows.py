@@ -1,4 +1,4 @@
-"""A round's own numbers stay as they were shown while none of its labels changes."""
+"""A round's own numbers stay as they were shown while its labels stay the same."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def pooled_matrix(history_state: HistoryState) -> Matrix:
     Parameters
     ----------
     history_state
-        The labels of the round, and what was known before it.
+        The labels of the round, and its prior.
     """
     labeled, positive = zip(
         *(_class_labels(history_state, name, flagged=up) for name, up in CLASSES.items()),

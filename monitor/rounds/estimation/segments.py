@@ -77,7 +77,7 @@ def _by_value(cells: Sequence[SegmentCell]) -> Iterator[tuple[str, list[SegmentC
 def _strata(cells: Iterable[SegmentCell], by_score: Sequence[str]) -> dict[str, bool]:
     """Name the strata with their class; a class without items gets an empty one.
 
-    Bands, which need no order, have that of the store: figures of before are from it.
+    Bands need no order and keep the store's, which earlier figures used.
     """
     result = {cell.stratum: cell.flagged for cell in cells}
     result = {name: result[name] for name in by_score if name in result} or result

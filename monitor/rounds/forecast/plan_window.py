@@ -43,7 +43,7 @@ NO_ROUND = -1  # an id that no row has
 class PlannedWindow:
     """A window as its plan sees it: the band of each stratum and where the rates come from.
 
-    ``two_waves`` is whether its labels go out in two waves; margins are those of one.
+    ``two_waves`` is whether its labels go out in two waves; margins assume a single wave.
     """
 
     prospect: Prospect
@@ -138,7 +138,7 @@ def two_strata(prospect: Prospect) -> PlannedWindow:
 
 
 def scan_to_plan(context: MonitorContext) -> PlannedWindow:
-    """Scan the newest window that has predictions, and find what is known of its strata.
+    """Scan the newest window that has predictions, and find the prior of its strata.
 
     Raises
     ------

@@ -247,7 +247,7 @@ def _of_levels(levels: Levels, settings: RoundSettings) -> tuple[Scenario, Alloc
 def _of_rounds(context: MonitorContext) -> ExpectedRound | None:
     """Take the newest closed round's sizes, and the rates pooled over its history.
 
-    Its strata are what it was drawn by, whatever the config asks for now.
+    Its strata are those it was drawn by, which may differ from today's config.
     """
     tallies, reference, drawn = _read_newest_history(context)
     if drawn is None:

@@ -1,6 +1,6 @@
 """The places that rounds are labeled at, each read once for all rounds that use it.
 
-A round keeps the labeler that it was opened with, whatever the config says later, and is read
+A round keeps the labeler that it was opened with even if the config changes, and is read
 from today's place too, since people may have been given that one.
 """
 
@@ -45,7 +45,7 @@ MOST_LOGGED = 10_000
 class CollectResult:
     """What came of asking: ``read`` are the rounds whose every place was read.
 
-    ``unsettled`` are those of them for which something is there that cannot be taken yet;
+    ``unsettled`` are the rounds for which something is there that cannot be taken yet;
     ``unread`` has, by name, the places that could not be read; ``news`` are the rounds of
     which labels were stored.
     """
@@ -130,7 +130,7 @@ def _keep_obstacles(
 def _drop_obstacles(
     context: MonitorContext, locations: Sequence[LabelerEndpoint], monitor_id: int
 ) -> None:
-    """Drop why a place could not be read that none of its rounds is labeled at any more."""
+    """Drop the reason why an endpoint could not be read once no round is labeled there."""
     names = {location.name for location in locations}
     requested = {round_id for location in locations for round_id in location.rounds}
     with context.database.read() as connection:

@@ -107,7 +107,7 @@ def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Re
 
 
 def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Window) -> None:
-    """Refuse a truth that has rows of flagged items and none of passed ones, in all windows.
+    """Refuse a truth that has rows for flagged items only, in all windows.
 
     Earlier windows are looked at where one alone cannot tell, and several together may.
 

@@ -33,7 +33,7 @@ class NextScan(NamedTuple):
 
 
 def next_scan(context: MonitorContext) -> NextScan | None:
-    """Find what a look will draw: the round that is open, else that of the slot that is due.
+    """Find what a pass will draw: the open round, else the round of the due slot.
 
     It is a guess: anyone who opens the round decides. None if nothing is drawn, or soon again
     what was refused just now, or another worker has it.

@@ -1,4 +1,4 @@
-"""Doing an abandoned round again, on request, while nobody's answer would be lost by it."""
+"""Doing an abandoned round again, on request, as long as no answer would be lost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def redo_abandoned(
 
 
 def why_it_stays(context: MonitorContext, slot: datetime) -> str:
-    """Say, behind a slot that was not opened, how its round ended and why it is not done again."""
+    """Return, for a slot that was not opened, how its round ended and why it is not done again."""
     with context.database.read() as connection:
         round_ = _round_at(connection, context, slot)
         if round_ is None or round_.window.is_empty:

@@ -131,7 +131,7 @@ def number_of(connection: Connection, schedule: Schedule, monitor_id: int, slot:
     """Give a slot its number: its place in the schedule, counted from the monitor's first round.
 
     A backfill of slots before the first one counts down, so that a chart over round numbers is
-    in the order of time whatever was filled when.
+    in the order of time, even if a backfill filled some later.
     """
     before = round_store.round_before(connection, monitor_id, slot)
     if before is not None:

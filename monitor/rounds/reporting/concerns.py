@@ -97,7 +97,7 @@ def note_correction(
 ) -> None:
     """Note about the newest closed round that a correction turned many labels of one, if it did.
 
-    That one may be long past, and what is odd about the newest is what `status` shows.
+    That one may be long past, and `status` shows the concerns about the newest.
     """
     if stored is None:
         return

@@ -304,7 +304,7 @@ def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[New
 
 
 def _is_of_one_version(report: RoundReport) -> bool:
-    """Whether the figures are those of one registered version; an alias may name another by now."""
+    """Whether the figures describe one registered version; an alias may name another by now."""
     if not report.estimates:
         return report.model is not None
     return report.watched is not None and alias_of(report.watched) is None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def next_round(round_: Round) -> NextRoundRow | None:
-    """Return what is asked of the next round; None if the schedule has no later slot."""
+    """Return the target of the next round; None if the schedule has no later slot."""
     settings = round_.settings
     slot = next(slots_after(settings.schedule, round_.slot), None)
     if slot is None:

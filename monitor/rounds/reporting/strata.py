@@ -1,4 +1,4 @@
-"""The strata of a round as people see them: score bands, whatever the labels were drawn from."""
+"""The strata of a round as people see them: score bands, even if labels are drawn from cells."""
 
 from __future__ import annotations
 

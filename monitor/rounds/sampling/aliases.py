@@ -49,7 +49,7 @@ class WatchedAlias:
     def version(self) -> str | None:
         """What the history of the round is known by.
 
-        A window of several versions has one of its own, that no other window shares.
+        A window of several versions has an alias that no other window shares.
         """
         versions = self.named.versions
         if len(versions) > 1:

@@ -38,7 +38,7 @@ _DRAWS = 500
 
 @dataclass(frozen=True, slots=True)
 class Oddities:
-    """What is odd about a window, and what is merely worth a note."""
+    """What is implausible about a window, and what is merely worth a note."""
 
     concerns: tuple[Concern, ...]
     notes: tuple[str, ...] = ()

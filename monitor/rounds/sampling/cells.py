@@ -24,7 +24,7 @@ _BITS = 52  # a float holds so many after the point
 def uniform_of(settings: RoundSettings, seed: str, *, wave: int = 1) -> float | None:
     """Make the one uniform by which a plan over cells becomes whole; None with bands.
 
-    That of wave 1 rounds the plan of the whole round, too.
+    Wave 1 also rounds the plan of the whole round by it.
     """
     if settings.sample.cells is None:
         return None
@@ -38,7 +38,7 @@ def rates_of_cells(
     earlier: Sequence[Counted],
     reference: Mapping[str, tuple[int, int]] | None,
 ) -> PriorRates | None:
-    """Smooth what is known of cells along the score; None if no label is.
+    """Smooth the rates of cells along the score; None without a label.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is odd about a challenger's decisions on a counted window, for `check` and for the draw."""
+"""What is implausible about a challenger's decisions on a counted window."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ChallengerCheck(NamedTuple):
 
 
 def check_challenger(frame: Frame, settings: RoundSettings) -> ChallengerCheck:
-    """Check a window's challenger. Whatever is wrong with it, the round goes on."""
+    """Check a window's challenger. The round goes on even if something is wrong with it."""
     if settings.challenger is None or not frame.size:
         return ChallengerCheck()
     title, decided = settings.challenger.title, frame.challenged

@@ -1,4 +1,4 @@
-"""What is odd about a counted window, for `check` and for the draw.
+"""What is implausible about a counted window, for `check` and for the draw.
 
 Values that the config does not name are refused. A flagged rate far from the usual one, or scores
 in the wrong order, may be the classifier's own fault, so they are only reported.
@@ -73,7 +73,7 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
 
 
 def flag_concerns(frame: Frame, usual: Usual | None, threshold: float | None) -> list[Concern]:
-    """Return what is odd about how much of a window is flagged."""
+    """Return what is implausible about the flagged share of a window."""
     flagged, size = frame.flagged_size, frame.size
     if 0 < flagged < size:
         fault = None if threshold is None else implausible_scores(_scores(frame), threshold)

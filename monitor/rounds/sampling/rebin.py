@@ -90,7 +90,7 @@ def pooled_reference(
     """Make the reference of a new history from rounds drawn by other bands.
 
     Per class the items since its last change are pooled (where the rounds show one), and
-    ``before``, what is known from before launch, is added where there was none.
+    ``before``, the evidence from before launch, is added where there was none.
 
     Parameters
     ----------

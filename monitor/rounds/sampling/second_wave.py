@@ -83,7 +83,7 @@ def goes_out_at(
     """Give the time at which wave 2 goes out at the latest, for a round drawn now.
 
     Labels that come by themselves may be of one kind at first, such as complaints, and need nobody
-    who has time for the rest: those of wave 1 get all of theirs.
+    who has time for the rest: items of wave 1 get all their copies.
     """
     share = settings.sample.second_wave
     if share is None:

@@ -85,7 +85,7 @@ def _no_page(request: Request, error: Exception) -> Response:
 
 
 def _no_such_page(request: Request, error: Exception) -> Response:  # noqa: ARG001  as FastAPI calls it
-    """Answer for an address whose number or word is none, such as /monitors/mail/rounds/x."""
+    """Answer for an address whose number or word is invalid, such as /monitors/mail/rounds/x."""
     return message_answer(request, HTTPStatus.NOT_FOUND, _NO_PAGE)
 
 

@@ -1,4 +1,4 @@
-"""What holds for every request and every answer of the page, whatever it is for."""
+"""What holds for every request and every answer of the page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ HEADERS = {
 
 
 class Guard:
-    """Lets in requests for a name of the pages, of their own forms and of a bounded size.
+    """Lets in requests for a name of the pages, from their forms and of a bounded size.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class PagesServer:
     Raises
     ------
     ConfigRefused
-        If the certificate or its key cannot be used, or the address is none of this machine.
+        If the certificate or its key cannot be used, or this machine does not have the address.
     """
 
     def __init__(

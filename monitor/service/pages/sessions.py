@@ -58,7 +58,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class WebSession:
-    """Somebody who uses the page; ``form_token`` proves that a form is of a page of theirs."""
+    """Somebody who uses the page; ``form_token`` proves that a form comes from their page."""
 
     annotator: str
     form_token: str
@@ -84,7 +84,7 @@ class Sessions:
     """Begins sessions and knows them again.
 
     A session is good only where people come in the way that began it: who came by a link of this
-    machine is nobody where names and passwords are asked for.
+    machine has no name where names and passwords are asked for.
     """
 
     def __init__(self, database: Database, clock: Clock, way_in: WayIn) -> None:
@@ -104,7 +104,7 @@ class Sessions:
         return token
 
     def find(self, token: str) -> WebSession | None:
-        """Find whose session it is; None if it is none, or none any more."""
+        """Find whose session it is; None if there is no such session, or it has ended."""
         digest, now = _digest("session", token), self._clock()
         with self._database.read() as connection:
             session = people_store.session_of(connection, digest, now)

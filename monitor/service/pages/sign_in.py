@@ -76,7 +76,7 @@ class SignIn:
         Raises
         ------
         SignInRefused
-            If they are nobody's, or cannot be looked at now.
+            If they belong to no account, or cannot be checked now.
         """
         # No thread waits here, or all of them would, and who is labeling with them.
         if not self._room.acquire(blocking=False):

@@ -108,7 +108,7 @@ class Pages:
 def _begun(page: Callable[[], _WebAnswer]) -> Future[_WebAnswer]:
     """Begin to make a page in its own thread.
 
-    A daemon and none of a pool, for which Python waits at its end: a page may wait for a store
+    A daemon outside any pool, since Python waits for pools at its end: a page may wait for a store
     that never answers, and the service has to end nevertheless.
     """
     answer: Future[_WebAnswer] = Future()

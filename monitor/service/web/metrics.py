@@ -53,7 +53,7 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     Parameters
     ----------
     monitors
-        Those of the config: others that the store remembers are of no interest.
+        Monitors of the config; others in the store are omitted.
     own
         What only the process knows.
     now

@@ -112,7 +112,7 @@ class Metric:
         label leaves the metric unknown; ``flagged_rate`` uses none, for it is counted.
     by_truth
         Whether it looks within an actual class. With an empty predicted class such a metric
-        is 0 or 1 whatever the rates are: true of that window, and no news of the classifier.
+        is 0 or 1 at any rates: true of that window, and no news of the classifier.
     """
 
     name: str

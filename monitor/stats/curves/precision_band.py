@@ -199,7 +199,7 @@ def joint_level(level: float) -> JointLevel:
     r"""Level of a precision band from two intervals of that level each (corollary 1).
 
     :math:`\alpha^2` if TPR and FPR are independent, as in two separate test sets;
-    :math:`2\alpha - 1` whatever ties them (Bonferroni).
+    :math:`2\alpha - 1` however they depend on each other (Bonferroni).
 
     Examples
     --------

@@ -282,7 +282,7 @@ def _doubt(
     prior_rates: PriorRates,
     uniform: float | None,
 ) -> Values:
-    """Labels by which a stratum's own prior widens the interval; a cell has none of its own."""
+    """Labels by which a stratum's own prior widens the interval; a cell has no prior."""
     if uniform is not None:
         return np.zeros(len(size))
     return np.asarray(PRIOR_PART * prior_counts(size, is_flagged) / prior_rates.label_variance)

@@ -229,7 +229,7 @@ def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Whole:
 
     Returns
     -------
-    Group of each cell, 0, 1, ..., shape ``(..., C)``. What is left over joins the last group.
+    Group of each cell, 0, 1, ..., shape ``(..., C)``. The remainder joins the last group.
 
     Examples
     --------

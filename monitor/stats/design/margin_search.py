@@ -63,7 +63,7 @@ def assured_margins(
     """Whole numbers of labels that keep each margin with a probability, if a census can.
 
     The plan aims at narrower margins, each by its own factor: a half-width is about in
-    proportion to what is aimed at, so a few steps find it. A factor above 1 is that of a margin
+    proportion to what is aimed at, so a few steps find it. A factor above 1 belongs to a margin
     that the labels for the other one keep anyway.
     """
     factors = dict.fromkeys(margins, 1.0)

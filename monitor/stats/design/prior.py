@@ -188,7 +188,7 @@ class PriorRates:
         return cls(rate * both, (1 - rate) * both, "rounds")
 
     def pooled(self, sizes: ArrayLike, is_flagged: ArrayLike) -> PriorRates:
-        r"""Return what is known of each class as one stratum, flagged before passed.
+        r"""Return the prior of each class as one stratum, flagged before passed.
 
         With :math:`w_h = N_h / \sum N` over the class, the class's rate is
         :math:`\sum w_h \pi_h`; the Beta has its mean and variance. A class without items is

@@ -95,7 +95,7 @@ def band_edges(scores: ArrayLike, bands: int) -> tuple[float, ...]:
     Band i holds the scores with ``edges[i - 1] <= score < edges[i]``. The edges lie where the
     running sum of :math:`(p(1-p))^{0.65}` comes closest to equal parts, if the scores look like
     probabilities, else where the running number of items does. Equal edges merge, so that
-    there may be fewer bands than asked for, but none of them is empty.
+    there may be fewer bands than asked for, but no band is empty.
 
     Parameters
     ----------

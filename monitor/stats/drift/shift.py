@@ -80,7 +80,7 @@ def window_distances(
     .. math:: F_{1,T-1}^{-1}(.995)\ \frac{T^2-1}{T^2}\ \frac1T \sum_s d_s^2
 
     which is exact where windows wobble normally along one direction, such as more or fewer
-    positives, and safe where they wobble along many. The sampling bar is that of two
+    positives, and safe where they wobble along many. The sampling bar belongs to two
     multinomial samples: :math:`\chi^2_{H-1}`, Kolmogorov's and a normal quantile.
 
     Parameters
@@ -166,7 +166,7 @@ def kolmogorov_smirnov(now: ArrayLike, usual: ArrayLike) -> float:
 
     .. math:: \max_h \Big| \sum_{g \le h} (p_g - q_g) \Big|
 
-    At most that of the scores themselves, which the strata only see at their edges.
+    At most the distance between the scores themselves, which the strata only see at their edges.
 
     Parameters
     ----------

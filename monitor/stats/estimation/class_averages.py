@@ -329,7 +329,7 @@ def _change(
 
 
 def _jackknife(window: _ClassWindow, change: Values) -> _Jackknife:
-    """Bias and variance of an average from its changes, those of one item taken together."""
+    """Bias and variance of an average from its changes, the changes of one item together."""
     strata, of = window.strata, window.strata.stratum
     labeled = np.maximum(strata.labeled, 1)
     scale = (window.open_share * (labeled - 1) / labeled)[of]

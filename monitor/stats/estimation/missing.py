@@ -87,7 +87,7 @@ def missing_bounds(
 def worst_case(
     plain: Sequence[MetricEstimate], corners: Sequence[Sequence[MetricEstimate]]
 ) -> list[Interval | None]:
-    """Worst-case bounds of several estimates: their intervals, widened to those of all corners.
+    """Worst-case bounds of several estimates: their intervals, widened to cover all corners.
 
     A metric that is monotone in the rates of each class lies, for any answers to the missing items,
     between two corners, and so do the ends of its interval. So the bounds hold the truth at least
@@ -131,7 +131,7 @@ def point_range(
     points: int = POINTS,
     cells: bool = False,
 ) -> tuple[float, float] | None:
-    """Lowest and highest estimate of a metric, whichever way undecided answers are counted.
+    """Lowest and highest estimate of a metric over all ways to count undecided answers.
 
     The undecided items of each class are all set to negative, and all to positive, as in
     `missing_bounds`, which widens an interval; this says how far the estimate itself may move.

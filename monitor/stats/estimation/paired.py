@@ -4,7 +4,7 @@ The sample was drawn for one classifier: by its predicted class and score bands.
 says of the same items is known too, so each stratum divides into four cells, "flagged by the first"
 times "by the second", with labeled positives and negatives in each (``cells``). Both classifiers'
 matrices come from the same draws: what they share cancels, and the difference is known far better
-than from two samples. It stays right whatever the strata were made for; they only decide how narrow
+than from two samples. It stays right for any strata; they only decide how narrow
 it is.
 """
 
@@ -150,14 +150,14 @@ def compare(
     Notes
     -----
     A cell has the prior of a stratum (``beta_mixture.round_priors``), by the number of cells in its
-    predicted class of whichever of the two classifiers has fewer in it: what one of them flags
+    smaller of the two predicted classes: what one of them flags
     from a single band is not less well known for being part of a larger class of the other.
 
     A counted number of flagged items calibrates each draw (``calibrated``). Draws that it rules
     out, such as those without any item of a cell that must hold some, are left out.
 
-    Points are those of the labeled items, each for N_h/n_h of the window, so the first
-    classifier's are those of ``posterior.estimates``; with a counted number of flagged items they
+    Points come from the labeled items, each for N_h/n_h of the window, so the first
+    classifier's equal ``posterior.estimates``; with a counted number of flagged items they
     are calibrated like a draw. Where that cannot be, or one of a metric's two values does not
     exist, they are posterior means. A point outside of its interval is moved to its end.
 

@@ -207,8 +207,8 @@ def estimates(
     basis
         Where ``posterior`` comes from.
     scaled
-        Matrix that the points are read from. If not given, that of the counts
-        (``scaled_matrix``, for cells ``weighted_matrix``) where the posterior is that of this
+        Matrix that the points are read from. If not given, the one of the counts
+        (``scaled_matrix``, for cells ``weighted_matrix``) where the posterior comes from this
         round's labels alone; where ``posterior``, ``draws`` or ``drawn`` are given, points are
         posterior means.
     points
@@ -241,7 +241,7 @@ def estimates(
     - a class that the metric depends on has items but no label, and nothing was pooled: the
       prior alone is not an estimate;
     - a predicted class is empty and the metric looks within an actual class (``rate`` only):
-      with nothing flagged recall is 0 or undefined whatever the classifier is worth. The
+      with nothing flagged recall is 0 or undefined for every classifier. The
       ``window`` estimate then states that 0.
 
     Where no label of a class had one of the two answers, the interval reaches to a class without

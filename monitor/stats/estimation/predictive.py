@@ -82,7 +82,7 @@ def next_estimates(
     seed: int = 0,
     points: int = POINTS,
 ) -> dict[str, NextEstimate]:
-    r"""Predict the stratified estimates of a round from what is known before it.
+    r"""Predict the stratified estimates of a round from a posterior before it.
 
     .. math:: \pi_h \sim \text{posterior}, \quad y_h^* \sim \mathrm{Bin}(n_h, \pi_h), \quad
         \widehat{TP}^* = \sum_+ N_h\, y_h^* / n_h, \ \ldots
@@ -113,7 +113,7 @@ def next_estimates(
     Raises
     ------
     ValueError
-        If the shapes are not that of the posterior, not ``0 <= labeled <= size``, a metric is
+        If the shapes differ from the posterior's, not ``0 <= labeled <= size``, a metric is
         unknown, or ``points`` is no power of 2.
 
     Examples

@@ -238,7 +238,7 @@ class _Merged(NamedTuple):
 
 
 def _merged(size: NDArray[np.float64], stratum: Whole, weight: NDArray[np.float64]) -> _Merged:
-    """Put neighbours together until they hold ten labels; what has none is a stratum by itself."""
+    """Merge neighbors until they hold ten labels; a stratum without labels stays by itself."""
     answers = np.bincount(stratum, minlength=len(size))
     seen = np.bincount(stratum, weights=weight, minlength=len(size))
     labeled = np.flatnonzero(answers)

@@ -52,7 +52,7 @@ def pooled_rates(
     Parameters
     ----------
     history
-        What was known of the class before the round, without its labels: weights ``(..., J)`` and
+        The prior of the class before the round, without its labels: weights ``(..., J)`` and
         Beta parameters ``(..., J, H)``, as a ``BetaMixture`` holds them.
     positive, labeled
         The round's labels, shape ``(..., H)``; effective counts may be under 1.
@@ -62,7 +62,7 @@ def pooled_rates(
     Returns
     -------
     ndarray
-        Rates, shape ``(..., H)``. A stratum without labels has that of the history.
+        Rates, shape ``(..., H)``. A stratum without labels has the history's rate.
 
     Examples
     --------

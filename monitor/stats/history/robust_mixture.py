@@ -46,7 +46,7 @@ def with_robust_weight(
     .. math:: (1-q) \sum_j w_j \prod_h \mathrm{Beta}(a_{jh}, b_{jh})
         + q \prod_h \mathrm{Beta}(a_0 + y_h, a_0 + n_h - y_h), \quad a_0 = 1/(2H)
 
-    A stratum without labels has no weight: there the mean and the variance are those of
+    A stratum without labels has no weight: there the mean and the variance come from
     ``mixture``.
 
     Parameters

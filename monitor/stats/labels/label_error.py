@@ -129,7 +129,7 @@ def corrected_draws(
     counts
         Sizes and labels, errors and all, H strata.
     audit
-        What is known of the labels: of all alike, or of each predicted class.
+        Prior of the label errors: one for all labels, or one for each predicted class.
     seed, points
         Same seed, same draws; ``points`` of them.
 

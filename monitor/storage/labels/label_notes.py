@@ -54,7 +54,7 @@ class NotedEndpoint:
 
 
 def read_endpoint(connection: Connection, monitor_id: int, location: str) -> NotedEndpoint:
-    """Read what is known of a place that labels come from."""
+    """Read the state of an endpoint that labels come from."""
     notes = f"{location}{_SUFFIX}"
     query = select(labeler_cursors.c.labeler, labeler_cursors.c.cursor).where(
         labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler.in_((location, notes))

@@ -51,9 +51,9 @@ def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], li
 
 
 def _placed(connection: Connection, round_id: int, tasks_: Sequence[Task]) -> list[Task]:
-    """Shuffle tasks by hashes of their keys, but those of a stratum stay in the order of the draw.
+    """Shuffle tasks by hashes of their keys, but keep the order of the draw within a stratum.
 
-    Whatever part of them comes first is then what a smaller round would have drawn.
+    Any part that comes first is then what a smaller round would have drawn.
     """
     query = select(items.c.id, items.c.stratum, items.c.order).where(items.c.round_id == round_id)
     drawn = {row.id: (row.stratum, row.order) for row in connection.execute(query)}
@@ -79,7 +79,7 @@ def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Tas
 
 @dataclass(frozen=True, slots=True)
 class SentTask:
-    """The rounds of which the labeler has no task yet, and those of which it lacks some."""
+    """The rounds of which the labeler has no task yet, and the rounds of which it lacks some."""
 
     none: frozenset[int]
     not_all: frozenset[int]

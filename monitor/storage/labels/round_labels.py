@@ -136,7 +136,7 @@ class RoundLabels:
     def several_answers(self) -> list[SeveralAnswers]:
         """Find the items that two people or more answered with 1 or 0, in the order of their ids.
 
-        The adjudicator is none of them.
+        The adjudicator is not among them.
         """
         results = []
         for item_id, reported in sorted(self.said.items()):
@@ -192,7 +192,7 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
 def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:
     """Find the items of some rounds that another round of the monitor had asked about, by round.
 
-    That is a round, of whatever history, that had closed before this one did; of one that has not
+    That is a round, of any history, that had closed before this one did; of one that has not
     closed yet, any that has.
     """
     ids = [round_.id for round_ in rounds]

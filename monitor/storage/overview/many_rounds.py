@@ -1,4 +1,4 @@
-"""What is asked of the rounds of all monitors at once: a few queries, however many there are.
+"""Queries over the rounds of all monitors at once: a few, however many monitors there are.
 
 A round's settings are long, and so are its report and its labels. So no query here reads all
 rounds of a monitor, and of what is long only the part that is asked for.
@@ -46,7 +46,7 @@ WAITING = (RoundState.OPEN, RoundState.LABELING)
 class RoundProgress:
     """How many answers a round wants, second copies among them, and how many it has.
 
-    ``items_to_come`` are those of a second wave that has not gone out.
+    ``items_to_come`` counts items of a second wave that has not gone out.
     """
 
     wanted: int

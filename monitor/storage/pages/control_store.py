@@ -76,7 +76,7 @@ class Control(NamedTuple):
 
 
 class ControlStatement(NamedTuple):
-    """What somebody said to a control; an ``answer`` of None takes back what was said before.
+    """An answer to a control item; an ``answer`` of None takes back the one before.
 
     ``after`` is the id of their last statement about a task by then.
     """

@@ -36,7 +36,7 @@ _UNDER_WAY = 1000
 
 
 class PageTask(NamedTuple):
-    """A task on the page, without what is shown; ``item`` is the same for copies of an item.
+    """A task on the page, without its content; ``item`` is the same for copies of an item.
 
     ``round_name`` names the round on the page, which several rounds may share.
     """
@@ -49,7 +49,7 @@ class PageTask(NamedTuple):
 
 
 class PageStatement(NamedTuple):
-    """What somebody said about a task; an ``answer`` of None takes back what was said before.
+    """A person's answer to a task; an ``answer`` of None takes back the one before.
 
     Of one annotator a later statement has the higher ``id``.
     """
@@ -94,8 +94,8 @@ def open_round(connection: Connection, round_: PageRound, now: datetime) -> None
 def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
     """Place tasks on the page; those that are there stay as they are.
 
-    Their order is the random one of their places, which tells no strata, so whatever part
-    of it comes first is a random part.
+    Their order is the random one of their places, which tells no strata, so any part
+    that comes first is a random part.
     """
     rows = [
         {
@@ -111,7 +111,7 @@ def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) ->
 
 
 def empty_round(connection: Connection, round_name: str) -> None:
-    """Delete the shown content in a round; its tasks and what was said of them stay.
+    """Delete the shown content in a round; its tasks and their answers stay.
 
     What another round shares stays as long as that one needs it.
     """
@@ -215,14 +215,14 @@ def read_page_tasks(
 
 
 def find_task(connection: Connection, names: Collection[str], key: str) -> PageTask | None:
-    """Find a task of some rounds by its key; None if none of them asks it."""
+    """Find a task of some rounds by its key; None if no round asks it."""
     query = _requested(names, *_TASK, where=[page_tasks.c.key == key])
     row = connection.execute(query.limit(1)).one_or_none()
     return None if row is None else PageTask(*row)
 
 
 def read_shown(connection: Connection, tasks: Collection[PageTask]) -> dict[str, Shown | None]:
-    """Read what is shown of some tasks, by key; None if it was deleted."""
+    """Read the content of some tasks, by key; None if it was deleted."""
     names = {task.round_name for task in tasks}
     query = select(page_tasks.c.key, page_tasks.c.shown).where(
         page_tasks.c.round_name.in_(names),
@@ -318,7 +318,7 @@ def record_answer(
 ) -> None:
     """Add what somebody says now about a task, after what they said ``before``.
 
-    Its time is later than that of the statement before, also where the clock was set back: the
+    Its time is later than the time of the statement before, also where the clock was set back: the
     store takes the latest.
     """
     at = now if before is None else max(now, before.at + _INSTANT)

@@ -37,7 +37,7 @@ def share_tasks(
 ) -> None:
     """Place the items of a round's tasks on the page that are not there yet, and note who asks.
 
-    Keys and order follow from the items alone, so they are the same whichever round comes first,
+    Keys and order follow from the items alone, so they do not depend on which round comes first,
     and tell nothing about a stratum. The round on the page is locked before.
     """
     salt = connection.execute(select(store.c.id)).scalar_one()
@@ -107,7 +107,7 @@ def read_shares(connection: Connection, task_keys: Sequence[str]) -> list[Shared
 
 
 def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:
-    """Find the round on the page of those of some rounds that share one, by name."""
+    """Find the round on the page for each round that shares one, by name."""
     requested = listed(connection, names).subquery()
     # By one of its tasks, not by all: this is read for each answer.
     one = (

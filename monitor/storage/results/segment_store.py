@@ -147,7 +147,7 @@ def read_estimates(connection: Connection, round_id: int, version: int) -> list[
 
 
 def in_order(rows: Iterable[SegmentRow]) -> list[SegmentRow]:
-    """Sort what is said of segments by column, then the largest segment first."""
+    """Sort rows of segments by column, then the largest segment first."""
     return sorted(rows, key=lambda row: (row.segment, -row.size, row.value, row.metric))
 
 

@@ -92,7 +92,7 @@ def flagged_sizes(
 ) -> list[tuple[int, int]]:
     """Read how many items were flagged, of how many, in the newest drawn windows before a slot.
 
-    Those of any model version, so that a new one is compared with the old one; but of one
+    Windows of any model version, so that a new one is compared with the old one; but of one
     threshold, since another one flags another share.
     """
     newest = (

@@ -2,7 +2,7 @@
 
 Who decides is named in the config (`labeling.adjudicator`), since their answer counts alone and is
 never one of those whose agreement is measured. They see the item as those did who answered it, and
-nothing of what was said by whom.
+no one's answers.
 """
 
 from __future__ import annotations

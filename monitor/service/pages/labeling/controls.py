@@ -143,7 +143,7 @@ def record_answer(
     revision: int,
     now: datetime,
 ) -> AnswerOutcome:
-    """Take what somebody says to a control of theirs; it goes where nothing counts it."""
+    """Record an answer to a control item; it goes where nothing counts it."""
     control = control_store.find_control(connection, names, annotator, key)
     if control is None:
         return AnswerOutcome.NOT_OPEN
@@ -160,7 +160,7 @@ def record_answer(
 def feedback(
     connection: Connection, names: Collection[str], annotator: str, key: str
 ) -> str | None:
-    """Describe what is known of a gold item that somebody got wrong, where they are to be told."""
+    """Explain a gold item that somebody answered wrong, where they are to be told."""
     control = control_store.find_control(connection, names, annotator, key)
     if control is None or control.gold_item is None:
         return None

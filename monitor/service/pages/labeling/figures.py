@@ -1,6 +1,6 @@
 """How the people who label a round fare: pace, agreement, gold items, and reading.
 
-They describe people and enter no estimate: that of how far labels agree is the round's own.
+They describe people and enter no estimate: the round itself estimates how far labels agree.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _NONE = FigureShare(0, 0)
 
 @dataclass
 class Figures:
-    """What is known of one person's answers.
+    """Figures about one person's answers.
 
     ``with_others`` and ``with_self`` count pairs of answers that agree, ``gold`` gold items that
     were answered right. ``characters`` is the median of those shown per second of an answer.
@@ -69,7 +69,7 @@ class Figures:
 
     @property
     def is_faster_than_reading(self) -> bool:
-        """Whether half of the answers or more came faster than people read what was shown."""
+        """Whether half of the answers or more came faster than people can read."""
         return self.characters is not None and self.characters > FASTEST
 
 
@@ -194,7 +194,7 @@ def _pace(
 ) -> tuple[float | None, float | None]:
     """Find the seconds an answer takes somebody, and the characters of it per second.
 
-    By the last of theirs; ``others`` are the times of what they said to controls.
+    By their last answer; ``others`` are the times of their answers to controls.
     """
     timed = sorted([*((one.at, one.task_key) for one in own), *((at, "") for at in others)])
     gaps = [

@@ -1,4 +1,4 @@
-"""The guideline: Markdown of who writes the config, as HTML without any of its own."""
+"""The guideline: Markdown from the config, as HTML; raw HTML in it is escaped."""
 
 from __future__ import annotations
 

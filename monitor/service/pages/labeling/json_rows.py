@@ -18,7 +18,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def rows_of(text: str) -> list[Row] | None:
-    r"""List the values of JSON; None of what is none, or is neither object nor list.
+    r"""List the values of JSON; None if the text is not JSON, or neither object nor list.
 
     >>> rows_of('{"to": {"city": "Brno"}, "days": [1, 2.50]}')
     [('to.city', 'Brno'), ('days', '1\n2.50')]

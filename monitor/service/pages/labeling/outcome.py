@@ -40,7 +40,7 @@ def judged(
 
 
 def revision_of(answer: ChosenAnswer | None) -> int:
-    """Count what the person had said by a statement of theirs, the latest one."""
+    """Count the answers of a person, by their latest statement."""
     return 0 if answer is None else answer.revision
 
 

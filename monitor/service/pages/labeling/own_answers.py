@@ -57,7 +57,7 @@ def own_answers_page(request: Request, session: Labeling, page: int = 1) -> Resp
 
 @router.post("")
 def correct(request: Request, session: Labeling, form: OwnForm) -> Response:
-    """Take another answer of somebody in place of one of theirs."""
+    """Replace an answer by another one from the same person."""
     queue: TaskQueue = request.app.state.desk
     answer = answer_of(form)
     key, revision = refusal_text(form)

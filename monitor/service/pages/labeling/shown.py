@@ -31,8 +31,8 @@ _NO_JSON = "This is no JSON that a table can show, so here is its text."
 class Part(NamedTuple):
     """A part of an item; ``kind`` says which of the rest it has.
 
-    ``text`` is what is shown first of a text, ``more`` what is said about its ``rest``. ``rows``
-    are those of a table. An ``image`` and ``html`` are at an ``address`` of their own, the
+    ``text`` is the beginning of a text, ``more`` what is said about its ``rest``. ``rows``
+    belong to a table. An ``image`` and ``html`` have a separate ``address``, the
     latter in a frame of some ``height``. ``note`` is said about the part by the page itself.
     """
 

@@ -231,7 +231,7 @@ class TaskQueue:
     def adjudicators(self, connection: Connection) -> dict[str, str | None]:
         """Name who decides conflicts in each round on the page that takes answers.
 
-        Nobody where the rounds that share it were opened with different people.
+        Empty where the rounds that share it were opened with different people.
         """
         until = self.clock() + LAST_DAY
         deciding = round_store.adjudicators(connection, list(self._monitors()), until)
@@ -244,7 +244,7 @@ class TaskQueue:
     def _rounds(
         self, connection: Connection, now: datetime
     ) -> tuple[dict[str, str], dict[str, str]]:
-        """Find the rounds that take answers here, and those of them that still ask for them.
+        """Find the rounds that take answers here, and which of them still ask for answers.
 
         In slot order, each with its round on the page.
         """

@@ -61,7 +61,7 @@ class MonitorPage:
 class OneRound:
     """One round as `show` has it, where MLflow shows it, and the numbers of those around it.
 
-    ``versions`` are those that it has; a round that was done again has none of before.
+    ``versions`` are its versions; a round that was done again has no earlier ones.
     ``has_report`` is whether there is a report of it.
     """
 
@@ -77,8 +77,8 @@ class OneRound:
 class Board:
     """Answers the status pages.
 
-    ``monitors`` are those of the config as it is now. ``mlflow`` finds where MLflow shows a round,
-    by its monitor and the key that MLflow knows; None if MLflow has no pages.
+    ``monitors`` are the monitors of the present config. ``mlflow`` finds where MLflow shows a
+    round, by its monitor and the key that MLflow knows; None if MLflow has no pages.
     """
 
     database: Database
