@@ -43,7 +43,7 @@ def main() -> None:
                 drop=drop,
                 every=every,
                 paths=asked.paths,
-            ).found_within[3]
+            ).detected_within[3]
             for drop in DROPS
         ]
         shown = ", ".join(

@@ -59,7 +59,7 @@ def measure(database: Database, folder: str, many: int, now: datetime) -> None:
     idle = Idle(database, lambda: now)
     looks = idle.needed(context)
     for look in looks:
-        idle.mark_checked(look, well=True)
+        idle.record_check(look, well=True)
     print(f"{many} monitors, {len(looks)} of them new")
     print("page of metrics, s   of it CPU, s   lines   idle tick, s   looks needed")
     for _ in range(3):

@@ -81,9 +81,9 @@ class NamedVersions:
         where it was never found to name any.
     moves
         The moves that lie or may lie inside the window.
-    last_look
+    last_check
         When it was last looked at; None if never.
-    is_gone
+    is_removed
         Whether that look found that it names none any more.
     ever
         All versions that it was found to name, at any time.
@@ -91,8 +91,8 @@ class NamedVersions:
 
     versions: tuple[str, ...] = ()
     moves: tuple[AliasMove, ...] = ()
-    last_look: datetime | None = None
-    is_gone: bool = False
+    last_check: datetime | None = None
+    is_removed: bool = False
     ever: frozenset[str] = frozenset()
 
 
@@ -117,8 +117,8 @@ def named_in(window: Window, observations: Sequence[AliasObservation]) -> NamedV
     return NamedVersions(
         versions=tuple(names[len(over) : len(over) + len(inside) + 1]),
         moves=tuple(inside),
-        last_look=observations[-1].last_at,
-        is_gone=observations[-1].version is None,
+        last_check=observations[-1].last_at,
+        is_removed=observations[-1].version is None,
         ever=frozenset(names),
     )
 

@@ -150,15 +150,15 @@ class ColumnSettings(Labeling):
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
-    """Rows that have a truth, those whose value is odd by their values.
+    """Number of rows that have a truth, and of rows with a doubtful value, by value.
 
-    ``unknown`` mean nothing; ``alike`` are negative though some ``positive`` differs in case alone.
+    ``unknown`` values mean nothing; ``case_variants`` of a ``positive`` count as negative.
     ``missing`` are words for a missing value, which count as no truth.
     """
 
     rows: int
     unknown: Mapping[str, int]
-    alike: Mapping[str, int]
+    case_variants: Mapping[str, int]
     missing: Mapping[str, int] = field(default_factory=dict)
 
 

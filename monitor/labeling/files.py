@@ -159,7 +159,7 @@ class FilesLabeler:
         )
         read = scan.read(before)
         # An empty state equals none, so that the next pass reads the folder again.
-        state = "" if scan.again else self._state(scan.stamps, tasks)
+        state = "" if scan.retry else self._state(scan.stamps, tasks)
         return replace(
             read,
             events=tuple(event for event in read.events if event.task_key in tasks),

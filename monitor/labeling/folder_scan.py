@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 class FolderScan:
     """The filled files, stamped twice a moment apart: those that moved meanwhile are not read.
 
-    ``again`` is true where another look may find more though nothing changes.
+    ``retry`` is true where another look may find more though nothing changes.
     """
 
     earlier: Mapping[Path, FileStamp]
     stamps: Mapping[Path, FileStamp]
     tasks: Mapping[str, Task]
     known: str
-    again: bool = False
+    retry: bool = False
     cut: dict[str, CutRow] = field(default_factory=dict)
     _events: list[LabelEvent] = field(default_factory=list)
     _refused: list[Refusal] = field(default_factory=list)
@@ -63,7 +63,7 @@ class FolderScan:
             self._refuse(path, stamp, f"{name} {what}")
         elif self.earlier.get(path) != stamp:
             self._wait(f"{name} is being written just now; it is taken when it stands still")
-            self.again = True
+            self.retry = True
         elif not stamp.stood() and not ends_whole(path):
             until = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC) + timedelta(seconds=STILL)
             lacks = (
@@ -84,11 +84,11 @@ class FolderScan:
         except LabelsRefused as error:
             self._refuse(path, stamp, str(error))
             # A file that could not be opened may be there the next time, by an equal stamp.
-            self.again = self.again or isinstance(error.__cause__, OSError)
+            self.retry = self.retry or isinstance(error.__cause__, OSError)
             return
         if file_stamp(path) not in {stamp, FileStamp()}:  # one that was removed was read whole
             self._wait(f"{printable(path.name)} changed while it was read; it is read again")
-            self.again = True
+            self.retry = True
             return
         version = f"{stamp.changed} {stamp.size}"
         self._refused += [

@@ -37,22 +37,22 @@ class SharedTruths:
     It never answers of an item that was not read, nor of a table that has changed since.
     """
 
-    _kept: _CachedTruths = field(default_factory=_CachedTruths)
-    _askers: int = 0
+    _cached: _CachedTruths = field(default_factory=_CachedTruths)
+    _readers: int = 0
     _counting: threading.Lock = field(default_factory=threading.Lock)
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def expect(self, items: Collection[str], readers: int) -> None:
         """Take what so many labelers will ask about next, in place of what was expected before."""
         with self._counting:
-            self._kept, self._askers = _CachedTruths(frozenset(items)), readers
+            self._cached, self._readers = _CachedTruths(frozenset(items)), readers
 
     def finish(self) -> None:
         """Note that a labeler has asked; after the last one nothing is kept."""
         with self._counting:
-            self._askers -= 1
-            if self._askers <= 0:
-                self._kept = _CachedTruths()
+            self._readers -= 1
+            if self._readers <= 0:
+                self._cached = _CachedTruths()
 
     def of(
         self,
@@ -66,7 +66,7 @@ class SharedTruths:
         Another's reading is waited for with some patience; one that hangs keeps nobody from
         reading alone.
         """
-        is_expected = self._kept.items.issuperset(items)
+        is_expected = self._cached.items.issuperset(items)
         if not is_expected or not self._reading.acquire(timeout=idle_timeout.total_seconds()):
             return read(items)
         try:
@@ -78,14 +78,14 @@ class SharedTruths:
     def _read_once(
         self, items: Collection[str], state: object, read: Callable[[Collection[str]], Truths]
     ) -> _CachedTruths:
-        cached = self._kept
+        cached = self._cached
         if cached.state == state and cached.items.issuperset(items):
             return cached
         expected = cached.items.union(items)
         now = _CachedTruths(expected, state, read(expected))
         with self._counting:
-            if self._kept is cached:
-                self._kept = now
+            if self._cached is cached:
+                self._cached = now
         return now
 
 

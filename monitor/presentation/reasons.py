@@ -50,7 +50,7 @@ _REMARKS = {
     Remark.EVERYTHING_FLAGGED: "everything was flagged, so recall is 1 and needs no labels",
     Remark.WHOLE_WINDOW: "the budget covers every item of the window",
     Remark.NO_NARROWER: "more labels than this would not make the margins narrower",
-    Remark.NOTHING_KNOWN: "nothing is known of the rates, so no margin can be predicted",
+    Remark.NO_PRIOR: "nothing is known of the rates, so no margin can be predicted",
 }
 
 

@@ -215,11 +215,11 @@ def alias_moved_sentence(alias: str, named: NamedVersions) -> str:
 
 def alias_unknown_sentence(alias: str, named: NamedVersions, why_not: str | None) -> str:
     """State that nobody knows whether the alias still named the version that it named last."""
-    if named.last_look is None or not named.versions:
+    if named.last_check is None or not named.versions:
         taken = "and never was, so no version is known"
     else:
         taken = (
-            f"since {minute_text(named.last_look)} UTC, so the round is taken to be of version "
+            f"since {minute_text(named.last_check)} UTC, so the round is taken to be of version "
             f"{named.versions[-1]}, which it named then"
         )
     because = f": {why_not}" if why_not else ""

@@ -239,7 +239,7 @@ def begin(context: MonitorContext, round_id: int) -> None:
     def step(claim: Claim) -> None:
         round_ = _read(context, round_id)
         if round_.state is RoundState.OPEN:
-            if claim.was_left:
+            if claim.was_abandoned:
                 _note_obstacle(context, round_id, claim, DRAW_INTERRUPTED)
             # Of two rounds that open one history at once, the second is drawn by the first's bands.
             retried(lambda: draw(context, round_, claim), times=1)

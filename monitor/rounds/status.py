@@ -321,14 +321,14 @@ def _problems(one: _StatusOfOne) -> list[str]:
 
 def _unopened(one: _StatusOfOne) -> list[str]:
     due = newest_slot(one.settings.round.schedule, one.now)
-    newest = one.newest or next(iter(one.seen.ahead), None)
+    newest = one.newest or next(iter(one.seen.future), None)
     return [unopened_line(due)] if newest is None or newest.slot < due else []
 
 
 def _held_back(one: _StatusOfOne) -> list[str]:
     return [
         waiting_line(round_.number, gives_up_at(round_), round_.reason)
-        for round_ in one.seen.kept_from_going_on
+        for round_ in one.seen.blocked
     ]
 
 
@@ -365,7 +365,7 @@ def _of_labels(one: _StatusOfOne) -> list[str]:
 def _notes(one: _StatusOfOne) -> list[str]:
     """Describe what is worth knowing, and needs nobody."""
     return [
-        *_upcoming(one.seen.ahead),
+        *_upcoming(one.seen.future),
         *second_wave_lines(one.open_rounds),
         *closing_lines(one.open_rounds, one.settings.round.deadline, one.now),
         *(note for notes in one.labels for note in notes.notes),

@@ -49,7 +49,7 @@ class MonitorScan:
 
     context: MonitorContext
     at: datetime
-    standing: MonitorVersion
+    version: MonitorVersion
     labels: str
     next_slot: datetime
     labelers: tuple[Labeler, ...]
@@ -60,7 +60,7 @@ class MonitorScan:
         """Whether another look now would find what this one found."""
         return (
             self.context is context
-            and self.standing == current
+            and self.version == current
             and self.labels == labels
             and _is_quiet(current, now, self.at, self.next_slot)
         )
@@ -149,7 +149,7 @@ class Idle:
     def _labelers(self, context: MonitorContext, current: MonitorVersion) -> tuple[Labeler, ...]:
         """Labelers of a monitor's rounds, the same as long as no round moves."""
         good = self._good.get(context.settings.name)
-        if good is not None and good.context is context and good.standing == current:
+        if good is not None and good.context is context and good.version == current:
             return good.labelers
         with self._database.read() as connection:
             name, now = context.settings.name, self._clock()
@@ -166,7 +166,7 @@ class Idle:
         labelers = {scan.context.settings.name: scan.labelers for scan in checks}
         return Prefetcher(self._database, self._clock, labelers)
 
-    def mark_checked(self, scan: MonitorScan, *, well: bool) -> None:
+    def record_check(self, scan: MonitorScan, *, well: bool) -> None:
         """Note how a look ended."""
         name = scan.context.settings.name
         if well:
@@ -184,7 +184,7 @@ class Idle:
             self._database,
             {
                 name: SavedScan(
-                    version_of(scan.standing, scan.labels, configs[name]), scan.at, scan.next_slot
+                    version_of(scan.version, scan.labels, configs[name]), scan.at, scan.next_slot
                 )
                 for name, scan in watched.items()
             },
@@ -205,9 +205,9 @@ def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[Mo
     What ended that worker may end this one too, so they come after all others and one after the
     other, the one that waited longest first.
     """
-    others = [scan for scan in checks if scan.standing.left is None]
-    remaining = [scan for scan in checks if scan.standing.left is not None]
-    return others, sorted(remaining, key=lambda scan: scan.standing.left or 0)
+    others = [scan for scan in checks if scan.version.left is None]
+    remaining = [scan for scan in checks if scan.version.left is not None]
+    return others, sorted(remaining, key=lambda scan: scan.version.left or 0)
 
 
 def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:

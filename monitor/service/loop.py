@@ -200,7 +200,7 @@ def _check(
 
     errors = advance_all(map(begun, checks), prepared(prefetcher, scans))
     for scan in checks:
-        idle.mark_checked(scan, well=scan.context.settings.name not in errors)
+        idle.record_check(scan, well=scan.context.settings.name not in errors)
     return errors
 
 

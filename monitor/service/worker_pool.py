@@ -149,7 +149,7 @@ class MonitorPool:
 
     def _note(self, scan: MonitorScan, error: MonitorError | None) -> None:
         """Note how a look ended, for the next tick and for those who watch the service."""
-        self._idle.mark_checked(scan, well=error is None)
+        self._idle.record_check(scan, well=error is None)
         self._running.note(scan.context.settings.name, error)
         if isinstance(error, StoppedByBug):
             self._broken = self._broken or broken_import(error)

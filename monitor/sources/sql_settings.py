@@ -33,7 +33,7 @@ class SqlSettings(QueriedSettings):
     predictions are refused.
 
     ``time_unit`` says what the numbers of a time column count since 1970 (UTC). ``time_zone`` is
-    that of times that name none.
+    the zone of times that name none.
 
     ``timeout`` is how long one reading may take, and each statement of it; then the round waits,
     and other monitors go on. ``grace`` is how long a round waits, from its first look, for

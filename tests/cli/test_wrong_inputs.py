@@ -144,7 +144,7 @@ INPUTS = {
     "the class of one row is no class": classes(
         "case when i = 700 then 'error' when i % 10 = 0 then '1' else '0' end"
     ),
-    "every id stands there twice": predictions(mail_id="'m' || (i // 2)"),
+    "every id appears twice": predictions(mail_id="'m' || (i // 2)"),
     "one id in ten is missing": predictions(mail_id="case when i % 10 > 0 then 'm' || i end"),
     "one score in ten is NaN": predictions(
         score="case when i % 10 = 3 then 'nan'::double when i % 10 = 0 then 0.9 else 0.1 end"

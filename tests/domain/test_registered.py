@@ -62,8 +62,8 @@ def test_an_alias_that_is_gone_is_told_from_one_that_nobody_looked_at():
     gone = named_in(WEEK, looks(("7", -9, 2), (None, 3, 8)))
     old = named_in(WEEK, looks(("7", -9, 2)))
 
-    assert (gone.is_gone, gone.last_look) == (True, MONDAY + 8 * DAY)
-    assert (old.is_gone, old.last_look) == (False, MONDAY + 2 * DAY)
+    assert (gone.is_removed, gone.last_check) == (True, MONDAY + 8 * DAY)
+    assert (old.is_removed, old.last_check) == (False, MONDAY + 2 * DAY)
 
 
 @pytest.mark.parametrize("uri", [None, "models:/mail/7", "models:/m-0af3", "mail@champion"])

@@ -83,7 +83,7 @@ def test_a_missing_estimate_has_its_reason_in_words(why, text):
         (Remark.EVERYTHING_FLAGGED, "everything was flagged, so recall is 1 and needs no labels"),
         (Remark.WHOLE_WINDOW, "the budget covers every item of the window"),
         (Remark.NO_NARROWER, "more labels than this would not make the margins narrower"),
-        (Remark.NOTHING_KNOWN, "nothing is known of the rates, so no margin can be predicted"),
+        (Remark.NO_PRIOR, "nothing is known of the rates, so no margin can be predicted"),
         (
             OutOfReach("precision", 0.0432, 0.01),
             "precision: even every item labeled leaves +-0.043, more than 0.01",

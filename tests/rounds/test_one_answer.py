@@ -218,8 +218,8 @@ def test_an_answer_that_is_not_offered_is_refused(block):
     block.run(number=1)
     item = shared(block)[0]
 
-    assert block.record_answer(item, Answer.POSITIVE) is AnswerOutcome.NOT_ASKED
-    assert block.record_answer(item, ClassChosen(3)) is AnswerOutcome.NOT_ASKED
+    assert block.record_answer(item, Answer.POSITIVE) is AnswerOutcome.NOT_REQUESTED
+    assert block.record_answer(item, ClassChosen(3)) is AnswerOutcome.NOT_REQUESTED
     assert block.record_answer(item, ClassChosen(2)) is AnswerOutcome.TAKEN
 
 

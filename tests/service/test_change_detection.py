@@ -43,9 +43,9 @@ class Service:
             try:
                 run.run(look.context)
             except MonitorError:
-                self.idle.mark_checked(look, well=False)
+                self.idle.record_check(look, well=False)
             else:
-                self.idle.mark_checked(look, well=True)
+                self.idle.record_check(look, well=True)
         return [look.context.settings.name for look in looks]
 
     def settle(self):
@@ -247,9 +247,9 @@ def another_process(scene, config="as it is"):
         try:
             run.run(look.context)
         except MonitorError:
-            idle.mark_checked(look, well=False)
+            idle.record_check(look, well=False)
         else:
-            idle.mark_checked(look, well=True)
+            idle.record_check(look, well=True)
     idle.keep()
     return bool(looks)
 
@@ -332,7 +332,7 @@ def test_processes_that_keep_the_same_look_at_once_do_not_disturb_each_other(set
     both = [Idle(settled.database, lambda: settled.now, {"mail": "as it is"}) for _ in range(2)]
     for idle in both:
         for look in idle.needed([settled.context]):
-            idle.mark_checked(look, well=True)
+            idle.record_check(look, well=True)
 
     for idle in both:
         idle.keep()

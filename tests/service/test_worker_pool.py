@@ -137,7 +137,7 @@ def breaks_for(name, of, monkeypatch, method):
     monkeypatch.setattr(of, method, broken)
 
 
-@pytest.mark.parametrize(("of", "method"), [(Prefetcher, "before"), (Idle, "mark_checked")])
+@pytest.mark.parametrize(("of", "method"), [(Prefetcher, "before"), (Idle, "record_check")])
 def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_it_back(
     scenes, slow, work, monkeypatch, of, method
 ):

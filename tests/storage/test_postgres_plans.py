@@ -107,7 +107,7 @@ class Stage:
         context = MonitorContext(self.settings, database, self.source, page, clock=lambda: self.now)
         for look in idle.needed([context]):
             run.run(context)
-            idle.mark_checked(look, well=True)
+            idle.record_check(look, well=True)
         idle.keep()
         retire_orphans(database, sinks, lambda: self.now)
         end_removed_monitors(database, self.names, lambda: self.now)

@@ -56,7 +56,7 @@ def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
         scene.labeler.second_answers = dict(scene.truth)
         scene.run()
         for look in idle.needed([scene.context]):
-            idle.mark_checked(look, well=True)
+            idle.record_check(look, well=True)
         idle.keep()
         deliver(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
         retire_orphans(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)

@@ -244,7 +244,7 @@ class _Join:
 
 
 def _share(reach: ClassReach) -> str:
-    return f"{reach.known} of {reach.looked}"
+    return f"{reach.known} of {reach.checked}"
 
 
 def _refuse_unjoined(join: _Join) -> None:
@@ -256,7 +256,7 @@ def _refuse_unjoined(join: _Join) -> None:
 def _join_warnings(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
     """Warn about a join; ``has_a_row_each``: every item should have its truth by now."""
     result = join.all
-    least = _FEW * result.looked if has_a_row_each else min(1, result.looked)
+    least = _FEW * result.checked if has_a_row_each else min(1, result.checked)
     if join.examples and result.known < least:
         yield _unjoined(join)
     if has_a_row_each and not join.examples:
@@ -293,11 +293,11 @@ def _is_fewer(some: ClassReach, others: ClassReach) -> bool:
     """Whether less than half as many of some items have a label as of others, beyond chance."""
     from monitor.stats.drift.rare_events import rates_differ
 
-    if not (some.looked and others.looked):
+    if not (some.checked and others.checked):
         return False
-    rates = some.known / some.looked, others.known / others.looked
+    rates = some.known / some.checked, others.known / others.checked
     return rates[0] < _FEW * rates[1] and rates_differ(
-        some.known, some.looked, others.known, others.looked
+        some.known, some.checked, others.known, others.checked
     )
 
 
@@ -321,7 +321,7 @@ def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str
     """Describe which values are odd; refuse those that mean nothing if too many to be noise do."""
     values, block = labeler.values(), context.settings.round.block
     classes = () if block is None else block.values
-    similar = {text: rows for text, rows in values.alike.items() if text not in classes}
+    similar = {text: rows for text, rows in values.case_variants.items() if text not in classes}
     warnings = [labeler.similar_values_sentence(similar)] if similar else []
     if values.missing:
         warnings.append(labeler.missing_sentence(values.missing))

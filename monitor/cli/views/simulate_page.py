@@ -110,9 +110,9 @@ def _drift_lines(forecast: Forecast, after: Detection, text: str) -> Iterator[st
 
 def _tail(after: Detection) -> str:
     """Describe when nine of ten are found."""
-    late = next((k for k, share in enumerate(after.found_within, 1) if share >= MOST), None)
+    late = next((k for k, share in enumerate(after.detected_within, 1) if share >= MOST), None)
     if late is None:
-        last = len(after.found_within)
+        last = len(after.detected_within)
         return f"in {_percent(after.share_within(last))} within {last} rounds"
     return f"in nine of ten by {late}"
 

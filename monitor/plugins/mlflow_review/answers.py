@@ -51,11 +51,11 @@ class ReviewReading:
 
     said: dict[str, dict[str, AnswerState]] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
-    _mark: Any = field(default_factory=hashlib.sha256)
+    _digest: Any = field(default_factory=hashlib.sha256)
 
     def take(self, key: str, question: str, assessments: object) -> None:
         """Take the assessments of a task's trace."""
-        self._mark.update(json.dumps([key, question, assessments], sort_keys=True).encode())
+        self._digest.update(json.dumps([key, question, assessments], sort_keys=True).encode())
         by_name: dict[str, dict[str, _Assessment]] = {}
         for one in assessments if isinstance(assessments, list) else []:
             answer = self._annotator_answer(key, question, one)
@@ -73,7 +73,7 @@ class ReviewReading:
 
     def take_stored(self, key: str, retained: str) -> None:
         """Take what is stored of a task whose trace is gone (`cursor_text`)."""
-        self._mark.update(f"{key} {retained}".encode())
+        self._digest.update(f"{key} {retained}".encode())
         try:
             rows = [
                 (str(name), Answer(answer), time_of(at)) for name, answer, at in _rows(retained)
@@ -88,8 +88,8 @@ class ReviewReading:
 
     def mark(self, missing: Iterable[str]) -> str:
         """Text that differs between states of what was read."""
-        self._mark.update("\n".join(missing).encode())
-        return str(self._mark.hexdigest())
+        self._digest.update("\n".join(missing).encode())
+        return str(self._digest.hexdigest())
 
     def _annotator_answer(self, key: str, question: str, one: object) -> _Assessment | None:
         """Read an assessment; None if it does not count, refused or not."""

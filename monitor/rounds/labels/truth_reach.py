@@ -47,7 +47,7 @@ class ClassReach:
     """Items of a predicted class, how many were looked up, and what the truth has of these."""
 
     size: int = 0
-    looked: int = 0
+    checked: int = 0
     known: int = 0
     positive: int = 0
 
@@ -55,7 +55,7 @@ class ClassReach:
         """Place the items of both together."""
         return ClassReach(
             self.size + other.size,
-            self.looked + other.looked,
+            self.checked + other.checked,
             self.known + other.known,
             self.positive + other.positive,
         )
@@ -101,9 +101,9 @@ def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Re
         one = ClassReach(part.size, len(ids), truth.known, truth.positive)
         result[part.stratum.flagged] += one
     flagged, passed = result[True], result[False]
-    positives = flagged.positive * flagged.size / max(flagged.looked, 1)
+    positives = flagged.positive * flagged.size / max(flagged.checked, 1)
     missed = positives * (1 - RECALL) / RECALL
-    return Reach(flagged, passed, missed * passed.looked / max(passed.size, 1), 1)
+    return Reach(flagged, passed, missed * passed.checked / max(passed.size, 1), 1)
 
 
 def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Window) -> None:
@@ -125,8 +125,8 @@ def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Windo
         if reach.misses_passed:
             raise LabelsRefused(
                 unreached_sentence(
-                    flagged=(reach.flagged.known, reach.flagged.looked),
-                    passed=reach.passed.looked,
+                    flagged=(reach.flagged.known, reach.flagged.checked),
+                    passed=reach.passed.checked,
                     windows=reach.windows,
                     expected=reach.expected,
                 )

@@ -68,9 +68,9 @@ class WatchedAlias:
         results = []
         if named.moves:
             results.append(Concern(MOVED, alias_moved_sentence(name, named)))
-        if named.last_look is None or named.last_look < window.end:
+        if named.last_check is None or named.last_check < window.end:
             results.append(Concern(UNKNOWN, alias_unknown_sentence(name, named, why_not)))
-        elif named.is_gone:
+        elif named.is_removed:
             results.append(Concern(REMOVED, alias_removed_sentence(name, named)))
         return results
 
@@ -94,7 +94,7 @@ def find_versions(context: MonitorContext, round_: Round) -> str | None:
     watched = watched_alias(context, round_)
     if watched is None or round_.settings.model is None:
         return None
-    last = watched.named.last_look
+    last = watched.named.last_check
     if last is not None and last >= round_.window.end:
         return None
     error = check_alias(context, round_.settings.model)

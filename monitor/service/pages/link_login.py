@@ -31,7 +31,7 @@ class LinkLogin:
     name: str
     entered: Callable[[str], None]
     login: ClassVar[str | None] = None
-    nobody: ClassVar[str] = (
+    unauthenticated: ClassVar[str] = (
         "You are not signed in here, or no longer. Where pr-monitor runs it shows a link: open "
         "that. Answers that wait in this tab are kept, and sent then."
     )

@@ -53,7 +53,7 @@ def session_of(request: Request) -> WebSession:
     state = request.app.state
     session: WebSession | None = state.visits.find(_token(request))
     if session is None:
-        raise PageRefused(HTTPStatus.UNAUTHORIZED, state.way_in.nobody)
+        raise PageRefused(HTTPStatus.UNAUTHORIZED, state.way_in.unauthenticated)
     request.state.role = session.role  # whatever page it ends with leads on to what is for them
     return session
 

@@ -53,7 +53,7 @@ class SignIn:
         Counts the sign-ins that fail.
     """
 
-    nobody = (
+    unauthenticated = (
         "You are not signed in here, or no longer. Sign in in this tab: answers that wait in it "
         "are kept, and sent then."
     )

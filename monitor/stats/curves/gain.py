@@ -6,8 +6,8 @@ r"""Precision-recall-gain curves: precision and recall measured from "flag every
 
 Both are linear in 1/TP where false positives grow in line with true ones, that is, where one mixes
 two thresholds at random. So a straight line between two points of this curve is what mixing them
-gives, and its area can be summed by trapezoids, unlike that of a precision-recall curve (Flach &
-Kull, "Precision-Recall-Gain Curves: PR Analysis Done Right", NIPS 2015, Eq. 4, 5 and section 3).
+gives, and its area can be summed by trapezoids, unlike the area of a precision-recall curve (Flach
+& Kull, "Precision-Recall-Gain Curves: PR Analysis Done Right", NIPS 2015, Eq. 4, 5 and section 3).
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def precision_bounds(
 
     Notes
     -----
-    Its level is ``joint_level`` of that of the two intervals.
+    Its level is ``joint_level`` of the two intervals' level.
 
     Examples
     --------

@@ -356,7 +356,7 @@ def _even_split(
             "max_labels, a reference matrix or scores"
         )
         raise ValueError(message)
-    notes = (Remark.NOTHING_KNOWN,)
+    notes = (Remark.NO_PRIOR,)
     if not problem.low.sum() < budget < problem.size.sum():
         labels, more = _within_budget(BlendedDesign(problem), {}, budget)
         return labels, notes + more

@@ -24,7 +24,7 @@ class Remark(StrEnum):
     NO_NARROWER = "no_narrower"
     """More labels would not make the margins narrower."""
 
-    NOTHING_KNOWN = "nothing_known"
+    NO_PRIOR = "nothing_known"
     """Nothing is known of the rates, so no margin can be computed."""
 
 

@@ -1,6 +1,6 @@
 r"""What labels buy, both ways: from margins to labels, and from a number of labels to margins.
 
-A ``Prospect`` is a window as it will be sampled: its strata and what is known of them before any
+A ``Prospect`` is a window as it will be sampled: its strata and their prior before any
 label of the round. ``plan_options`` sets the plan beside the same window without bands (two strata,
 Shang et al. 2023) and beside a plain random sample, and says what the alerts would find.
 ``width_curve`` is Figure 1 of Shang et al. for any strata: interval width against the

@@ -3,8 +3,8 @@ r"""Score bands: how the items of one predicted class are cut into strata by the
 Within a class the edges share out the items' sum of :math:`(p(1-p))^{0.65}`, p the score. The
 power 1/2, the standard deviation of a label, would have every band ask for about the same
 number of labels; but a band that is nearly pure asks for more than that, since the interval
-doubts that it is. Scores only steer where labels go. The estimate stays valid whatever they are
-worth, since bands are known before labels are.
+doubts that it is. Scores only steer where labels go. The estimate stays valid for any
+scores, since bands are known before labels are.
 
 Score cells (``cell_sizes``) are cut finer and by the power 1/2: their interval takes neighbours
 together, so that a nearly pure cell asks for no more than its own share.

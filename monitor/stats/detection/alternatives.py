@@ -1,8 +1,8 @@
 r"""What a limit that no longer holds would look like: the alternatives that the detector tests.
 
 From what earlier rounds found, the guess; from the guess, rates that miss the limit by a few
-standard errors of one round's estimate. The detector's promise never depends on them: whatever
-they are, its e-values have a mean of at most 1 (see ``e_detector``). How soon it fires does.
+standard errors of one round's estimate. The detector's promise never depends on them: in every
+case, its e-values have a mean of at most 1 (see ``e_detector``). How soon it fires does.
 """
 
 from __future__ import annotations

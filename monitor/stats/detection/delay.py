@@ -40,7 +40,7 @@ class Detection:
 
     Parameters
     ----------
-    found_within
+    detected_within
         Share of paths on which a broken limit fired by the k-th round of the drop; the first
         entry is the drop's first round, shape ``(rounds,)``.
     false_alarms
@@ -51,7 +51,7 @@ class Detection:
         Simulated histories; a share s has the standard error sqrt(s (1 - s) / paths).
     """
 
-    found_within: Floats
+    detected_within: Floats
     false_alarms: float
     labels: int
     paths: int
@@ -59,17 +59,17 @@ class Detection:
     @property
     def median(self) -> int | None:
         """Rounds after which half of the paths have found the drop; None if they never do."""
-        reached = np.flatnonzero(self.found_within >= 0.5)  # noqa: PLR2004
+        reached = np.flatnonzero(self.detected_within >= 0.5)  # noqa: PLR2004
         return int(reached[0]) + 1 if reached.size else None
 
     @property
     def mean_delay(self) -> float:
         """Mean rounds until found, paths that never find it counted with all their rounds."""
-        return 1.0 + float((1 - self.found_within[:-1]).sum())
+        return 1.0 + float((1 - self.detected_within[:-1]).sum())
 
     def share_within(self, rounds: int) -> float:
         """Share found within so many rounds; at most as many as were simulated."""
-        return float(self.found_within[rounds - 1])
+        return float(self.detected_within[rounds - 1])
 
 
 def detection(
@@ -147,7 +147,7 @@ def played(
     rng = np.random.default_rng(seed)
     watchers, fired = _quiet(before, limits, every, rng, paths=paths, rounds=quiet)
     return Detection(
-        found_within=_detected(watchers, after, limits, rng, rounds),
+        detected_within=_detected(watchers, after, limits, rng, rounds),
         false_alarms=fired / max(quiet, 1),
         labels=before.labels,
         paths=paths,

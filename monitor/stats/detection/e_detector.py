@@ -11,11 +11,11 @@ for *every* :math:`\pi` that keeps the limit, regardless of the guess.
 
 **Missing answers.** The n_h are the items handed out, answered or not, since whether an item is
 answered may depend on what it is. Missing items count as the answer that speaks for the limit: 1
-where :math:`c_h > 0`, 0 where :math:`c_h < 0`. In log e the answer 1 adds
-:math:`\ln(\mathrm{alt}_h (1 - x_h) / (x_h (1 - \mathrm{alt}_h)))` over the answer 0, which has the
-sign of :math:`\mathrm{alt}_h - x_h`, and so that of :math:`-c_h`. So log e is the least over all
-that the missing answers may be, at most that of the full sample, and :math:`E[e] \le 1` whatever
-decides which answers are missing.
+where :math:`c_h > 0`, 0 where :math:`c_h < 0`. In log e the answer 1 adds :math:`\ln(\mathrm{alt}_h
+(1 - x_h) / (x_h (1 - \mathrm{alt}_h)))` over the answer 0, which has the sign of
+:math:`\mathrm{alt}_h - x_h`, and so the sign of :math:`-c_h`. So log e is the least over all that
+the missing answers may be, at most the full sample's, and :math:`E[e] \le 1` for every way in which
+answers go missing.
 
 Then :math:`M_t` of the first t
 rounds has mean at most t, and fired at N it gives at most T/N false alarms in T rounds.

@@ -1,8 +1,8 @@
 r"""One promise about false alarms, kept over many monitors together.
 
 A monitor with :math:`m_i` limits that fires at :math:`A_i = N_i m_i` gives at most :math:`T_i/N_i`
-false alarms in :math:`T_i` rounds (see ``e_detector``). Means add up whatever the monitors have to
-do with one another, so the fleet gives at most :math:`\sum_i T_i/N_i`.
+false alarms in :math:`T_i` rounds (see ``e_detector``). Means add up even if the monitors
+depend on one another, so the fleet gives at most :math:`\sum_i T_i/N_i`.
 """
 
 from __future__ import annotations

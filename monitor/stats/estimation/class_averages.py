@@ -28,7 +28,7 @@ the stratum, and :math:`f_h = n_h/N_h` in a window (0 for rates),
 
 are its bias and its variance (Wolter, *Introduction to Variance Estimation*, 2007, chapter 4). That
 variance is not too small in the mean, however curved the average is (Efron & Stein, *Annals of
-Statistics* 9, 1981, doi:10.1214/aos/1176345462). With C classes the interval is that of the draws,
+Statistics* 9, 1981, doi:10.1214/aos/1176345462). With C classes the interval comes from the draws,
 moved and stretched to the mean and the variance
 
 .. math:: \Big(1 - \frac{1}{C}\Big)(\hat\theta - b) + \frac{1}{C}\,\overline{\theta^*}, \quad

@@ -4,7 +4,7 @@ The default method of the project. The strata's rates are drawn jointly (``draws
 makes a confusion matrix, each matrix a value of the metric; the interval is between the
 equal-tailed quantiles of those values. Where no label of a class had one of the two answers, it
 reaches to a class without any (``edge_matrices``). Against the exact two-stratum posterior
-(numerical quadrature) the ends agree to 1e-4 in ordinary cases. The point is that of the labels
+(numerical quadrature) the ends agree to 1e-4 in ordinary cases. The point comes from the labels
 scaled up to the window (``scaled_matrix``): the posterior mean of recall lies too low where bands
 are many and labels few, round after round.
 """

@@ -4,7 +4,7 @@ A credible interval says where a rate is. A *predictive* range says where the ne
 estimate of it may land, so it holds the sampling error of that round too and is wider. It is what
 a round is compared with when people ask "was this one unusual?". For two strata it is Algorithm 2
 of Shang et al. (AISTATS 2023), of which Eq. 6 to 8 are the normal approximation; here the strata
-may be any number and what is known any posterior, a pooled one included.
+may be any number and the prior any posterior, a pooled one included.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def more_labels(
     -------
     MoreLabels
         Expected numbers, not a guarantee; zeros if the margin is reached already. A class
-        without any label needs one whatever is known from elsewhere.
+        without any label needs one even if other segments have labels.
 
     Raises
     ------

@@ -10,7 +10,7 @@ for rounds. Here each class's rates are
 with :math:`m_h` the mean of the prior of the round, :math:`V_0` the variance that the
 class's positives have under it, and :math:`V = \sum_h N_h^2 c_h(1-c_h)/n_h` that of the round's
 labels, :math:`c_h` halfway between :math:`y_h/n_h` and :math:`m_h` so that rises and falls count
-alike. So k falls to nothing if round and history disagree, by whatever way they came to.
+alike. So k falls to nothing if round and history disagree, for any reason.
 
 Notes
 -----
@@ -18,7 +18,7 @@ Without doubt in the history and with normal counts, a class that lies :math:`\d
 errors of the round from its history has the bias
 :math:`\tfrac34\delta\,(2/5)^{3/2} e^{-3\delta^2/10}` standard errors: at most .149, at
 :math:`\delta = 1.29`, however large and old the change is. With the history right the root mean
-square error is .83 of that of the round alone. Both are of the form
+square error is .83 of the round's alone. Both are of the form
 :math:`k = a\,e^{-z^2/(2c^2)}`; a and c make the second the least where the first is .15
 (`benchmarks/pooling_coverage.py` measures both).
 """

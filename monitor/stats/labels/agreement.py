@@ -45,7 +45,7 @@ class NoAgreement(StrEnum):
     NO_PAIR = "no_pair"
     """No item was answered by two annotators."""
 
-    ALL_ALIKE = "all_alike"
+    ALL_EQUAL = "all_alike"
     """All answers are the same, so agreement by chance cannot be told apart."""
 
 
@@ -328,7 +328,7 @@ def _nothing(items: int) -> Agreement:
 
 
 def _all_equal(items: int) -> Agreement:
-    return Agreement(None, None, None, items, NoAgreement.ALL_ALIKE)
+    return Agreement(None, None, None, items, NoAgreement.ALL_EQUAL)
 
 
 def _column(values: ArrayLike) -> Values:

@@ -58,17 +58,17 @@ class RoundProgress:
 class MonitorRounds:
     """The rounds of a monitor that people ask about.
 
-    ``newest``, ``closed`` (the newest that is) and ``closed_rounds`` leave out those that lie
-    ``ahead`` of the clock. ``waiting`` have not ended; ``kept_from_going_on`` have a reason why
-    they do not take their next step.
+    ``newest``, ``closed`` (the newest that is) and ``closed_rounds`` leave out ``future`` rounds,
+    whose time the clock has not reached. ``waiting`` have not ended; ``blocked`` have a reason
+    why they do not take their next step.
     """
 
     newest: Round | None = None
     closed: Round | None = None
     closed_rounds: int = 0
     waiting: list[Round] = field(default_factory=list)
-    kept_from_going_on: list[Round] = field(default_factory=list)
-    ahead: list[Round] = field(default_factory=list)
+    blocked: list[Round] = field(default_factory=list)
+    future: list[Round] = field(default_factory=list)
 
 
 def read_monitor_rounds(
@@ -79,7 +79,7 @@ def read_monitor_rounds(
     prefetcher = _by_id(connection, _prefetched(connection, now, monitor))
     for round_ in sorted(prefetcher.values(), key=_slot):
         own = of_monitor[round_.monitor]
-        own.ahead.append(round_)
+        own.future.append(round_)
         own.closed_rounds -= round_.state is RoundState.CLOSED
     open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
     for round_ in open_ones:
@@ -87,7 +87,7 @@ def read_monitor_rounds(
     stuck = _by_id(connection, _closed_with_reason(connection, monitor))
     for round_ in sorted([*open_ones, *stuck.values()], key=_slot):
         if round_.reason is not None and round_.slot <= now:
-            of_monitor[round_.monitor].kept_from_going_on.append(round_)
+            of_monitor[round_.monitor].blocked.append(round_)
     return of_monitor
 
 

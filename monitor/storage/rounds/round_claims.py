@@ -24,12 +24,12 @@ CLAIM_MS = 15 * 60 * 1000
 class Claim:
     """The right to work on a round; lost when another attempt begins.
 
-    ``was_left`` says that the worker before did not give its claim back: it ended in mid-step.
+    ``was_abandoned`` says that the worker before did not give its claim back: it ended in mid-step.
     """
 
     round_id: int
     attempt: int
-    was_left: bool = False
+    was_abandoned: bool = False
 
 
 def claim_round(connection: Connection, round_id: int) -> Claim | None:

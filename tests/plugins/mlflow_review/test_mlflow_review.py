@@ -234,12 +234,14 @@ def test_two_workers_at_once_make_one_queue_and_each_trace_once(view, database):
 
 def test_a_queue_that_another_worker_is_making_is_read_again(labeler, view, monkeypatch):
     labeler.send("r", ALL[:1])
-    ask, reads = mlflow_rest.Calls.find, []
+    ask = mlflow_rest.Calls.find
+    reads: list[str] = []
 
     def half_made(calls, path, **params):
         result = ask(calls, path, **params)
         if path.endswith("review-queues/get-by-name") and not reads:
             reads.append(path)
+            assert result is not None
             result["review_queue"]["schema_ids"] = []
         return result
 

@@ -405,7 +405,7 @@ def test_with_nothing_known_each_class_gets_half_of_the_budget_by_size():
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 500
     assert plan.labels[0] > plan.labels[1] > plan.labels[2] >= FLOOR
     assert plan.margins == {}
-    assert plan.notes == (Remark.NOTHING_KNOWN,)
+    assert plan.notes == (Remark.NO_PRIOR,)
 
 
 def test_with_nothing_known_a_class_too_small_for_half_leaves_the_rest_to_the_other():

@@ -332,8 +332,8 @@ def test_median_mean_and_share_are_read_off_the_shares_found():
 def test_a_drop_that_breaks_no_limit_is_never_found():
     kept = detection(TWO, [Limit("precision", 0.7, "at_least")], metric="precision", drop=0.1)
 
-    assert not kept.found_within.any()
-    assert (kept.labels, kept.paths, kept.found_within.size) == (500, 1000, 26)
+    assert not kept.detected_within.any()
+    assert (kept.labels, kept.paths, kept.detected_within.size) == (500, 1000, 26)
 
 
 def test_larger_drops_are_found_sooner_and_the_seed_fixes_the_answer():
@@ -346,8 +346,8 @@ def test_larger_drops_are_found_sooner_and_the_seed_fixes_the_answer():
     assert [run.mean_delay for run in runs[:3]] == sorted(
         (run.mean_delay for run in runs[:3]), reverse=True
     )
-    assert runs[2].found_within.tolist() == runs[3].found_within.tolist()
-    assert np.all(np.diff(runs[0].found_within) >= 0)
+    assert runs[2].detected_within.tolist() == runs[3].detected_within.tolist()
+    assert np.all(np.diff(runs[0].detected_within) >= 0)
 
 
 def test_only_the_limits_that_a_drop_breaks_can_find_it():
@@ -361,7 +361,7 @@ def test_only_the_limits_that_a_drop_breaks_can_find_it():
         every=26,  # the threshold N m stays the same
     )
 
-    assert both.found_within.tolist() == one.found_within.tolist()
+    assert both.detected_within.tolist() == one.detected_within.tolist()
 
 
 def test_false_alarms_stay_within_the_promise_at_the_limit_and_vanish_above_it():

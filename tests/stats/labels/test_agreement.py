@@ -23,7 +23,7 @@ from monitor.stats.labels.agreement import (
 
 NAN = float("nan")
 PAIRS = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
-ALIKE = NoAgreement.ALL_ALIKE
+ALIKE = NoAgreement.ALL_EQUAL
 KRIPPENDORFF: list[
     list[float]
 ] = [  # Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, section C

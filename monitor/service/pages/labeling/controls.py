@@ -149,7 +149,7 @@ def record_answer(
         return AnswerOutcome.NOT_OPEN
     [requested] = page_store.lock(connection, [control.round_name])
     if answer is not None and not fits(answer, len(requested.choices)):
-        return AnswerOutcome.NOT_ASKED
+        return AnswerOutcome.NOT_REQUESTED
     before = control_store.latest_answers(connection, [control.round_name]).get(key)
     outcome = judged(before, answer, revision)
     if outcome is None:

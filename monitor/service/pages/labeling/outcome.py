@@ -20,8 +20,8 @@ class AnswerOutcome(Enum):
     NOT_OPEN = auto()
     OUTDATED = auto()
     NOT_YOURS = auto()
-    NOT_HANDED = auto()
-    NOT_ASKED = auto()
+    NOT_ASSIGNED = auto()
+    NOT_REQUESTED = auto()
 
 
 def judged(

@@ -36,8 +36,8 @@ REFUSALS = {
     AnswerOutcome.NOT_OPEN: (HTTPStatus.NOT_FOUND, _NOT_OPEN),
     AnswerOutcome.OUTDATED: (HTTPStatus.CONFLICT, _OUTDATED),
     AnswerOutcome.NOT_YOURS: (HTTPStatus.CONFLICT, _NOT_YOURS),
-    AnswerOutcome.NOT_HANDED: (HTTPStatus.CONFLICT, _NOT_ASSIGNED),
-    AnswerOutcome.NOT_ASKED: (HTTPStatus.BAD_REQUEST, _NOT_REQUESTED),
+    AnswerOutcome.NOT_ASSIGNED: (HTTPStatus.CONFLICT, _NOT_ASSIGNED),
+    AnswerOutcome.NOT_REQUESTED: (HTTPStatus.BAD_REQUEST, _NOT_REQUESTED),
 }
 
 
@@ -46,7 +46,7 @@ def answer_of(form: Mapping[str, str]) -> PageAnswer:
     try:
         return read_page_answer(form.get("answer", ""))
     except ValueError:
-        raise PageRefused(*REFUSALS[AnswerOutcome.NOT_ASKED]) from None
+        raise PageRefused(*REFUSALS[AnswerOutcome.NOT_REQUESTED]) from None
 
 
 def refusal_text(form: Mapping[str, str]) -> tuple[str, int]:

@@ -170,7 +170,7 @@ class TaskQueue:
             if not locked:  # the round was taken from the page just now
                 return AnswerOutcome.NOT_OPEN
             if answer is not None and not fits(answer, len(locked[0].choices)):
-                return AnswerOutcome.NOT_ASKED
+                return AnswerOutcome.NOT_REQUESTED
             work = _AnnotatorTasks.of_item(connection, task, annotator, now)
             before = work.standing.get(key, {}).get(annotator)
             outcome = judged(before, answer, revision) or work.refusal(task, decides=decides)
@@ -364,7 +364,7 @@ class _AnnotatorTasks:
             return AnswerOutcome.NOT_YOURS
         if decides or self._spoken_of_by_me(task) or self._was_assigned(task.key):
             return None
-        return AnswerOutcome.NOT_HANDED
+        return AnswerOutcome.NOT_ASSIGNED
 
     def _was_assigned(self, key: str) -> bool:
         """Whether the person was the last to whom a task was handed, however long ago."""
