@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,35 +12,29 @@ from monitor.domain.registered import alias_of
 from monitor.domain.report import RoundReport
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.state import RoundState
-from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.notices import (
     abandoned_notice,
     alert_notice,
     ended_notice,
     unusual_notice,
 )
-from monitor.rounds.reporting.report import TIMELINE, abandoned_report, closed_report
-from monitor.rounds.reporting.restated import restated_rows
-from monitor.rounds.reporting.timeline import read_timeline
+from monitor.rounds.reporting.report import abandoned_report, closed_report
+from monitor.rounds.reporting.surroundings import read_surroundings
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
-from monitor.storage.overview import attention_store, many_rounds
 from monitor.storage.results import alert_store, concern_store, report_store
-from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from monitor.domain.alerting import LimitReading
     from monitor.domain.notice import Notice
-    from monitor.domain.report import RecoveryRow, RestatedRow, TimelinePoint
-    from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch, Member, Side
-    from monitor.rounds.estimation.estimate import RoundEstimate
+    from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
@@ -59,16 +53,19 @@ def enqueue(
 
     ``reason`` is why the due round has a new version.
     """
-    around = _read_around(connection, batch, evidence, reason, now)
+    around = read_surroundings(connection, batch, evidence, reason, now)
     reports = {
-        (each := member.round.id): _report(
+        (each := member.round.id): _with_first_key(
             connection,
-            batch,
-            member,
-            estimates[each],
-            evidence.readings.get(each, {}),
-            supplements[each],
-            around,
+            member.round,
+            closed_report(
+                batch,
+                member,
+                estimates[each],
+                evidence.readings.get(each, {}),
+                supplements[each],
+                around,
+            ),
         )
         for member in batch.affected
     }
@@ -177,110 +174,6 @@ def enqueue_ended(
     existing = first_key(connection, round_, notice.round_key)
     notice = notice.model_copy(update={"round_key": existing})
     notify(connection, round_, notice, now)
-
-
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """What reports of a batch share, read once for all of its rounds."""
-
-    alerts: Sequence[StoredAlert]
-    recoveries: Mapping[str, RecoveryRow]
-    issues: Mapping[int, Mapping[str, tuple[int, bool]]]
-    reasons: Mapping[int, str]
-    concerns: Mapping[int, Sequence[str]]
-    timeline: Sequence[tuple[datetime, TimelinePoint]]
-    newest: int | None
-    restated: Mapping[int, Sequence[RestatedRow]]
-
-    def points(self, round_: Round) -> list[TimelinePoint]:
-        """Choose the points of the figure that ends with a round."""
-        return [point for slot, point in self.timeline if slot <= round_.slot][-TIMELINE:]
-
-    def shown_alerts(self, round_: Round) -> list[StoredAlert]:
-        """Choose the alerts that are open, and those that a round fired."""
-        return [
-            alert
-            for alert in self.alerts
-            if alert.state is AlertState.FIRING or alert.fired_round_id == round_.id
-        ]
-
-
-def _read_around(
-    connection: Connection,
-    batch: HistoryBatch,
-    evidence: BatchEvidence,
-    reason: str,
-    now: datetime,
-) -> _Around:
-    rounds = [member.round for member in batch.affected]
-    due, *later = ids = [round_.id for round_ in rounds]
-    newest = round_store.newest_closed(connection, rounds[0].monitor_id, now)
-    return _Around(
-        alerts=evidence.alerts,
-        recoveries=evidence.recoveries,
-        issues=many_rounds.read_all_issues(connection, ids),
-        reasons={due: reason}
-        | (round_transitions.last_reasons(connection, later) if later else {}),
-        concerns={round_.id: _concerns(connection, round_, newest, now) for round_ in rounds},
-        timeline=read_timeline(
-            connection,
-            rounds[0].monitor_id,
-            (rounds[0].slot, rounds[-1].slot),
-            evidence.alerts,
-            batch.restated,
-        ),
-        newest=newest,
-        restated=restated_rows(connection, batch.restated, ids),
-    )
-
-
-def _report(
-    connection: Connection,
-    batch: HistoryBatch,
-    member: Member,
-    estimate: RoundEstimate,
-    readings: Mapping[Side, LimitReading],
-    supplements: Supplements,
-    around: _Around,
-) -> RoundReport:
-    from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
-
-    round_, labels = member.round, batch.labels[member.round.id]
-    report = closed_report(
-        round_,
-        store_id=batch.store_id,
-        version=member.version,
-        model_version=batch.history.model_version,
-        partial=member.tally.is_partial,
-        reason=around.reasons[round_.id],
-        tally=member.tally,
-        issues=around.issues.get(round_.id, {}),
-        rows=estimate.rows,
-        readings=readings,
-        is_compared=batch.is_compared(member),
-        alerts=around.shown_alerts(round_),
-        recoveries=around.recoveries,
-        concerns=around.concerns[round_.id],
-        proposed=estimate.proposed_limits,
-        timeline=around.points(round_),
-        notices=[*estimate.notices, *disagreement_notices(supplements.agreement)],
-        distances=estimate.distances,
-        supplements=supplements,
-        answers=answers_row(round_, labels.first_answers(), member.tally.strata),
-        pictures=estimate.pictures,
-        restated=around.restated.get(round_.id, ()),
-        recurring=len(batch.recurring[round_.id]),
-    )
-    return _with_first_key(connection, round_, report)
-
-
-def _concerns(
-    connection: Connection, round_: Round, newest: int | None, now: datetime
-) -> Sequence[str]:
-    """Concerns about a round; those about a newer one too where this has the newest estimate."""
-    if round_.id == newest:
-        return attention_store.newest_concerns(connection, round_, now)
-    return list(concern_store.read_concerns(connection, round_.id).values())
 
 
 def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:

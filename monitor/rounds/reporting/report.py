@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from monitor.domain.alerting import evidence_state, only_learns
 from monitor.domain.report import (
     AlertRow,
-    AnswersRow,
     EstimateRow,
     EvidenceRow,
-    NoticeRow,
     ReportedEstimate,
     RoundReport,
     Status,
@@ -26,6 +24,7 @@ from monitor.presentation.rounds import (
     no_estimate_sentence,
     round_sentence,
 )
+from monitor.rounds.estimation.answer_times import answers_row
 from monitor.rounds.reporting.next_round import next_round
 from monitor.rounds.reporting.notices import round_key
 from monitor.rounds.reporting.strata import band_rows, cell_rows
@@ -34,10 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.domain.alerting import LimitReading
-    from monitor.domain.report import RecoveryRow, RestatedRow
+    from monitor.domain.report import RecoveryRow
+    from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
     from monitor.rounds.estimation.curves import Pictures
+    from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
-    from monitor.rounds.estimation.tally import Tally
+    from monitor.rounds.reporting.surroundings import Surroundings
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.estimate_store import EstimatedRound
     from monitor.storage.rounds.round_store import Round
@@ -82,67 +83,54 @@ def timeline_point(past: EstimatedRound, *, alert: bool, restated: bool = False)
 
 
 def closed_report(
-    round_: Round,
-    *,
-    store_id: str,
-    version: int,
-    model_version: str | None,
-    partial: bool,
-    reason: str | None,
-    tally: Tally,
-    issues: Mapping[str, tuple[int, bool]],
-    rows: Sequence[ReportedEstimate],
-    readings: Mapping[tuple[str, str], LimitReading],
-    is_compared: bool,
-    alerts: Sequence[StoredAlert],
-    recoveries: Mapping[str, RecoveryRow],
-    concerns: Sequence[str],
-    proposed: Mapping[str, float],
-    timeline: Sequence[TimelinePoint],
-    notices: Sequence[NoticeRow],
-    distances: Mapping[str, float],
+    batch: HistoryBatch,
+    member: Member,
+    estimate: RoundEstimate,
+    readings: Mapping[Side, LimitReading],
     supplements: Supplements,
-    answers: AnswersRow,
-    pictures: Pictures | None,
-    restated: Sequence[RestatedRow],
-    recurring: int,
+    around: Surroundings,
 ) -> RoundReport:
     """Report one version of a closed round."""
+    from monitor.rounds.estimation.agreement import disagreement_notices  # noqa: PLC0415  scipy takes half a second
+
+    round_, tally = member.round, member.tally
     evidence = [
-        _evidence(metric, side, reading, is_compared=is_compared)
+        _evidence(metric, side, reading, is_compared=batch.is_compared(member))
         for (metric, side), reading in readings.items()
     ]
     counted = band_rows(tally.strata, round_.settings.sample)
+    alerts, concerns = around.shown_alerts(round_), around.concerns[round_.id]
+    first_answers = batch.labels[round_.id].first_answers()
     return RoundReport(
-        **_frame_fields(round_, store_id, issues),
-        version=version,
+        **_frame_fields(round_, batch.store_id, around.issues.get(round_.id, {})),
+        version=member.version,
         state="closed",
-        reason=reason,
-        partial=partial,
-        status=_status(alerts, [*concerns, *_undefined(rows)], evidence),
-        model_version=model_version,
+        reason=around.reasons[round_.id],
+        partial=tally.is_partial,
+        status=_status(alerts, [*concerns, *_undefined(estimate.rows)], evidence),
+        model_version=batch.history.model_version,
         size=sum(row.size for row in counted),
         flagged=sum(row.size for row in counted if row.flagged),
         strata=counted,
         cells=cell_rows(tally.strata, round_.settings.sample),
-        estimates=list(rows),
+        estimates=list(estimate.rows),
         evidence=evidence,
-        alerts=[_alert(alert, recoveries.get(alert.id)) for alert in alerts],
+        alerts=[_alert(alert, around.recoveries.get(alert.id)) for alert in alerts],
         concerns=list(concerns),
-        proposed_limits=dict(proposed),
-        timeline=list(timeline),
-        notices=list(notices),
-        distances=dict(distances),
+        proposed_limits=dict(estimate.proposed_limits),
+        timeline=around.points(round_),
+        notices=[*estimate.notices, *disagreement_notices(supplements.agreement)],
+        distances=dict(estimate.distances),
         segments=list(supplements.segments),
         agreement=supplements.agreement,
         challenger=None if supplements.challenge is None else supplements.challenge.row,
-        answers=answers,
+        answers=answers_row(round_, first_answers, tally.strata),
         pooled_coverage=round_.settings.pooling.measured_coverage(),
-        **_picture_fields(pictures),
-        restated=list(restated),
-        recurring=recurring,
+        **_picture_fields(estimate.pictures),
+        restated=list(around.restated.get(round_.id, ())),
+        recurring=len(batch.recurring[round_.id]),
         program=_release(),
-        sentence=_sentence(round_, rows, alerts, proposed),
+        sentence=_sentence(round_, estimate.rows, alerts, estimate.proposed_limits),
     )
 
 
