@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from monitor.stats.detection.e_detector import Evidence
     from monitor.stats.detection.recovery import Recovery
 
+LEARNING_ROUNDS = 6
+"""Rounds with an estimate before limits are proposed: some weeks, and as many labels as a low
+quantile needs to mean anything."""
+
 
 class AlertState(StrEnum):
     """Where an alert stands; the last two are where it ends."""

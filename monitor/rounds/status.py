@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from monitor.domain.alerting import AlertState
+from monitor.domain.alerting import LEARNING_ROUNDS, AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.receipts import why_untagged
 from monitor.domain.report import EstimateRow, Status
@@ -29,7 +29,7 @@ from monitor.presentation.status import (
     upcoming_line,
     waiting_line,
 )
-from monitor.rounds.estimation.limit_proposals import LEARNING_ROUNDS, proposed_limits
+from monitor.rounds.estimation.limit_proposals import proposed_limits
 from monitor.rounds.grace import gives_up_at
 from monitor.rounds.open_alerts import firing_notices, recoveries
 from monitor.rounds.open_rounds import (

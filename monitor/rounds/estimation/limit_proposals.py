@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.rounds.round_store import Round
 
-LEARNING_ROUNDS = 6
-"""Rounds with an estimate before limits are proposed: some weeks, and as many labels as a low
-quantile needs to mean anything."""
-
 
 def proposed_limits(
     connection: Connection, settings: MonitorSettings, last: Round | None
