@@ -185,7 +185,10 @@ class ExcludesRows(Protocol):
     """A source that may leave out rows by the values of some columns."""
 
     def excluded(self, window: Window) -> Mapping[str, Mapping[str, int]]:
-        """Count rows that are left out by case and blanks alone, by column and value."""
+        """Count rows that are left out by case, blanks or another word for true, by value.
+
+        Has every column by which rows are left out.
+        """
 
 
 @runtime_checkable

@@ -39,8 +39,19 @@ DOUBTFUL = frozenset(
 )
 """Words, in lower case, that may say that there is no label yet, or that it is a negative one."""
 
+_SAME = (("true", "t", "yes", "y", "1", "1.0"), ("false", "f", "no", "n", "0", "0.0"))
 _SHOWN = 4
 _LONGEST = 40  # characters of one value
+
+
+def synonyms(text: str) -> tuple[str, ...]:
+    """Return the ways to write a value in lower case, all words for true or false among them.
+
+    >>> synonyms(" Prod"), synonyms("True")
+    (('prod',), ('true', 't', 'yes', 'y', '1', '1.0'))
+    """
+    folded = text.strip().lower()
+    return next((words for words in _SAME if folded in words), (folded,))
 
 
 def listed(values: Mapping[str, int]) -> str:

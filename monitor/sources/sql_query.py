@@ -29,6 +29,7 @@ from monitor.domain.segments import NO_VALUE
 from monitor.domain.shown import MOST_BYTES
 from monitor.domain.single_precision import rounded_below
 from monitor.domain.truth import AWARE, NAIVE, UNREADABLE
+from monitor.domain.values import synonyms
 from monitor.files.relations import NUL_SHOWN, all_texts
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
@@ -123,9 +124,9 @@ class Query:
         return self._from(func.count()).where(self._in(window))
 
     def excluded(self, window: Window, name: str) -> Select[Any]:
-        """Count the rows of a window that ``where`` leaves out by case and blanks alone."""
+        """Count the rows of a window that ``where`` leaves out though they may mean the same."""
         text, counted = self._text(name), self._spelled(self.settings.where[name])
-        folded = sorted({each.strip().lower() for each in counted})
+        folded = sorted({one for each in counted for one in synonyms(each)})
         is_near = func.lower(func.trim(text)).in_(folded) & text.not_in(counted)
         rows = select(text.label("value")).select_from(self.table.clause)
         similar = rows.where(self._in(window), is_near).subquery()

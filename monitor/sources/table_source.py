@@ -169,7 +169,7 @@ class TableSource:
         )
 
     def excluded(self, window: Window) -> dict[str, dict[str, int]]:
-        """Count rows that ``where`` leaves out by case and blanks alone, by column and value."""
+        """Count rows that ``where`` leaves out though they may mean the same."""
 
         def read(reading: Reading, query: Query) -> dict[str, dict[str, int]]:
             rows = {

@@ -169,6 +169,14 @@ INPUTS = {
     "half of the reference has no label": reference(
         [f"{i / 100},{'' if i % 2 else int(i >= 45)}" for i in range(100)]
     ),
+    "where asks for true and rows hold 1": lambda place: (
+        place.predictions(env="1"),
+        place.config(where=("      threshold", "      where: {env: true}\n      threshold")),
+    ),
+    "where asks for a value that no row has": lambda place: (
+        place.predictions(env="'prod'"),
+        place.config(where=("      threshold", "      where: {env: production}\n      threshold")),
+    ),
     "where leaves out rows by their case": lambda place: (
         place.predictions(env="case when i % 2 = 0 then 'prod' else 'Prod' end"),
         place.config(where=("      threshold", "      where: {env: prod}\n      threshold")),

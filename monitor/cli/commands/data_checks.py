@@ -109,6 +109,15 @@ def _excluded_warnings(context: MonitorContext, window: Window) -> Iterator[str]
             )
 
 
+def _where_warnings(context: MonitorContext, window: Window) -> Iterator[str]:
+    """Describe why no row may count: its values are not as ``source.where`` has them."""
+    yield from (near := list(_excluded_warnings(context, window)))
+    columns = context.source.excluded(window) if isinstance(context.source, ExcludesRows) else {}
+    if columns and not near:
+        named = ", ".join(map(repr, columns))
+        yield f"source.where counts no row: does it write the values of {named} as the table does?"
+
+
 def _reference_warnings(context: MonitorContext) -> Iterator[str]:
     """Describe rows of the reference without a label, where these are many, and odd scores."""
     reference = None if context.reference is None else context.reference()
@@ -174,7 +183,8 @@ def _nothing(context: MonitorContext, window: Window) -> CheckResult:
     newest = f"the newest window, {window}"
     span = context.source.span()
     if span is None:
-        return CheckResult(f"no predictions in {newest}; none at all yet")
+        warnings = tuple(_where_warnings(context, window))
+        return CheckResult(f"no predictions in {newest}; none at all yet", warnings)
     latest = f"the newest is of {minute_text(span[1])} UTC"
     if span[1] >= window.end:
         return CheckResult(f"no predictions in {newest}; {latest}")
