@@ -51,7 +51,7 @@ def synonyms(text: str) -> tuple[str, ...]:
     (('prod',), ('true', 't', 'yes', 'y', '1', '1.0'))
     """
     folded = text.strip().lower()
-    return next((words for words in _SAME if folded in words), (folded,))
+    return next((group for group in _SAME if folded in group), (folded,))
 
 
 def listed(values: Mapping[str, int]) -> str:
