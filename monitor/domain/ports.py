@@ -185,9 +185,9 @@ class ExcludesRows(Protocol):
     """A source that may leave out rows by the values of some columns."""
 
     def excluded(self, window: Window) -> Mapping[str, Mapping[str, int]]:
-        """Count rows that are left out by case, blanks or another word for true, by value.
+        """Count rows that only case, blanks or another word for true leave out, by value.
 
-        Has every column by which rows are left out.
+        Returns an entry for each column by which rows are left out, empty if no value is near.
         """
 
 

@@ -310,7 +310,7 @@ class RoundSettings(Settings):
     ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips are),
     because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are the
     labels of each stratum where a round is done again whose plan is known, and ``first_wave`` the
-    strata of its first wave, where it had two, and ``snapshot`` the state of its source that it was
+    labels of its first wave, where it had two, and ``snapshot`` the state of its source that it was
     drawn from. ``labeling`` is what the labeler's kind has alone (`Labeling.own`), so that a round
     is read from where its tasks went. ``block`` is the block of the config that the monitor was one
     of.

@@ -33,7 +33,7 @@ from monitor.rounds.sampling.plausibility import refuse_unknown
 from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from monitor.domain.model import Frame
     from monitor.domain.shown import Shown
@@ -87,7 +87,7 @@ def check_source(context: MonitorContext) -> CheckResult:
     summary = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),
-        *_excluded_warnings(context, window),
+        *_excluded_warnings(_excluded(context, window)),
         *_reference_warnings(context),
         *_shown_warnings(context, frame),
     )
@@ -97,11 +97,14 @@ def check_source(context: MonitorContext) -> CheckResult:
     return CheckResult(text, warnings)
 
 
-def _excluded_warnings(context: MonitorContext, window: Window) -> Iterator[str]:
+def _excluded(context: MonitorContext, window: Window) -> Mapping[str, Mapping[str, int]]:
+    """Count rows that are not counted, though their values nearly are those that count."""
+    return context.source.excluded(window) if isinstance(context.source, ExcludesRows) else {}
+
+
+def _excluded_warnings(excluded: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """Describe rows that are not counted, though their values nearly are those that count."""
-    if not isinstance(context.source, ExcludesRows):
-        return
-    for column, values in context.source.excluded(window).items():
+    for column, values in excluded.items():
         if values:
             yield (
                 f"source.where leaves out rows whose {column!r} is {listed(values)}; list each "
@@ -110,11 +113,11 @@ def _excluded_warnings(context: MonitorContext, window: Window) -> Iterator[str]
 
 
 def _where_warnings(context: MonitorContext, window: Window) -> Iterator[str]:
-    """Describe why no row may count: its values are not as ``source.where`` has them."""
-    yield from (near := list(_excluded_warnings(context, window)))
-    columns = context.source.excluded(window) if isinstance(context.source, ExcludesRows) else {}
-    if columns and not near:
-        named = ", ".join(map(repr, columns))
+    """Describe that no row counts, perhaps since ``source.where`` writes values otherwise."""
+    excluded = _excluded(context, window)
+    yield from _excluded_warnings(excluded)
+    if excluded and not any(excluded.values()):
+        named = ", ".join(map(repr, excluded))
         yield f"source.where counts no row: does it write the values of {named} as the table does?"
 
 
