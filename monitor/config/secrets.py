@@ -25,7 +25,7 @@ _NUMBERS = {int, float, timedelta}
 _FILE_MAX = 10_000  # bytes; a secret is a line, not a document
 
 
-class _Section(dict[str, Any]):
+class _Placed(dict[str, Any]):
     """A mapping of the file that knows where it stands."""
 
     way: Way = ()
@@ -51,7 +51,7 @@ class Filling:
         if isinstance(value, list):
             return [self.values(item, (*way, i)) for i, item in enumerate(value)]
         if isinstance(value, dict):
-            section = _Section({key: self.values(of, (*way, key)) for key, of in value.items()})
+            section = _Placed({key: self.values(of, (*way, key)) for key, of in value.items()})
             section.way = way
             return section
         if not isinstance(value, str):
@@ -63,7 +63,7 @@ class Filling:
 
     def __call__(self, model: type[BaseModel], section: object) -> object:
         """Read the secrets of a section, just before its class validates it."""
-        if not isinstance(section, _Section):
+        if not isinstance(section, _Placed):
             return section
         values, settings = dict(section), _settings_of(model)
         for key in settings.secrets:

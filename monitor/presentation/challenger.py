@@ -12,6 +12,7 @@ from monitor.presentation.numbers import (
     plural,
     signed_text,
 )
+from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,28 +100,17 @@ def challenger_sentence(row: ChallengerRow) -> str:
     return "; ".join(parts)
 
 
-class ComparisonTable(NamedTuple):
-    """A comparison laid out: what it is of, head, rows."""
-
-    title: str
-    head: list[str]
-    rows: list[list[str]]
-
-
-def challenger_tables(row: ChallengerRow) -> Iterator[ComparisonTable]:
+def challenger_tables(row: ChallengerRow) -> Iterator[Table]:
     """Lay out each comparison."""
     for comparison in row.comparisons:
         labels = f"{comparison.labeled:,} labels, {comparison.positive:,} of them positive"
         of = "this round" if comparison.rounds == 1 else f"{comparison.rounds} rounds together"
-        yield ComparisonTable(
-            f"{of}, {labels}", HEAD, [_cells(metric) for metric in comparison.metrics]
-        )
+        rows = [_cells(metric) for metric in comparison.metrics]
+        yield Table(HEAD, rows, title=f"{of}, {labels}")
 
 
 def challenger_lines(row: ChallengerRow) -> Iterator[str]:
     """Describe what to know about the comparisons."""
-    if row.alone is None:
-        yield f"challenger {row.name} is not compared: {row.reason}"
     newest = row.pooled or row.alone
     if newest is None:
         return

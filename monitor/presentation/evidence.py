@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import EvidenceState
 from monitor.presentation.numbers import limit_text
+
+if TYPE_CHECKING:
+    from monitor.domain.report import EvidenceRow
 
 LEARNS = (
     "this round only learns (e = 1), since no earlier round and no reference is there to compare "
@@ -25,35 +29,21 @@ _LARGEST = 700
 """Log evidence above which e**x is no finite number."""
 
 
-def evidence_sentence(
-    metric: str,
-    side: str,
-    limit: float,
-    *,
-    state: str | None,
-    log_evidence: float | None,
-    log_threshold: float,
-    fires: bool,
-    recovery_rounds: int | None = None,
-    log_r: float | None = None,
-) -> str:
+def evidence_sentence(row: EvidenceRow, *, fires: bool) -> str:
     """Return how much evidence there is against a limit, or why it is missing.
 
-    >>> evidence_sentence(
-    ...     "precision", "at_least", 0.8,
-    ...     state="gathered", log_evidence=1.5, log_threshold=4.0, fires=False,
-    ... )
+    >>> from monitor.domain.report import EvidenceRow
+    >>> limit = dict(metric="precision", side="at_least", limit=0.8, state="gathered")
+    >>> evidence_sentence(EvidenceRow(**limit, log_evidence=1.5, log_threshold=4), fires=False)
     'limit precision at least 0.8: evidence 4.48, an alert fires at 54.6'
     """
-    parts = [_NO_EVIDENCE[state]] if state in _NO_EVIDENCE else []
-    if recovery_rounds:
-        parts = ["alert open", _recovery(recovery_rounds, log_r)]
-    if log_evidence is not None:
-        result, expected = math.exp(min(log_evidence, _LARGEST)), math.exp(log_threshold)
-        parts.append(f"evidence {result:.3g}, an alert fires at {expected:.3g}")
+    parts = [_NO_EVIDENCE[row.state]] if row.state in _NO_EVIDENCE else []
+    if row.log_evidence is not None:
+        result = math.exp(min(row.log_evidence, _LARGEST))
+        parts.append(f"evidence {result:.3g}, an alert fires at {math.exp(row.log_threshold):.3g}")
     if fires:
         parts.append("the alert fired here")
-    return f"limit {limit_text(metric, side, limit)}: {', '.join(parts)}"
+    return f"limit {limit_text(row.metric, row.side, row.limit)}: {', '.join(parts)}"
 
 
 def recurring_text(recurring: int, drawn: int) -> str:
@@ -80,10 +70,3 @@ def recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
     shown = f"{result:g}" if result else "under 0.01"
     later = "1 later round" if rounds == 1 else f"{rounds} later rounds"
     return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"
-
-
-def _recovery(rounds: int, log_r: float | None) -> str:
-    from monitor.stats.detection.recovery import WRONGLY_ENDED  # noqa: PLC0415  scipy takes half a second
-
-    result = 0.0 if log_r is None else math.exp(min(log_r, _LARGEST))
-    return recovery_text(result, rounds, 1 / WRONGLY_ENDED)

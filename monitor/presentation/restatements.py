@@ -30,11 +30,14 @@ def restated_text(row: RestatedRow) -> str:
     return f"{text}; before: {', '.join(before)}"
 
 
-def last_restated(rows: Sequence[RestatedRow]) -> tuple[Sequence[RestatedRow], str | None]:
-    """Choose the last restatements of a round, and say how many are left out, if any."""
+def restated_lines(rows: Sequence[RestatedRow]) -> list[str]:
+    """Describe the last restatements of a round, and how many are left out, if any."""
+    lines = [f"version {row.version}: {restated_text(row)}" for row in rows[-_MOST_SHOWN:]]
     remaining = len(rows) - _MOST_SHOWN
-    they = f"{plural(remaining, 'earlier restatement')} {'is' if remaining == 1 else 'are'}"
-    return rows[-_MOST_SHOWN:], f"{they} in report.json" if remaining > 0 else None
+    if remaining > 0:
+        are = "is" if remaining == 1 else "are"
+        lines.append(f"{plural(remaining, 'earlier restatement')} {are} in report.json")
+    return lines
 
 
 def restated_since_text(version: int, newest: int) -> str:

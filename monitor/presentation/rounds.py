@@ -139,6 +139,52 @@ def unlabeled_to_do(monitor: str, number: int, *, by_column: bool) -> str:
     )
 
 
+def no_round_text(monitor: str, number: int, there: Sequence[int]) -> str:
+    """Return the sentence that a monitor has no such round, and which it has, in slot order."""
+    rounds = f"its rounds are {there[0]} to {there[-1]}" if there else "it has none yet"
+    return f"{monitor} has no round {number}; {rounds}"
+
+
+def no_version_text(monitor: str, number: int, requested: int, newest: int) -> str:
+    """Return the sentence that a round has no such version, and which is its newest; 0 for none."""
+    there = f"the newest is {newest}" if newest else "it has no estimate yet"
+    return f"round {number} of {monitor} has no version {requested}; {there}"
+
+
+def no_report_text(monitor: str, number: int, state: str) -> str:
+    """Return the sentence that a round has no report yet."""
+    return f"round {number} of {monitor} has no report yet: it is {state}"
+
+
+def no_reports_text(monitor: str) -> str:
+    """Return the sentence that no round of a monitor has a report yet."""
+    return f"no round of {monitor} has a report yet: none has closed"
+
+
+def remarks_text(
+    version: int,
+    *,
+    partial: bool = False,
+    worst_case: bool = False,
+    restated: bool = False,
+) -> str:
+    """Describe in a list of rounds what is special about the estimates of one.
+
+    ``worst_case`` is whether intervals are worst-case bounds, since answers are missing; the
+    intervals of a partial round are. ``restated`` is whether a person asked for a version.
+
+    >>> remarks_text(1), remarks_text(2, partial=True)
+    ('', 'version 2, partial')
+    >>> remarks_text(1, partial=True, worst_case=True), remarks_text(1, worst_case=True)
+    ('partial', 'bounds')
+    >>> remarks_text(2, restated=True)
+    'version 2, restated'
+    """
+    remarks = [f"version {version}"] * (version > 1) + ["restated"] * restated
+    remarks += ["partial"] if partial else ["bounds"] * worst_case
+    return ", ".join(remarks)
+
+
 def _until(monitor: str) -> str:
     return f"Until a later round has an estimate, nothing watches {monitor}."
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from monitor.domain.report import SegmentRow
 from monitor.presentation.estimates import reason_text
 from monitor.presentation.numbers import interval_text, plural
 from monitor.presentation.rows import OWN_LABELS, needs_text
+from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-
-class SegmentTable(NamedTuple):
-    """The values of one segment column, the largest first, and why some have no number."""
-
-    head: list[str]
-    rows: list[list[str]]
-    lines: list[str]
+    from monitor.domain.report import SegmentRow
 
 
 def missing_text(missing: int) -> str:
@@ -31,10 +25,10 @@ def missing_text(missing: int) -> str:
     )
 
 
-def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[SegmentTable]:
+def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
     """Lay out a table for each segment column; ``missing`` counts the round's missing answers."""
     return [
-        SegmentTable(
+        Table(
             [segment, "size", "flagged", "labeled", "precision", "recall", "labels still needed"],
             [
                 cells
@@ -42,7 +36,7 @@ def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[SegmentTabl
                 for cells in (_cells(value, of_value), _alone_cells(of_value))
                 if cells
             ],
-            [
+            lines=[
                 *([missing_text(missing)] if missing else []),
                 *(
                     f"{row.value}, {row.metric}: {reason_text(row)}"
@@ -53,12 +47,6 @@ def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[SegmentTabl
         )
         for segment, of_segment in _grouped(rows, attrgetter("segment")).items()
     ]
-
-
-def page_segment_tables(page: Mapping[str, Any]) -> list[SegmentTable]:
-    """Lay out the segments of a round's page."""
-    missing = sum((row["planned"] or 0) - (row["labeled"] or 0) for row in page["strata"])
-    return segment_tables([SegmentRow(**row) for row in page["segments"]], missing)
 
 
 def _grouped(
@@ -75,8 +63,8 @@ def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:
     first = rows[0]
     result = {row.metric: interval_text(row) for row in rows}
     needs = "; ".join(filter(None, map(needs_text, rows)))
-    counts = (first.size, first.flagged, first.labeled)
-    return [value, *map(str, counts), result["precision"], result["recall"], needs or "-"]
+    counts = [f"{count:,}" for count in (first.size, first.flagged, first.labeled)]
+    return [value, *counts, result["precision"], result["recall"], needs or "-"]
 
 
 def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:

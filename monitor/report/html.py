@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from monitor.domain.visible import clean
+from monitor.presentation.method_sentences import method_sentences
 from monitor.presentation.numbers import minute_text
 from monitor.presentation.outcome import (
     meaning_sentences,
@@ -23,8 +24,10 @@ from monitor.presentation.outcome import (
     verdict_sentence,
     window_text,
 )
+from monitor.presentation.restatements import restated_lines
+from monitor.presentation.round_document import facts, next_round_section, round_sections
 from monitor.presentation.sentences import capital
-from monitor.report.sections import figures_of, key_numbers, parts_of
+from monitor.report.sections import figures_of, key_numbers
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,7 +54,11 @@ def report_html(report: RoundReport) -> bytes:
             to_do=to_do_sentences(report),
             meaning=meaning_sentences(report),
             numbers=key_numbers(report),
-            parts=parts_of(report),
+            restated=restated_lines(report.restated),
+            sections=round_sections(report),
+            next_round=next_round_section(report),
+            method=method_sentences(report),
+            facts=facts(report),
             **figures_of(report),
         )
     )

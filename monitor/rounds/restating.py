@@ -25,7 +25,7 @@ from monitor.presentation.restatements import (
     not_closed_text,
     not_final_text,
 )
-from monitor.presentation.round_page import no_round_text
+from monitor.presentation.rounds import no_round_text
 from monitor.rounds import versions
 from monitor.rounds.claims import renewed
 from monitor.rounds.classes import publish_classes

@@ -1,15 +1,12 @@
-"""What MLflow is told of a challenger: a dozen metrics, a sentence and a table of the note."""
+"""The metrics of a challenger in MLflow."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.presentation.challenger import challenger_sentence, challenger_tables
-
 if TYPE_CHECKING:
     from monitor.domain.challenger_rows import ComparisonRow
     from monitor.domain.report import RoundReport
-    from monitor.presentation.challenger import ComparisonTable
 
 METRICS = ("precision", "recall")
 
@@ -43,14 +40,3 @@ def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:
         if (metric := row.metric(name)) is not None and metric.difference is not None
         for end, value in zip(("", "_low", "_high"), metric.difference, strict=True)
     }
-
-
-def sentence_of(report: RoundReport) -> str | None:
-    """Describe how the challenger does; None without one."""
-    return None if report.challenger is None else challenger_sentence(report.challenger)
-
-
-def table_of(report: RoundReport) -> ComparisonTable | None:
-    """Lay out the comparison with the most rounds; None without one."""
-    tables = [] if report.challenger is None else list(challenger_tables(report.challenger))
-    return tables[-1] if tables else None

@@ -33,8 +33,8 @@ def test_show_has_the_round_and_all_rounds_together(bare):
     shown = bare.run("show", 2)
     page = json.loads(bare.run("show", 2, "--json").out)["challenger"]
 
-    assert line_of(shown, "challenger v8, this round, 40 labels")
-    assert line_of(shown, "challenger v8, 2 rounds together, 80 labels")
+    assert line_of(shown, "  this round, 40 labels")
+    assert line_of(shown, "  2 rounds together, 80 labels")
     assert line_of(shown, "each interval holds for one look")
     assert page["pooled"]["rounds"] == 2
     assert [row["metric"] for row in page["alone"]["metrics"]] == ["precision", "recall", "f1"]

@@ -13,6 +13,7 @@ import csv
 import io
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,8 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -29,9 +31,6 @@ from monitor.domain.slots import slots_between, window_of
 from tests.faults.fake_clock import SLEEP
 from tests.faults.sizes import sized
 from tests.workers import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST = datetime(2031, 3, 1, tzinfo=UTC)
 """Day of the slots that are only ever backfilled, but for its last."""
@@ -99,6 +98,9 @@ PROGRAM = (
     SLEEP
     + f"""
 import ctypes, faulthandler, signal, sys
+from monitor.service import signals
+if sys.argv[1:2] == ["serve"]:
+    signals.hold_reload()  # as the script pr-monitor does before it imports the rest
 from datetime import timedelta
 from monitor.service import loop, mlflow_process
 from monitor.cli import main
@@ -253,9 +255,13 @@ class Storm:
         self.serve()
 
     def reload(self):
-        """Change the config without changing what it says, and let a service read it."""
+        """Change the config without changing what it says, and let a service read it.
+
+        An interpreter that only begins would be ended by the signal, whatever it is to run.
+        """
         (self.folder / "config.yaml").write_text(f"{self.text}# {len(self.done)}\n")
-        self.rng.choice(self.serving).send_signal(signal.SIGHUP)
+        if ready := [process for process in self.serving if _minds_reload(process.pid)]:
+            self.rng.choice(ready).send_signal(signal.SIGHUP)
 
     def command(self, *words):
         self.commands.append(self.start(*words))
@@ -386,3 +392,13 @@ def as_csv(rows):
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue().encode()
+
+
+def _minds_reload(pid):
+    """Whether a process blocks or handles SIGHUP by now."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+    masks = re.findall(r"^Sig(?:Blk|Cgt):\s*(\w+)", status, re.MULTILINE)
+    return any(int(mask, 16) >> (signal.SIGHUP - 1) & 1 for mask in masks)

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.presentation.round_page import recurring_lines
+from monitor.presentation.round_document import page_sections
 from monitor.rounds.round_page import read_page
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
@@ -160,10 +160,11 @@ def test_where_all_items_come_back_nothing_fires_and_people_are_told_why(scene):
     drawn = len(items(scene, 4))
     with scene.database.read() as connection:
         page = read_page(connection, scene.name, 4, None)
+    [evidence] = [one for one in page_sections(page) if one.title == "Evidence"]
     assert [len(each) for each in recurring(scene, 2, 3, 4)] == [drawn] * 3
     assert [log_e(scene, number) for number in (2, 3, 4)] == [[0.0] * 3] * 3
     assert scene.rows("select id from alerts") == []
-    assert recurring_lines(page)[-1] == (
+    assert evidence.lines[-1] == (
         f"evidence counts an item once: earlier rounds asked about {drawn} of the {drawn} items, "
         "and 0 count"
     )

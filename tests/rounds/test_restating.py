@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.cli.views.round_page import page_json
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import InputRefused, RoundMoved, TryLater
 from monitor.domain.model import Answer
@@ -32,7 +33,7 @@ def alerts(scene):
 
 def page(scene, number, version=None):
     with scene.database.read() as connection:
-        return read_page(connection, scene.name, number, version)
+        return page_json(read_page(connection, scene.name, number, version))
 
 
 def precision(scene, number, version=None, basis="round"):

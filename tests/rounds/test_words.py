@@ -39,8 +39,8 @@ def shown(scene, number, capsys):
 
 
 def states(scene, number):
-    page = page_of(scene, number)
-    return {(row["metric"], str(row["state"])) for row in page["evidence"]}
+    report = page_of(scene, number).report
+    return {(row.metric, str(row.state)) for row in report.evidence}
 
 
 def firing(scene):
@@ -92,7 +92,7 @@ def test_the_report_of_a_first_round_says_in_mlflow_that_it_only_learns(scene):
 
     text = describe(type(make_report()).model_validate(payload))
 
-    assert "**Limits precision ≥ 0.7, recall ≥ 0.4:** this round only learns (e = 1)" in text
+    assert "**Evidence:** Limit precision at least 0.7: this round only learns (e = 1)" in text
 
 
 def read(log_e, **changes):

@@ -139,7 +139,7 @@ def show(
 
     Late or changed labels give a round a new version; the earlier ones can be shown as they were.
     """
-    from monitor.cli.views.round_page import echo_round
+    from monitor.cli.views.round_page import echo_round, page_json
     from monitor.rounds.round_page import read_page
 
     with opened(config) as application:
@@ -147,7 +147,7 @@ def show(
         with application.database.read() as connection:
             page = read_page(connection, name, number, version)
     if json:
-        echo_json(page)
+        echo_json(page_json(page))
     else:
         echo_round(page)
 

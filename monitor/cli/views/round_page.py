@@ -1,86 +1,87 @@
-"""What `pr-monitor show` says of one round."""
+"""What `pr-monitor show` prints of one round."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.views.printing import echo, echo_block, echo_table
-from monitor.domain.class_report import ClassReport
-from monitor.presentation.challenger import challenger_lines, challenger_tables
-from monitor.presentation.classes import report_lines
-from monitor.presentation.round_page import (
-    cause_lines,
-    challenger_of,
-    estimate_lines,
-    estimates_table,
-    evidence_lines,
+from monitor.cli.views.printing import echo, echo_table
+from monitor.domain.report import EstimateRow
+from monitor.presentation.round_document import (
+    answered_texts,
+    caution_texts,
     head_lines,
-    notice_lines,
-    people_lines,
-    pooled_lines,
-    recurring_lines,
-    strata_lines,
-    strata_table,
+    page_sections,
 )
-from monitor.presentation.segments import page_segment_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from monitor.domain.report import RoundReport
+    from monitor.domain.round_page import RoundPage
+    from monitor.presentation.round_document import Section
+
+_COUNT = re.compile(r"[\d,]+|-|")
+_UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
+_WITHOUT_REPORT: dict[str, Any] = {
+    **{name: [] for name in ("estimates", "segments", "evidence", "alerts", "notices", "cells")},
+    **dict.fromkeys(("pooled_coverage", "answers", "agreement", "cause", "challenger", "program")),
+    "recurring": 0,
+}
 
 
-def echo_round(page: dict[str, Any]) -> None:
+def echo_round(page: RoundPage) -> None:
     """Print a round's page."""
     for line in head_lines(page):
         echo(line, indent="  ")
-    _echo_strata(page)
-    if page["estimates"]:
-        echo()
-        echo_table(*estimates_table(page))
-        echo_block(estimate_lines(page))
-        echo_block(pooled_lines(page))
-    for line in people_lines(page):
-        echo(line, indent="  ")
-    for head, rows, lines in page_segment_tables(page):
-        echo()
-        echo_table(head, rows, right="123")
-        for line in lines:
-            echo(line, indent="  ")
-    _echo_challenger(page)
-    _echo_classes(page)
-    echo_block(cause_lines(page))
-    echo_block([*evidence_lines(page), *recurring_lines(page)])
-    echo_block(notice_lines(page))
+    for section in page_sections(page):
+        _echo_section(section)
     echo()
-    _echo_events(page["events"])
-
-
-def _echo_challenger(page: dict[str, Any]) -> None:
-    challenger = challenger_of(page)
-    if challenger is None:
-        return
-    for title, head, rows in challenger_tables(challenger):
-        echo()
-        echo(f"challenger {challenger.name}, {title}", indent="  ")
-        echo_table(head, rows)
-    echo_block(challenger_lines(challenger))
-
-
-def _echo_classes(page: dict[str, Any]) -> None:
-    if page["classes"] is not None:
-        echo()
-        echo_block(report_lines(ClassReport(**page["classes"])))
-
-
-def _echo_events(events: Iterable[dict[str, Any]]) -> None:
-    for event in events:
+    for event in page.events:
         echo(f"{minute(event['at'])}  {event['after']}: {event['reason']}", indent=" " * 18)
 
 
-def _echo_strata(page: dict[str, Any]) -> None:
-    if not page["strata"]:
-        return
+def page_json(page: RoundPage) -> dict[str, Any]:
+    """Give a round's page to a program."""
+    report = page.report
+    shared = ("monitor", "round", "slot", "state", "reason", "version", "latest_version")
+    more = ("partial", "second_wave_at", "snapshot", "restated_since", "concerns", "bad_rows")
+    return {
+        **{name: getattr(page, name) for name in (*shared, *more, "notes", "events", "settings")},
+        "window": [page.window.start, page.window.end],
+        "restated": [row.model_dump() for row in page.restated],
+        "strata": [row.model_dump() | _UNCOUNTED for row in page.drawn],
+        "classes": page.classes and page.classes.model_dump(),
+        **_report_json(report),
+    }
+
+
+def _report_json(report: RoundReport | None) -> dict[str, Any]:
+    if report is None:
+        return _WITHOUT_REPORT | {"cautions": {}, "answered": {}}
+    names = set(EstimateRow.model_fields)
+    return {
+        **report.model_dump(include={*_WITHOUT_REPORT, "strata"}),
+        "estimates": [row.model_dump(include=names) for row in report.estimates],
+        "cautions": caution_texts(report),
+        "answered": answered_texts(report),
+    }
+
+
+def _echo_section(section: Section) -> None:
     echo()
-    echo_table(*strata_table(page), right="12345")
-    for line in strata_lines(page):
+    echo(section.title)
+    for at, table in enumerate(section.tables):
+        if at:
+            echo()
+        if table.title:
+            echo(f"  {table.title}", indent="  ")
+        counts = [
+            str(place)
+            for place, column in enumerate(zip(*table.rows, strict=True))
+            if place and all(_COUNT.fullmatch(cell) for cell in column)
+        ]
+        echo_table(table.head, table.rows, right="".join(counts))
+        for line in table.lines:
+            echo(line, indent="  ")
+    for line in section.lines:
         echo(line, indent="  ")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.cli.common import minute
 from monitor.cli.views.printing import echo, table_lines, width
 from monitor.presentation.numbers import interval_text, plural
-from monitor.presentation.round_page import remarks_text
+from monitor.presentation.rounds import remarks_text
 from monitor.presentation.setting_changes import change_sentence, difference_text
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, insert, select
 
-from monitor.domain.alerting import LimitReading, evidence_state
+from monitor.domain.alerting import LimitReading
 from monitor.storage.tables import evidence, rounds
 
 if TYPE_CHECKING:
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from monitor.stats.detection.recovery import Recovery
-
-_EVIDENCE = (
-    *("metric", "side", "limit", "log_evidence", "log_threshold", "fires"),
-    *("log_recovery", "recovery_rounds", "log_r"),
-)
 
 
 def write_readings(
@@ -48,23 +43,6 @@ def write_readings(
     ]
     if written:
         connection.execute(insert(evidence), written)
-
-
-def read_evidence(
-    connection: Connection, round_id: int, version: int, *, is_compared: bool
-) -> list[dict[str, Any]]:
-    """Read the evidence of a version, a row for each limit.
-
-    ``is_compared`` is whether there was anything to compare the round with.
-    """
-    query = select(evidence).where(evidence.c.round_id == round_id, evidence.c.version == version)
-    return [
-        {
-            **{name: row._mapping[name] for name in _EVIDENCE},
-            "state": evidence_state(_reading(row), is_compared=is_compared),
-        }
-        for row in connection.execute(query)
-    ]
 
 
 def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], LimitReading]:

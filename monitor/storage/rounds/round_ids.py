@@ -10,8 +10,6 @@ from monitor.domain.state import RoundState
 from monitor.storage.tables import monitors, rounds
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection, ScalarSelect
 
 MOST = 2**31 - 1
@@ -59,13 +57,3 @@ def newest_drawn(connection: Connection, monitor: str) -> int | None:
         rounds.c.monitor_id == id_of(monitor), rounds.c.history_id.is_not(None)
     )
     return connection.execute(own.order_by(rounds.c.slot.desc()).limit(1)).scalar()
-
-
-def has_closed_before(connection: Connection, history_id: int, slot: datetime) -> bool:
-    """Whether a history has a closed round of an earlier slot."""
-    query = select(rounds.c.id).where(
-        rounds.c.history_id == history_id,
-        rounds.c.state == RoundState.CLOSED,
-        rounds.c.slot < slot,
-    )
-    return connection.execute(query.limit(1)).first() is not None

@@ -235,8 +235,8 @@ def test_mlflow_gets_kinds_as_a_tag_and_the_sentences():
 
     assert tags(quiet)["monitor.notices"] == "none"
     assert tags(unusual)["monitor.notices"] == "frame"
-    assert "**Notice, frame:** other \\| items." in describe(unusual)
-    assert "Notice" not in describe(quiet)
+    assert "**What needs a look:** Other \\| items." in describe(unusual)
+    assert "needs a look" not in describe(quiet)
 
 
 def test_a_report_from_before_there_were_notices_is_still_read():

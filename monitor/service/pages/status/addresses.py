@@ -7,26 +7,19 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from monitor.domain.class_report import ClassReport
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import Status
 from monitor.domain.settings import MonitorSettings
-from monitor.presentation import round_page as lines
-from monitor.presentation.classes import block_lines, report_lines
+from monitor.presentation.classes import block_lines
 from monitor.presentation.numbers import minute_text, plural
-from monitor.presentation.segments import page_segment_tables
+from monitor.presentation.round_document import drawn_section, head_lines, page_sections
 from monitor.report.figures import metric_svg
 from monitor.report.html import policy, report_html
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import PageRefused, Viewing, Visitor
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.status.cards import card_of, gravest_first, limits_of, plan_facts
-from monitor.service.pages.status.tables import (
-    alert_table,
-    challenger_part,
-    event_table,
-    round_table,
-)
+from monitor.service.pages.status.tables import alert_table, event_table, round_table
 from monitor.storage.rounds.round_ids import MOST
 
 router = APIRouter()
@@ -107,8 +100,7 @@ def monitor_page(
         now=minute_text(board.clock()),
         plan=plan_facts(settings),
         drawn=monitor.drawn,
-        strata=None if monitor.drawn is None else lines.strata_table(monitor.drawn),
-        strata_lines=[] if monitor.drawn is None else list(lines.strata_lines(monitor.drawn)),
+        plan_of_strata=None if monitor.drawn is None else drawn_section(monitor.drawn),
         rounds=rounds,
         skipped=plural(monitor.rounds.hidden, "skipped round") if monitor.rounds.hidden else "",
         older=rounds[-1].number if monitor.rounds.has_older else None,
@@ -150,17 +142,8 @@ def round_page(
         name=settings.name,
         found=result,
         page=page,
-        head=list(lines.head_lines(page)),
-        strata=lines.strata_table(page),
-        strata_lines=list(lines.strata_lines(page)),
-        estimates=lines.estimates_table(page),
-        estimate_lines=[*lines.estimate_lines(page), *lines.pooled_lines(page)],
-        people=list(lines.people_lines(page)),
-        segments=page_segment_tables(page),
-        challenger=challenger_part(page),
-        evidence=[*lines.evidence_lines(page), *lines.recurring_lines(page)],
-        classes=[] if page["classes"] is None else report_lines(ClassReport(**page["classes"])),
-        remarks=[*lines.cause_lines(page), *lines.notice_lines(page)],
+        head=list(head_lines(page)),
+        sections=page_sections(page),
         events=event_table(page),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
 from monitor.rounds.class_overview import class_overviews
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.ports import Clock
     from monitor.domain.report import RoundReport, TimelinePoint
+    from monitor.domain.round_page import RoundPage
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.listing import ListedRounds
@@ -54,7 +55,7 @@ class MonitorPage:
     overview: Overview
     rounds: ListedRounds
     alerts: list[StoredAlert]
-    drawn: dict[str, Any] | None
+    drawn: RoundPage | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class OneRound:
     ``has_report`` is whether there is a report of it.
     """
 
-    page: dict[str, Any]
+    page: RoundPage
     has_report: bool
     link: str | None
     versions: range

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import AlertState
-from monitor.presentation.challenger import challenger_lines, challenger_tables
 from monitor.presentation.numbers import interval_text, limit_text, minute_text
-from monitor.presentation.round_page import challenger_of, remarks_text
+from monitor.presentation.rounds import remarks_text
 from monitor.presentation.setting_changes import change_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.presentation.challenger import ComparisonTable
+    from monitor.domain.round_page import RoundPage
     from monitor.rounds.listing import ListedRounds, Row
     from monitor.storage.results.alert_store import StoredAlert
 
@@ -52,25 +51,9 @@ def alert_table(alerts: Sequence[StoredAlert]) -> list[AlertLine]:
     ]
 
 
-def event_table(page: dict[str, Any]) -> list[tuple[str, str, str]]:
+def event_table(page: RoundPage) -> list[tuple[str, str, str]]:
     """List what happened to a round."""
-    return [(minute_text(one["at"]), one["after"], one["reason"]) for one in page["events"]]
-
-
-class ChallengerPart(NamedTuple):
-    """The classifier beside its challenger."""
-
-    name: str
-    tables: list[ComparisonTable]
-    lines: list[str]
-
-
-def challenger_part(page: dict[str, Any]) -> ChallengerPart | None:
-    """Lay out the comparison with the challenger; None without one."""
-    row = challenger_of(page)
-    if row is None:
-        return None
-    return ChallengerPart(row.name, list(challenger_tables(row)), list(challenger_lines(row)))
+    return [(minute_text(one["at"]), one["after"], one["reason"]) for one in page.events]
 
 
 def _round(row: Row) -> RoundLine:

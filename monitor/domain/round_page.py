@@ -1,0 +1,47 @@
+"""Everything about one version of a round, as it is read from the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from monitor.domain.class_report import ClassReport
+    from monitor.domain.model import Window
+    from monitor.domain.report import RestatedRow, RoundReport, StratumRow
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPage:
+    """One version of a round, with its report once it has closed.
+
+    ``version`` is 0 and ``report`` None before the first estimate; ``drawn`` are then the strata
+    that labels were asked of, none before the draw. ``restated_since`` names later versions that
+    a person asked for. ``bad_rows`` counts rows left out, by reason, and ``notes`` the irregular
+    rows that count.
+    """
+
+    monitor: str
+    round: int
+    slot: datetime
+    window: Window
+    state: str
+    reason: str | None
+    version: int
+    latest_version: int
+    restated: Sequence[RestatedRow]
+    restated_since: Sequence[int]
+    partial: bool
+    second_wave_at: datetime | None
+    snapshot: str | None
+    report: RoundReport | None
+    drawn: Sequence[StratumRow]
+    classes: ClassReport | None
+    concerns: Sequence[str]
+    bad_rows: Mapping[str, int]
+    notes: Mapping[str, int]
+    events: Sequence[Mapping[str, Any]]
+    settings: Mapping[str, Any]

@@ -1,0 +1,365 @@
+"""A round as a document: titled sections of tables and lines, each line without its full stop.
+
+`pr-monitor show`, the status pages, the HTML report and the note of a run in MLflow render the
+same sections in the same order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from monitor.domain.alerting import AlertState
+from monitor.fixed_text import fixed_text
+from monitor.presentation.alerts import alert_cause, recovery_sentence
+from monitor.presentation.challenger import (
+    challenger_lines,
+    challenger_sentence,
+    challenger_tables,
+)
+from monitor.presentation.classes import report_lines
+from monitor.presentation.estimates import (
+    BASES,
+    WHATEVER,
+    answered_text,
+    caution_lines,
+    caution_text,
+    pooled_intervals_text,
+    reason_text,
+)
+from monitor.presentation.evidence import evidence_sentence, recurring_text
+from monitor.presentation.moves import waves_sentence
+from monitor.presentation.numbers import bound_sign, interval_text, limits_text, minute_text
+from monitor.presentation.outcome import headline_metrics, window_text
+from monitor.presentation.restatements import restated_since_text, restated_text
+from monitor.presentation.rows import (
+    BANDS_OF_CELLS,
+    agreement_sentence,
+    answers_sentence,
+    next_round_sentences,
+    score_range_text,
+)
+from monitor.presentation.segments import segment_tables
+from monitor.presentation.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from monitor.domain.class_report import ClassReport
+    from monitor.domain.report import (
+        AlertRow,
+        EstimateRow,
+        EvidenceRow,
+        ReportedEstimate,
+        RoundReport,
+        StratumRow,
+    )
+    from monitor.domain.round_page import RoundPage
+
+OWN = ("round", "window")
+"""Basis and estimand of the estimates of a round alone."""
+
+ATTENTION = "What needs a look"
+"""Title of the section that comes before all others."""
+
+_CORRECTED = "this round, corrected for label errors"
+_COLUMNS = {
+    BASES["round"]: OWN,
+    BASES["pooled"]: ("pooled", "rate"),
+    _CORRECTED: ("corrected", "window"),
+}
+_FIRST = ("precision", "recall", "f1")
+
+
+class Section(NamedTuple):
+    """Tables under a title, then what to know of them."""
+
+    title: str
+    tables: Sequence[Table] = ()
+    lines: Sequence[str] = ()
+
+
+def round_sections(
+    report: RoundReport, *, classes: ClassReport | None = None, every_metric: bool = False
+) -> list[Section]:
+    """Lay out a report, without the sections that would be empty.
+
+    The estimates cover the headline metrics and those with a limit; ``every_metric`` adds the
+    others.
+    """
+    sections = [
+        _attention(report.concerns, report),
+        _estimates(report, _metrics(report) if every_metric else headline_metrics(report)),
+        Section("Against earlier rounds", lines=_causes(report)),
+        Section("Evidence", lines=_evidence(report)),
+        _counts(report),
+        _challenger(report),
+        Section("Segments", segment_tables(report.segments, report.unlabeled)),
+        _classes(classes),
+    ]
+    return [section for section in sections if section.tables or section.lines]
+
+
+def page_sections(page: RoundPage) -> list[Section]:
+    """Lay out a round as the store has it: before its first estimate, what was drawn."""
+    if page.report is not None:
+        return round_sections(page.report, classes=page.classes, every_metric=True)
+    sections = [_attention(page.concerns), drawn_section(page), _classes(page.classes)]
+    return [section for section in sections if section.tables or section.lines]
+
+
+def drawn_section(page: RoundPage) -> Section:
+    """Lay out what a round asks of each stratum; an empty section before the draw."""
+    rows = page.drawn if page.report is None else page.report.strata
+    counted = page.report is not None
+    lines = _drawn_lines(rows, page.second_wave_at)
+    return Section("Counts", _strata_tables(rows, counted=counted), list(lines))
+
+
+def next_round_section(report: RoundReport) -> Section:
+    """Describe when the next round is due, what it asks for, and what this one reached."""
+    rows = [report.estimate(metric, basis=OWN[0], estimand=OWN[1]) for metric in _FIRST[:2]]
+    reached = {
+        row.metric: (row.high - row.low) / 2
+        for row in rows
+        if row is not None and row.low is not None and row.high is not None
+    }
+    return Section("Next round", lines=next_round_sentences(report.next_round, reached))
+
+
+def head_lines(page: RoundPage) -> Iterator[str]:
+    """Describe which round it is, its window, its version, and any irregular rows."""
+    partial = ", partial" if page.partial else ""
+    yield (
+        f"{page.monitor}, round {page.round}: {page.state}{partial}, due "
+        f"{minute_text(page.slot)} UTC"
+    )
+    yield f"window {minute_text(page.window.start)} to {minute_text(page.window.end)} UTC"
+    if page.snapshot:
+        yield f"drawn from snapshot {page.snapshot} of the predictions"
+    if page.version:
+        program = page.report.program if page.report is not None else None
+        by = f", computed by {program}" if program else ""
+        yield f"version {page.version} of {page.latest_version}{by}"
+    yield from map(restated_text, page.restated)
+    if page.restated_since:
+        yield restated_since_text(page.version, page.latest_version)
+    if page.reason:
+        yield f"reason: {page.reason}"
+    for reason, count in page.bad_rows.items():
+        yield f"left out: {count} {reason}"
+    for reason, count in page.notes.items():
+        yield f"note: {reason if count == 1 else f'{count} {reason}'}"
+
+
+def facts(report: RoundReport) -> list[str]:
+    """State what a round is of, what its intervals are, and how to find it again."""
+    counted = (
+        f"predictions from {window_text(report)}: {report.size:,}, of them {report.flagged:,} "
+        f"flagged and {sum(row.labeled for row in report.strata):,} labeled"
+    )
+    named = {
+        "model": report.model,
+        "model version": report.model_version,
+        "threshold": None if report.threshold is None else f"{report.threshold:g}",
+        "rows left out": ", ".join(f"{count:,} {why}" for why, count in report.bad_rows.items()),
+        "due": f"{minute_text(report.slot)} UTC",
+        "key": report.round_key,
+    }
+    return [
+        counted,
+        f"{report.level:.0%} intervals, per metric",
+        *([f"partial: {_why_partial(report)}"] if report.partial else []),
+        *([_version_text(report)] if report.version > 1 else []),
+        *(f"{name}: {value}" for name, value in named.items() if value),
+    ]
+
+
+def answered_texts(report: RoundReport) -> dict[str, str]:
+    """Give, by metric, the interval of a round alone if its missing answers were like the others.
+
+    Omits metrics that have no missing answers.
+    """
+    texts = {row.metric: answered_text(row) for row in _own(report)}
+    return {metric: text for metric, text in texts.items() if text is not None}
+
+
+def caution_texts(report: RoundReport) -> dict[str, str]:
+    """Describe, by metric, which few labels decide the estimate of a round alone."""
+    texts = {row.metric: caution_text(row.caution) for row in _own(report)}
+    return {metric: text for metric, text in texts.items() if text is not None}
+
+
+def limit_signs(report: RoundReport, metric: str) -> str:
+    """Write the limits of a metric for a table, ``none`` without one."""
+    limits = [bound_sign(row.side, row.limit) for row in report.evidence if row.metric == metric]
+    return ", ".join(limits) or "none"
+
+
+def _attention(concerns: Iterable[str], report: RoundReport | None = None) -> Section:
+    notices = [] if report is None else [row.sentence for row in report.notices]
+    return Section(ATTENTION, lines=[*concerns, *notices])
+
+
+def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
+    """Lay out a row for each metric.
+
+    A round alone has the window's own value, a pooled one the rate.
+    """
+    columns = {
+        head: {row.metric: row for row in report.estimates if (row.basis, row.estimand) == shown}
+        for head, shown in _COLUMNS.items()
+    }
+    if not columns[_CORRECTED]:
+        del columns[_CORRECTED]
+    ordered = [of[metric] for metric in metrics for of in columns.values() if metric in of]
+    if not ordered:
+        return Section("Estimates")
+    rows = [
+        [
+            metric,
+            *(interval_text(of[metric]) if metric in of else "-" for of in columns.values()),
+            limit_signs(report, metric),
+        ]
+        for metric in metrics
+    ]
+    cautions = caution_texts(report)
+    has_pooled = any(row.basis == "pooled" and row.point is not None for row in ordered)
+    lines = [
+        *_bounds(ordered, answered_texts(report)),
+        *_reasons(ordered),
+        *caution_lines((metric, cautions.get(metric)) for metric in metrics),
+        *([pooled_intervals_text(report.pooled_coverage)] if has_pooled else []),
+    ]
+    return Section("Estimates", [Table(["metric", *columns, "limit"], rows)], lines)
+
+
+def _metrics(report: RoundReport) -> list[str]:
+    there = {row.metric for row in report.estimates}
+    return [*(name for name in _FIRST if name in there), *sorted(there - set(_FIRST))]
+
+
+def _own(report: RoundReport) -> list[ReportedEstimate]:
+    return [row for row in report.estimates if (row.basis, row.estimand) == OWN]
+
+
+def _bounds(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[str]:
+    """Describe where precision and recall lie regardless of the missing answers."""
+    return [
+        f"{row.metric}: {fixed_text(row.bound_low)} to {fixed_text(row.bound_high)} in this round, "
+        f"{WHATEVER}{f'; {answered[row.metric]}' if row.metric in answered else ''}"
+        for row in rows
+        if (row.basis, row.estimand) == OWN
+        and row.metric in {"precision", "recall"}
+        and row.bound_low is not None
+        and row.bound_high is not None
+    ]
+
+
+def _reasons(rows: Iterable[EstimateRow]) -> list[str]:
+    """Describe why metrics have no number, one reason at a time."""
+    result: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.point is None:
+            result.setdefault(reason_text(row), {})[row.metric] = None
+    return [f"{', '.join(metrics)}: {reason}" for reason, metrics in result.items()]
+
+
+def _causes(report: RoundReport) -> list[str]:
+    """Describe why metrics with an alert are not what they were, then whether precision moved."""
+    firing = [alert for alert in report.alerts if alert.state == AlertState.FIRING]
+    causes = [alert_cause(alert, report) for alert in firing]
+    if all(alert.metric != "precision" for alert in firing) and report.cause is not None:
+        causes.append(report.cause.sentence)
+    return [cause for cause in dict.fromkeys(causes) if cause]
+
+
+def _evidence(report: RoundReport) -> list[str]:
+    """Describe how much speaks against each limit, and how far an open alert is from its end."""
+    if not report.estimates:
+        return []
+    lines = []
+    for row in report.evidence:
+        alert = _open_alert(report, row)
+        fires = alert is not None and alert.fired_in_round == report.round
+        lines.append(evidence_sentence(row, fires=fires))
+        if alert is not None and alert.recovery is not None:
+            lines.append(recovery_sentence(alert, alert.recovery))
+    if report.evidence and report.recurring:
+        lines.append(recurring_text(report.recurring, sum(row.planned for row in report.strata)))
+    if not report.evidence:
+        lines.append("no limit is set, so there is nothing to find evidence against")
+    if report.proposed_limits:
+        limits = limits_text(report.proposed_limits)
+        lines.append(f"proposed limits, in force once they stand in the config: {limits}")
+    return lines
+
+
+def _open_alert(report: RoundReport, row: EvidenceRow) -> AlertRow | None:
+    limit = (row.metric, row.side, AlertState.FIRING)
+    alerts = (one for one in report.alerts if (one.metric, one.side, one.state) == limit)
+    return next(alerts, None)
+
+
+def _counts(report: RoundReport) -> Section:
+    lines = [BANDS_OF_CELLS] if len(report.cells) > len(report.strata) else []
+    lines += _drawn_lines(report.strata, None)
+    answers = None if report.answers is None else answers_sentence(report.answers)
+    if answers is not None:
+        lines.append(answers)
+    if report.agreement is not None:
+        lines.append(f"agreement: {agreement_sentence(report.agreement)}")
+    return Section("Counts", _strata_tables(report.strata, counted=True), lines)
+
+
+def _strata_tables(rows: Sequence[StratumRow], *, counted: bool) -> list[Table]:
+    head = ["stratum", "scores", "size", "planned", "labeled", "positive", "cannot tell"]
+    cells = [
+        [
+            row.stratum,
+            score_range_text(row.low, row.high),
+            *(f"{count:,}" for count in (row.size, row.planned)),
+            *(
+                f"{count:,}" if counted else "-"
+                for count in (row.labeled, row.positive, row.declined)
+            ),
+        ]
+        for row in rows
+    ]
+    return [Table(head, cells)] if cells else []
+
+
+def _drawn_lines(rows: Sequence[StratumRow], second_wave_at: datetime | None) -> Iterator[str]:
+    """Describe how the items of the strata were drawn and handed out."""
+    waves = [(row.first_wave, row.planned) for row in rows if row.first_wave is not None]
+    if waves:
+        first, planned = map(sum, zip(*waves, strict=True))
+        yield waves_sentence(first, planned, second_at=second_wave_at)
+    whole = [row.stratum for row in rows if row.size == row.planned > 0]
+    if whole and second_wave_at is None:
+        yield f"census: every item of {', '.join(whole)} is drawn"
+
+
+def _challenger(report: RoundReport) -> Section:
+    row = report.challenger
+    if row is None:
+        return Section("Challenger")
+    lines = [challenger_sentence(row), *challenger_lines(row)]
+    return Section(f"Challenger {row.name}", list(challenger_tables(row)), lines)
+
+
+def _classes(report: ClassReport | None) -> Section:
+    title, *lines = [""] if report is None else report_lines(report)
+    return Section(title, lines=[line.strip() for line in lines])
+
+
+def _why_partial(report: RoundReport) -> str:
+    if all(row.first_wave == row.planned for row in report.strata):
+        return "its second wave never went out"
+    return "too many answers are missing"
+
+
+def _version_text(report: RoundReport) -> str:
+    newest = report.restated[-1].version if report.restated else None
+    why = "restated" if newest == report.version else "corrected by later labels"
+    return f"version {report.version}: {why}, earlier ones are in report-v*.json"

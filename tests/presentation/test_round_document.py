@@ -1,0 +1,102 @@
+"""The document of a round: every reader of it finds the same sections, tables and lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.cli.views.round_page import echo_round, page_json
+from monitor.domain.model import Window
+from monitor.domain.round_page import RoundPage
+from monitor.presentation.round_document import page_sections, round_sections
+from monitor.presentation.sentences import capital
+from monitor.tracking.describe import describe
+from tests.report.test_html import page_of, whole
+from tests.tracking.reports import strata
+
+TITLES = [
+    "What needs a look",
+    "Estimates",
+    "Against earlier rounds",
+    "Evidence",
+    "Counts",
+    "Challenger v8",
+    "Segments",
+]
+
+
+def page(report, **changes):
+    shown = {
+        "monitor": "mail-travel",
+        "round": 12,
+        "slot": whole(12).slot,
+        "window": Window(whole(12).window_start, whole(12).window_end),
+        "state": "closed",
+        "reason": None,
+        "version": 1,
+        "latest_version": 1,
+        "restated": [],
+        "restated_since": [],
+        "partial": False,
+        "second_wave_at": None,
+        "snapshot": None,
+        "report": report,
+        "drawn": [],
+        "classes": None,
+        "concerns": [],
+        "bad_rows": {},
+        "notes": {},
+        "events": [],
+        "settings": {},
+    }
+    return RoundPage(**(shown | changes))
+
+
+def terminal(report, capsys):
+    echo_round(page(report))
+    return capsys.readouterr().out
+
+
+def note(report, _):
+    return describe(report).replace("\\", "")
+
+
+def html(report, _):
+    return page_of(report).text
+
+
+@pytest.mark.parametrize("reader", [terminal, note, html])
+def test_each_reader_has_every_section_in_order_with_its_tables_and_lines(reader, capsys):
+    report = whole(12)
+    sections = round_sections(report)
+
+    text = " ".join(reader(report, capsys).split())
+
+    assert [section.title for section in sections] == TITLES
+    headings = [text.index(title) for title in TITLES if title != "Counts"]
+    assert headings == sorted(headings)
+    cells = {
+        cell
+        for section in sections
+        for table in section.tables
+        for row in [table.head, *table.rows]
+        for cell in row
+    }
+    assert {cell for cell in cells if cell not in text} == set()
+    lines = [line for section in sections for line in section.lines]
+    assert [line for line in lines if line not in text and capital(line) not in text] == []
+
+
+def test_a_round_that_is_only_drawn_shows_what_it_asks_and_counts_nothing():
+    drawn = page(None, version=0, state="labeling", drawn=strata(), concerns=["nobody answers"])
+
+    attention, counts = page_sections(drawn)
+
+    assert attention.lines == ["nobody answers"]
+    [table] = counts.tables
+    assert table.rows[0] == ["flagged-1", "0.5 to 0.7", "1,200", "80", "-", "-", "-"]
+    assert page_json(drawn)["strata"][0]["labeled"] is None
+    assert page_json(drawn)["estimates"] == []
+
+
+def test_programs_get_every_key_with_and_without_a_report():
+    assert set(page_json(page(whole(12)))) == set(page_json(page(None)))
