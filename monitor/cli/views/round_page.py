@@ -76,9 +76,9 @@ def _echo_section(section: Section) -> None:
         if table.title:
             echo(f"  {table.title}", indent="  ")
         counts = [
-            str(place)
-            for place, column in enumerate(zip(*table.rows, strict=True))
-            if place and all(_COUNT.fullmatch(cell) for cell in column)
+            str(index)
+            for index, column in enumerate(zip(*table.rows, strict=True))
+            if index and all(_COUNT.fullmatch(cell) for cell in column)
         ]
         echo_table(table.head, table.rows, right="".join(counts))
         for line in table.lines:
