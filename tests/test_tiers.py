@@ -59,8 +59,9 @@ def test_any_other_test_is_fast():
     ("item", "is_run"),
     [
         (Item(marks=["soak"]), False),
-        (Item(tiers.ON_SQLITE[0] + "::test_x", marks=["postgresql"]), False),
-        (Item(tiers.ON_SQLITE[0] + "::test_x"), True),
+        (Item(fixtures=["store_url"], marks=["postgresql"]), False),
+        (Item(fixtures=["store_url"]), True),
+        (Item("tests/storage/test_x.py::test_x", ["store_url"], ["postgresql"]), True),
         (Item(marks=["postgresql"]), True),
     ],
 )
@@ -77,7 +78,7 @@ def test_the_soak_runs_the_faults_and_what_is_left_to_it(monkeypatch):
     monkeypatch.setattr(tiers, "SOAK", True)
 
     assert "soak" in sorted_marks(Item("tests/faults/test_x.py::test_x"))
-    assert "soak" in sorted_marks(Item(tiers.ON_SQLITE[0] + "::test_x", marks=["postgresql"]))
+    assert "soak" in sorted_marks(Item(fixtures=["store_url"], marks=["postgresql"]))
     assert "soak" not in sorted_marks(Item(marks=["postgresql"]))
 
 
@@ -88,7 +89,7 @@ def test_tests_that_share_something_are_handed_out_together_and_their_places_exi
     assert (
         sharing._split_scope("tests/rounds/test_a.py::test_x") == "tests/rounds/test_a.py::test_x"
     )
-    places = [*tiers.TOGETHER, *tiers.ON_SQLITE]
+    places = [*tiers.TOGETHER, *tiers.ON_BOTH]
     assert [place for place in places if not (ROOT / place).exists()] == []
 
 

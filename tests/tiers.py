@@ -26,34 +26,32 @@ SERVERS = {
     "dagster",
 }
 """Fixtures that start, or call, what `make test` does without."""
-ON_SQLITE = (
-    "tests/faults/test_r15_upstream.py",
-    "tests/faults/test_review_kills.py",
-    "tests/labeling/",
-    "tests/rounds/estimation/",
-    "tests/rounds/reporting/",
-    "tests/rounds/test_aliases.py",
-    "tests/rounds/test_challengers.py",
-    "tests/rounds/test_one_answer.py",
-    "tests/rounds/test_other_bands.py",
-    "tests/rounds/test_overlap.py",
-    "tests/rounds/test_packed_counts.py",
-    "tests/rounds/test_score_cell_histories.py",
-    "tests/rounds/test_score_cells.py",
-    "tests/rounds/test_stale.py",
-    "tests/rounds/test_words.py",
-    "tests/service/pages/test_browser_sign_in.py",
-    "tests/service/pages/test_by_class.py",
-    "tests/service/pages/test_door.py",
-    "tests/service/pages/test_kinds.py",
-    "tests/service/pages/test_margins.py",
-    "tests/service/pages/test_mlflow_accounts.py",
-    "tests/service/pages/test_several.py",
-    "tests/service/pages/test_status.py",
-    "tests/service/pages/test_status_classes.py",
-    "tests/service/pages/test_status_look.py",
+ON_BOTH = (
+    "tests/faults/test_clock_ahead.py",
+    "tests/faults/test_r10_upgrades.py",
+    "tests/faults/test_replicas.py",
+    "tests/rounds/delivery/test_deliver.py",
+    "tests/rounds/opening/test_redo.py",
+    "tests/rounds/test_claims.py",
+    "tests/rounds/test_classes.py",
+    "tests/rounds/test_concurrency.py",
+    "tests/rounds/test_deliveries_that_kill.py",
+    "tests/rounds/test_one_answer_at_once.py",
+    "tests/rounds/test_out_of_order.py",
+    "tests/rounds/test_restating.py",
+    "tests/rounds/test_restore.py",
+    "tests/rounds/test_retention.py",
+    "tests/rounds/test_rounds.py",
+    "tests/rounds/test_second_wave.py",
+    "tests/rounds/test_steps_that_kill.py",
+    "tests/service/pages/test_at_once.py",
+    "tests/service/pages/test_lives.py",
+    "tests/service/pages/test_together.py",
+    "tests/service/test_change_detection.py",
+    "tests/service/web/test_metrics.py",
+    "tests/storage/",
 )
-"""Where what is tested is not the store: on PostgreSQL only the soak runs them."""
+"""Where what is tested may depend on the store; on PostgreSQL only the soak runs the others."""
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",
     "tests/cli/test_compare.py": "compare",
@@ -101,8 +99,8 @@ def sort(item: pytest.Item) -> None:
         or names & SERVERS
     ):
         item.add_marker("thorough")
-    on_both = item.nodeid.startswith(ON_SQLITE) and "postgresql" in marks
-    if on_both or (SOAK and item.nodeid.startswith(THOROUGH)):
+    is_second_run = "store_url" in names and "postgresql" in marks
+    if (is_second_run and not item.nodeid.startswith(ON_BOTH)) or (SOAK and item.nodeid.startswith(THOROUGH)):
         item.add_marker("soak")
 
 
