@@ -37,6 +37,9 @@ help:
 demo: $(VENV)/.ready
 	$(BIN)/pr-monitor demo
 
+# Tests start thousands of processes, and each would compile what it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Which test is thorough, and which share a process, is decided in tests/tiers.py.
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs

@@ -32,9 +32,8 @@ structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.pla
 def pytest_collection_modifyitems(config, items):
     for item in items:
         tiers.sort(item)
-    kept = [item for item in items if tiers.is_run(item)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-    items[:] = kept
+    config.hook.pytest_deselected(items=[item for item in items if not tiers.is_run(item)])
+    items[:] = [item for item in items if tiers.is_run(item)]
 
 
 @pytest.hookimpl(optionalhook=True)
