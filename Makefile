@@ -28,7 +28,7 @@ PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-thorough label-studio s3-server deploy-tools orchestrators soak check format lint types layers stats-alone migrations-check docs-check \
+.PHONY: help demo test test-all test-thorough label-studio s3-server deploy-tools orchestrators soak check format lint types layers stats-alone \
 	lock-check wheel wheel-check sbom audit mutants lock clean
 
 help:
@@ -65,7 +65,7 @@ orchestrators: .airflow/.ready .dagster/.ready
 soak: $(VENV)/.ready-dev
 	SOAK=1 $(BIN)/python -m pytest -m soak $(PYTEST_FLAGS)
 
-check: format lint types layers stats-alone migrations-check docs-check lock-check wheel-check sbom
+check: format lint types layers stats-alone lock-check wheel-check sbom
 	@echo "all checks passed"
 
 format: $(VENV)/.ready-dev
@@ -85,18 +85,6 @@ stats-alone: $(STATS_VENV)/.ready
 	@for name in pandas mlflow sqlalchemy; do \
 		! $(STATS_VENV)/bin/python -c "import $$name" 2>/dev/null || exit 1; done
 	PYTHONPATH=. $(STATS_VENV)/bin/python .ci/import_stats.py
-
-migrations-check: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest -q tests/storage/test_schema.py
-
-# What is written from the code must be as the code writes it.
-docs-check: $(VENV)/.ready-dev
-	@cp docs/config.md docs/commands.md docs/stats.md $(VENV)/
-	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/generate_stats.py
-	diff $(VENV)/config.md docs/config.md
-	diff $(VENV)/commands.md docs/commands.md
-	diff $(VENV)/stats.md docs/stats.md
 
 lock-check: $(VENV)/.ready-dev
 	@! grep -nE '://|--(extra-)?index|--find-links|--trusted-host' requirements/*.lock tests/environments/*.lock
