@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.report import MISSING_MAX
-from monitor.presentation.numbers import NOT_ESTIMABLE, number_text, percent_text, range_text
+from monitor.presentation.numbers import (
+    NOT_ESTIMABLE,
+    number_text,
+    percent_text,
+    plural,
+    range_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,6 +101,19 @@ def missing_text(row: AnswersRow) -> str:
     """
     share = percent_text(row.missing / row.wanted)
     return f"{row.missing} of {row.wanted} answers are missing ({share})"
+
+
+def answered_at_random_text(missing: int) -> str:
+    """State that intervals take no account of missing answers.
+
+    >>> answered_at_random_text(1).split(": ")[0]
+    '1 answer of the round is missing'
+    """
+    are = "is" if missing == 1 else "are"
+    return (
+        f"{plural(missing, 'answer')} of the round {are} missing: these intervals take the "
+        "answered items for a random part of all"
+    )
 
 
 def worst_case_text(rows: Iterable[EstimateRow], answers: AnswersRow | None) -> str | None:

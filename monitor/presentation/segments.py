@@ -5,8 +5,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from monitor.presentation.estimates import reason_text
-from monitor.presentation.numbers import interval_text, plural
+from monitor.presentation.estimates import answered_at_random_text, reason_text
+from monitor.presentation.numbers import interval_text
 from monitor.presentation.rows import OWN_LABELS, needs_text
 from monitor.presentation.table import Table
 
@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from monitor.domain.report import SegmentRow
-
-
-def missing_text(missing: int) -> str:
-    """State what intervals assume that take no account of missing answers."""
-    are = "is" if missing == 1 else "are"
-    return (
-        f"{plural(missing, 'answer')} of the round {are} missing: these intervals take the "
-        "answered items for a random part of all"
-    )
 
 
 def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
@@ -37,7 +28,7 @@ def segment_tables(rows: Sequence[SegmentRow], missing: int) -> list[Table]:
                 if cells
             ],
             lines=[
-                *([missing_text(missing)] if missing else []),
+                *([answered_at_random_text(missing)] if missing else []),
                 *(
                     f"{row.value}, {row.metric}: {reason_text(row)}"
                     for row in of_segment

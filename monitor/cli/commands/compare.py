@@ -160,9 +160,9 @@ def _echo(round_: Round, compared: Compared, other: str) -> None:
         indent="  ",
     )
     if compared.missing:
-        from monitor.presentation import segments  # loads pydantic
+        from monitor.presentation.estimates import answered_at_random_text  # loads pydantic
 
-        echo(segments.missing_text(compared.missing), indent="  ")
+        echo(answered_at_random_text(compared.missing), indent="  ")
     echo()
     echo_table(
         ["metric", "as it is", "other", "difference", "P(other higher)"],
