@@ -40,6 +40,7 @@ DOUBTFUL = frozenset(
 """Words, in lower case, that may say that there is no label yet, or that it is a negative one."""
 
 _SAME = (("true", "t", "yes", "y", "1", "1.0"), ("false", "f", "no", "n", "0", "0.0"))
+_LETTERS = frozenset("tyfn")
 _SHOWN = 4
 _LONGEST = 40  # characters of one value
 
@@ -47,11 +48,17 @@ _LONGEST = 40  # characters of one value
 def synonyms(text: str) -> tuple[str, ...]:
     """Return the ways to write a value in lower case, all words for true or false among them.
 
+    A letter never writes another: ``t`` beside ``y`` is another category.
+
     >>> synonyms(" Prod"), synonyms("True")
     (('prod',), ('true', 't', 'yes', 'y', '1', '1.0'))
+    >>> synonyms("t")
+    ('true', 't', 'yes', '1', '1.0')
     """
     folded = text.strip().lower()
-    return next((group for group in _SAME if folded in group), (folded,))
+    group = next((each for each in _SAME if folded in each), (folded,))
+    others = _LETTERS - {folded} if folded in _LETTERS else ()
+    return tuple(word for word in group if word not in others)
 
 
 def listed(values: Mapping[str, int]) -> str:

@@ -33,6 +33,16 @@ def refused(place, sentence):
 # The predictions
 
 
+def test_where_may_ask_for_one_of_several_letters(place):
+    place.predictions(env="case when i % 2 = 0 then 't' else 'y' end")
+    place.config(where=("      threshold", "      where: {env: t}\n      threshold"))
+
+    checked = place.run("check")
+
+    assert "where leaves out rows" not in checked.out
+    assert any(line.startswith("ok       source of mail: 100 pred") for line in checked.lines)
+
+
 def test_a_file_that_is_not_there(bare):
     bare.config(PEOPLE)
 
