@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
 from monitor.domain.truth import AWARE, NAIVE, UNREADABLE, bare_ids, of_items, truth_rows
-from monitor.files.missing_markers import TEXTS, TIMES, bare_text, quoted
+from monitor.files.missing_markers import TEXTS, TIMES, ZONE, bare_text, quoted
 from monitor.files.relations import DataFiles, opened
 from monitor.files.stamps import stamps_of
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.truth import TruthColumns, Truths
     from monitor.files.relations import OpenTable
-
-_ZONE = r":\d\d.*(Z|z|UTC|[+-]\d\d(:?\d\d)?)$"
 
 
 class TableTruths:
@@ -114,9 +112,10 @@ class TableTruths:
         if not TEXTS.fullmatch(table.types[self._asked.time]):
             return time, "null"
         text = f"nullif({bare_text(f'cast({name} as varchar)')}, '')"
+        is_aware = rf"regexp_matches(upper({text}), ':\d\d.*{ZONE}$')"
         style = (
             f"case when {text} is null then null when {time} is null then '{UNREADABLE}' "
-            f"when regexp_matches({text}, '{_ZONE}') then '{AWARE}' else '{NAIVE}' end"
+            f"when {is_aware} then '{AWARE}' else '{NAIVE}' end"
         )
         return time, style
 

@@ -17,7 +17,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
-from monitor.files.missing_markers import AWARE_TIMES, NUMBERS, TEXTS, TIMES, WHOLE_NUMBERS, quoted
+from monitor.files.missing_markers import (
+    AWARE_TIMES,
+    NUMBERS,
+    TEXTS,
+    TIMES,
+    WHOLE_NUMBERS,
+    ZONE,
+    quoted,
+)
 from monitor.files.relations import NUL_SHOWN, visible
 from monitor.sources.clock_changes import FIRST, LAST, instant_sql
 from monitor.sources.dialects import Dialect, TextDialect, Typed, written
@@ -54,7 +62,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  local times
 _DAY = r"\d{4}-\d{1,2}-\d{1,2}"
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?"
 _NAIVE_TEXT = rf"{_DAY}([T ]{_CLOCK})?"
-_AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?(Z|UTC|[+-]\d{{2}}(:?\d{{2}})?)"
+_AWARE_TEXT = rf"{_DAY}[T ]{_CLOCK} ?{ZONE}"
 _WHOLE_TABLE = "monitor_whole_table"
 
 

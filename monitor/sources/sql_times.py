@@ -14,6 +14,8 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import BigInteger, DateTime, and_, literal, true
 
+from monitor.files.missing_markers import ZONE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,7 +29,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _UNITS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
 _TIME = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.](\d+))?)?"
-    r"(?: ?(Z|UTC|[+-]\d{2}(?::?\d{2})?))?)?"
+    rf"(?: ?{ZONE})?)?"
 )
 
 
