@@ -101,7 +101,9 @@ def test_a_new_limit_says_at_once_which_closed_rounds_miss_it(scene):
     sentence = concern.removeprefix("round 9: ")
     assert stand(scene).concerns == [concern]
     assert newest_report(scene).concerns == [sentence]
-    assert sent_to_mlflow(scene) == [("fleet_point", [sentence]), ("round_run", [sentence])]
+    assert sent_to_mlflow(scene) == [
+        (kind, "attention", [sentence]) for kind in ("fleet_point", "round_run")
+    ]
     accept(scene, Limits.model_validate({"recall": 0.35}))
     [reworded] = stand(scene).concerns
     scene.run()
@@ -111,7 +113,7 @@ def test_a_new_limit_says_at_once_which_closed_rounds_miss_it(scene):
     accept(scene, Limits())
     assert stand(scene).concerns == []
     scene.run()
-    assert newest_report(scene).concerns == []
+    assert (newest_report(scene).status, newest_report(scene).concerns) == ("learning", [])
     told = scene.rows("select sink from effects where key like '%/ops' or key like '%/log'")
     assert "log" in {row["sink"] for row in told}
     assert stand(scene).alerts == []
@@ -123,7 +125,7 @@ def newest_report(scene):
 
 
 def sent_to_mlflow(scene):
-    """Return kind and concerns of what goes to MLflow with a report of its own."""
+    """Return kind, status and concerns of what goes to MLflow with a report of its own."""
     rows = scene.rows(
         "select kind, payload from effects where sink = 'mlflow' and report_version is null "
         "and kind <> 'model_tags' order by kind"
@@ -132,7 +134,10 @@ def sent_to_mlflow(scene):
         json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
         for row in rows
     ]
-    return [(row["kind"], payload["concerns"]) for row, payload in zip(rows, payloads, strict=True)]
+    return [
+        (row["kind"], payload["status"], payload["concerns"])
+        for row, payload in zip(rows, payloads, strict=True)
+    ]
 
 
 def test_a_limit_that_closed_rounds_keep_says_nothing_of_them(scene):

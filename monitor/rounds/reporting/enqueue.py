@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.registered import alias_of
-from monitor.domain.report import RoundReport
+from monitor.domain.report import RoundReport, Status
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.state import RoundState
 from monitor.rounds.reporting.notices import (
@@ -113,14 +114,21 @@ def enqueue_concerns(connection: Connection, round_: Round, now: datetime) -> No
 def with_concerns(
     connection: Connection, round_: Round, payload: Mapping[str, Any]
 ) -> RoundReport | None:
-    """Add to a stored report the concerns noted since it was written; an empty one gives None."""
+    """Add to a stored report the concerns noted since it was written; an empty one gives None.
+
+    They make a monitor that was well, or learning, one that needs a look.
+    """
     if not payload:
         return None
     report = RoundReport.model_validate(payload)
     if report.version != round_.version:
         return report
     noted = concern_store.read_concerns(connection, round_.id).values()
-    return report.model_copy(update={"concerns": [*dict.fromkeys([*report.concerns, *noted])]})
+    concerns = [*dict.fromkeys([*report.concerns, *noted])]
+    status = min(report.status, Status.ATTENTION, key=attrgetter("grade"))
+    return report.model_copy(
+        update={"concerns": concerns, "status": status if concerns else report.status}
+    )
 
 
 def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
