@@ -176,15 +176,21 @@ def tags(report: RoundReport) -> dict[str, str]:
         **{_SHORT[metric]: _short_interval(report, metric) for metric in FIRST},
         **source_tags(),
     }
-    if report.watched:
-        values["monitor.model"] = report.watched
-    if report.reason:
-        values["monitor.reason"] = report.reason
-    if (bounds := worst_case_text(report.estimates, report.answers)) is not None:
-        values["monitor.missing"] = bounds
-    if report.restated:
-        values["monitor.restated"] = restated_text(report.restated[-1])
-    return values
+    return values | {name: value for name, value in _optional_tags(report).items() if value}
+
+
+def absent_tags(report: RoundReport) -> list[str]:
+    """Name the tags that this version of a round does not have, though another may."""
+    return [name for name, value in _optional_tags(report).items() if not value]
+
+
+def _optional_tags(report: RoundReport) -> dict[str, str | None]:
+    return {
+        "monitor.model": report.watched,
+        "monitor.reason": report.reason,
+        "monitor.missing": worst_case_text(report.estimates, report.answers),
+        "monitor.restated": restated_text(report.restated[-1]) if report.restated else None,
+    }
 
 
 def source_tags() -> dict[str, str]:

@@ -136,8 +136,9 @@ def _log_batch(
 ) -> None:
     """Write metrics, params and tags in one transaction; estimates to the model as well.
 
-    A param that is there already stays: MLflow refuses a whole batch for one that differs. It also
-    does for a model that somebody has purged, which costs its metrics there and no more.
+    Tags that an earlier version or round had and this one has not are deleted. A param that is
+    there already stays: MLflow refuses a whole batch for one that differs. It also does for a
+    model that somebody has purged, which costs its metrics there and no more.
     """
     from mlflow.entities import Param, RunTag  # noqa: PLC0415
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
@@ -159,6 +160,9 @@ def _log_batch(
         if model_id is None or is_down(error):
             raise
         write(None)
+    for name in values.absent_tags(report) if tags else ():
+        if name in run.data.tags:
+            client.delete_tag(run.info.run_id, name)
 
 
 def _metrics(report: RoundReport, model_id: str | None) -> list[Metric]:

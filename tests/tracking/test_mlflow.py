@@ -186,6 +186,10 @@ def test_the_job_did_not_fail_because_a_round_was_abandoned_so_its_run_says_why(
     assert run.data.tags["monitor.reason"] == "no label came for the flagged class"
     assert "precision/round" not in run.data.metrics
 
+    handler.deliver(make_effect(ROUND, make_report(1, version=2)))  # done again
+
+    assert "monitor.reason" not in the_run(client, f"{prefix}/mail-travel").data.tags
+
 
 @pytest.mark.parametrize(
     "call", ["runs/create", "log-batch", "log-inputs", "artifacts", "runs/update"]
