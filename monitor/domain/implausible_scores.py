@@ -27,11 +27,28 @@ stands for a missing score, leave the score empty, since it decides whether an i
     for code, nearest in _far_ends(rows):
         if code in _CODES and rows[code] > 1:
             return _code_sentence(rows[code], rows.total(), code, nearest)
+    return percent_fault(rows.elements(), threshold)
+
+
+def percent_fault(scores: Iterable[float], threshold: float) -> str | None:
+    """State that scores are in percent, all or some, where a threshold is not; None if none are.
+
+    >>> percent_fault([20, 90, 0.5], 0.5)
+    '2 of 3 scores are above 1, up to 90; if some are in percent, write them as shares, as the \
+threshold is'
+    >>> percent_fault([20, 90, 0.5], 50)
+    """
+    rows = Counter(scores)
     beyond = sum(count for score, count in rows.items() if score > 1)
-    is_mixed = threshold <= 1 and 0 < beyond < rows.total() and min(rows) >= 0
-    if is_mixed and _PERCENT[0] < max(rows) <= _PERCENT[1]:
-        return _percent_sentence(beyond, rows.total(), max(rows))
-    return None
+    if threshold > 1 or not beyond or min(rows) < 0:
+        return None
+    highest = max(rows)
+    if not _PERCENT[0] < highest <= _PERCENT[1]:
+        return None
+    return (
+        f"{beyond} of {rows.total()} scores are above 1, up to {highest:.3g}; if some are in "
+        "percent, write them as shares, as the threshold is"
+    )
 
 
 def _far_ends(scores: Iterable[float]) -> Iterator[tuple[float, float]]:
@@ -53,11 +70,4 @@ def _code_sentence(rows: int, total: int, code: float, nearest: float) -> str:
         f"{rows} of {total} scores are {code:g}, far {side} all others, the "
         f"nearest of which is {nearest:.3g}; if {code:g} stands for a missing score, leave the "
         "score empty, since it decides whether an item is flagged"
-    )
-
-
-def _percent_sentence(rows: int, total: int, highest: float) -> str:
-    return (
-        f"{rows} of {total} scores are above 1, up to {highest:.3g}, and the "
-        "others from 0 to 1; if some are in percent, write them as shares, as the threshold is"
     )

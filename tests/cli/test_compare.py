@@ -147,6 +147,18 @@ def test_an_item_without_a_decision_is_not_passed_over(labeled, columns, sentenc
     assert "every one is needed, or the comparison would be biased" in said.err
 
 
+@pytest.mark.parametrize("lowest", [0, 2])
+def test_scores_in_percent_are_not_compared_with_a_threshold_that_is_a_share(labeled, lowest):
+    others(labeled, "percent.csv", score=f"{lowest} + 90 * is_travel")
+
+    refused = labeled.run("compare", 1, "-p", "percent.csv", "-t", 0.5)
+
+    assert refused.code == 65
+    assert f"300 scores are above 1, up to {90 + lowest}; if some are in percent" in refused.err
+    assert "write them as shares, as the threshold is (0.5), or give --threshold" in refused.err
+    assert labeled.run("compare", 1, "-p", "percent.csv", "-t", 50).code == 0
+
+
 def test_a_round_that_is_not_there_is_named(labeled):
     said = labeled.run("compare", 9, "-t", 0.5)
 

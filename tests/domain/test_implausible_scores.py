@@ -19,6 +19,7 @@ LOG_ODDS = RNG.normal(-3, 2, 500)
         ([*SHARES, *[99] * 9], 0.5, "9 of 509 scores are 99, far above all others"),
         ([*LOG_ODDS, *[-999] * 3], 0.0, "3 of 503 scores are -999"),
         ([*SHARES, *(100 * RNG.uniform(0, 1, 50))], 0.5, "if some are in percent"),
+        (RNG.uniform(2, 100, 50), 0.5, "if some are in percent"),
     ],
 )
 def test_what_is_no_score_is_told(scores, threshold, words):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.errors import InputRefused
 from monitor.files.missing_markers import quoted
 from monitor.files.relations import DataFiles, OpenTable, all_texts, at_threshold, kind_of, opened
-from monitor.rounds.forecast.compare import Others
+from monitor.rounds.forecast.compare import Others, refuse_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +50,9 @@ def read_others(
         item = table.id_text(id_column, "--id")
         values: dict[str, object] = {}
         flag = _flag_text(table, score, predicted, threshold, values)
-        result = table.rows(
-            f"select {item}, {flag} from {table.relation} where {item} in "  # noqa: S608
+        number = _number(score) if predicted is None else "null"
+        decisions = table.rows(
+            f"select {item}, {flag}, {number} from {table.relation} where {item} in "  # noqa: S608
             "(select unnest($ids))",
             {"ids": list(ids), **values},
         )
@@ -61,8 +62,10 @@ def read_others(
             f"from {table.relation}",
             values,
         )
-    _check(file, ids, result)
-    return Others({str(key): bool(up) for key, up in result}, int(rows), int(flagged))
+    _check(file, ids, decisions)
+    scores = [float(number) for *_, number in decisions if number is not None]
+    refuse_percent(f"{file}: column {score!r} (--score)", scores, threshold)
+    return Others({str(key): bool(up) for key, up, _ in decisions}, int(rows), int(flagged))
 
 
 def _check_kind(file: Path) -> None:
@@ -90,18 +93,22 @@ def _flag_text(
         values |= {"yes": _YES, "no": _NO}
         return f"case when {value} in $yes then true when {value} in $no then false end"
     table.need(score or "", "--score")
-    value = f"try_cast({quoted(score or '')} as double)"
+    value = _number(score)
     values["threshold"] = threshold
     existing = at_threshold(value, threshold, values, "threshold")
     return f"case when not isnan({value}) then {existing} >= $threshold end"
 
 
+def _number(score: str | None) -> str:
+    return f"try_cast({quoted(score or '')} as double)"
+
+
 def _check(file: Path, ids: Sequence[str], decisions: Sequence[tuple[object, ...]]) -> None:
     """Refuse a file that does not decide on each labeled item, once."""
-    times = Counter(str(key) for key, _ in decisions)
+    times = Counter(str(key) for key, *_ in decisions)
     missing = sorted(set(ids) - set(times))
     twice = sorted(key for key, count in times.items() if count > 1)
-    undecided = sorted(str(key) for key, up in decisions if up is None)
+    undecided = sorted(str(key) for key, up, _ in decisions if up is None)
     for those, what in (
         (missing, "are not in it"),
         (twice, "are in it more than once"),

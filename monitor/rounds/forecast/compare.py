@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.implausible_scores import percent_fault
 from monitor.domain.single_precision import rounded_below
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.stats.estimation.paired import Comparison, compare, compare_threshold
 from monitor.storage.labels.round_labels import read_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -76,13 +77,15 @@ def at_threshold(connection: Connection, round_: Round, threshold: float) -> Com
     Raises
     ------
     InputRefused
-        If items have no score, or a stratum no label.
+        If items have no score, or one in percent, or a stratum no label.
     """
     try:
         labels = read_labels(connection, round_)
         sample = scored_sample(round_, labels)
     except NoCurves as error:
         raise _refused(round_, error) from error
+    title = f"{round_.monitor}, round {round_.number}"
+    refuse_percent(title, sample.score.tolist(), threshold)
     below = rounded_below(threshold)
     if below is not None and below in sample.score:
         threshold = below  # as a model that writes 32-bit scores has it
@@ -126,6 +129,17 @@ def with_others(connection: Connection, round_: Round, others: Others) -> Compar
         raise _refused(round_, error) from error
     missing = len(labels.items) - len(labels.labeled)
     return Compared(comparison, len(drawn), int(sample.positive.sum()), counted, missing)
+
+
+def refuse_percent(what: str, scores: Sequence[float], threshold: float | None) -> None:
+    """Refuse scores of labeled items in percent where the threshold is a share."""
+    fault = None if threshold is None else percent_fault(scores, threshold)
+    if fault is not None:
+        message = (
+            f"{what}, of the labeled items: {fault} ({threshold:g}), or give --threshold for such "
+            "scores"
+        )
+        raise InputRefused(message)
 
 
 def _refused(round_: Round, error: Exception) -> InputRefused:
