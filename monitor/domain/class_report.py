@@ -47,8 +47,9 @@ class ClassReport(Report):
     ``averages`` is empty where a class is missing. ``round`` is the window's position among the
     block's, the number of the first classes' rounds, and stays in step when these classes leave;
     ``version`` grows with every report of the window. ``labels`` are those of all rounds,
-    ``items`` the different items among them. ``new`` and ``gone`` are classes that the window
-    before did not have, or had. ``state`` is a digest of the rounds and labels that it rests on.
+    ``items`` the different items among them, ``unlabeled`` the missing answers of all rounds.
+    ``new`` and ``gone`` are classes that the window before did not have, or had. ``state`` is a
+    digest of the rounds and labels that it rests on.
     """
 
     store_id: str
@@ -64,6 +65,7 @@ class ClassReport(Report):
     averages: tuple[AverageRow, ...]
     labels: int = 0
     items: int = 0
+    unlabeled: int = 0
     new: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
 

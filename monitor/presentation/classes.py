@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import interval_text, minute_text, plural
 
 if TYPE_CHECKING:
@@ -97,8 +98,10 @@ def average_line(row: AverageRow) -> str:
 
 
 def remark_lines(report: ClassReport) -> list[str]:
-    """Report which classes are left out of averages or are others, and of which little is known."""
+    """Report what averages leave out or assume, which classes changed, and where labels are few."""
     lines = [_missing_line(row) for row in report.missing]
+    if report.unlabeled:
+        lines.append(answered_at_random_text(report.unlabeled, len(report.classes)))
     if report.new or report.gone:
         lines.append(_changed_line(report.new, report.gone))
     for row in report.averages:

@@ -103,16 +103,17 @@ def missing_text(row: AnswersRow) -> str:
     return f"{row.missing} of {row.wanted} answers are missing ({share})"
 
 
-def answered_at_random_text(missing: int) -> str:
-    """State that intervals take no account of missing answers.
+def answered_at_random_text(missing: int, rounds: int = 1, what: str = "these intervals") -> str:
+    """State that numbers from some rounds take no account of their missing answers.
 
-    >>> answered_at_random_text(1).split(": ")[0]
-    '1 answer of the round is missing'
+    >>> answered_at_random_text(1).split(": ")[0], answered_at_random_text(9, 3).split(": ")[0]
+    ('1 answer of the round is missing', '9 answers of 3 rounds are missing')
     """
+    of = "the round" if rounds == 1 else f"{rounds} rounds"
     are = "is" if missing == 1 else "are"
     return (
-        f"{plural(missing, 'answer')} of the round {are} missing: these intervals take the "
-        "answered items for a random part of all"
+        f"{plural(missing, 'answer')} of {of} {are} missing: {what} take the answered items for a "
+        "random part of all"
     )
 
 

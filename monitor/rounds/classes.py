@@ -307,6 +307,7 @@ def _with_averages(
             "averages": tuple(map(_average_row, result.rows)),
             "labels": result.labels,
             "items": result.items,
+            "unlabeled": sum(len(of.items) - len(of.labeled) for of in labels.values()),
         }
     )
 

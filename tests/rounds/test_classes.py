@@ -141,6 +141,18 @@ def test_averages_are_reported_once_the_last_class_has_closed_in_any_order(block
     assert block.overview.waits_for == ()
 
 
+def test_missing_answers_of_all_classes_are_told_with_the_averages(block):
+    for item in [*block["news"].truth][::9]:
+        block["news"].truth[item] = Answer.CANNOT_TELL
+
+    block.play()
+
+    [report] = block.reports
+    assert 0 < report.unlabeled == 600 - report.labels
+    said = f"{report.unlabeled} answers of 3 rounds are missing: these intervals take the answered"
+    assert said in "\n".join(report_lines(report))
+
+
 def test_macro_precision_is_the_mean_of_what_the_classes_rounds_say(block):
     block.play()
 
