@@ -29,7 +29,8 @@ class ComparisonRow(Report):
     """Both classifiers on the windows of so many ``rounds`` together, the reported one the last.
 
     ``flagged`` is what the challenger flags of ``size`` items, counted; ``only_champion`` and
-    ``only_challenger`` are estimates of what one flags and the other passes.
+    ``only_challenger`` are estimates of what one flags and the other passes. ``unlabeled`` are the
+    missing answers of these rounds.
     """
 
     rounds: int
@@ -40,6 +41,7 @@ class ComparisonRow(Report):
     only_champion: Ends
     only_challenger: Ends
     metrics: tuple[ComparedMetric, ...]
+    unlabeled: int = 0
 
     def metric(self, name: str) -> ComparedMetric | None:
         """Find a metric that has a value."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     difference_text,
@@ -127,7 +128,14 @@ def challenger_lines(row: ChallengerRow) -> Iterator[str]:
     for metric in newest.metrics:
         if metric.reason is not None:
             yield f"{metric.metric}: {metric.reason}"
+    yield from _missing_lines(newest)
     yield ONE_ANALYSIS
+
+
+def _missing_lines(newest: ComparisonRow | None) -> list[str]:
+    if newest is None or not newest.unlabeled:
+        return []
+    return [answered_at_random_text(newest.unlabeled, newest.rounds)]
 
 
 def _description(row: ComparisonRow) -> str:

@@ -12,6 +12,7 @@ from monitor.domain.challenger_rows import ChallengerRow
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Cells, Sample
 from monitor.domain.state import RoundState
+from monitor.presentation.challenger import challenger_lines, challenger_summary
 from monitor.testing import MemorySource
 from tests.rounds.scene import THRESHOLD, Scene, settings
 
@@ -103,6 +104,23 @@ def test_after_several_rounds_their_labels_count_together(database):
     assert {(row["rounds"], row["metric"]) for row in stored} == {
         (n, metric) for n in (1, 3) for metric in ("precision", "recall", "f1")
     }
+
+
+def test_missing_answers_are_told_with_the_comparison(database):
+    scene = challenged(database)
+
+    def unsure(row, is_positive, rng):
+        if rng.random() < 0.1:
+            scene.truth[row["id"]] = Answer.CANNOT_TELL
+        return better(row, is_positive, rng)
+
+    first, second = (play(scene, number, unsure) for number in (1, 2))
+
+    assert 0 < first.alone.unlabeled == 200 - first.alone.labeled
+    assert second.pooled.unlabeled == first.alone.unlabeled + second.alone.unlabeled
+    said = f"{second.pooled.unlabeled} answers of 2 rounds are missing: these intervals take"
+    assert any(line.startswith(said) for line in challenger_lines(second))
+    assert said in challenger_summary(second)
 
 
 def test_another_challenger_begins_anew_and_the_first_goes_on_where_it_was(database):

@@ -168,15 +168,17 @@ def _four(part: ChallengedStratum) -> list[int]:
 
 def _row(comparison: Comparison, rounds: Sequence[Strata]) -> ComparisonRow:
     parts = [part for strata in rounds for part in strata]
+    labeled = sum(sum(part.labeled) for part in parts)
     return ComparisonRow(
         rounds=len(rounds),
         size=sum(part.size for part in parts),
-        labeled=sum(sum(part.labeled) for part in parts),
+        labeled=labeled,
         positive=sum(sum(part.positive) for part in parts),
         flagged=sum(part.challenged for part in parts),
         only_champion=_ends(comparison.only_first),
         only_challenger=_ends(comparison.only_second),
         metrics=tuple(map(_metric, comparison.metrics)),
+        unlabeled=sum(part.planned for part in parts) - labeled,
     )
 
 

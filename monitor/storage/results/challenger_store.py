@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select
@@ -25,7 +25,7 @@ class ChallengedStratum:
     """A stratum of a round by what the challenger decided: items, and labels as (passed, flagged).
 
     ``challenged`` of its ``size`` items are flagged by the challenger; ``undecided`` are those on
-    which it made no decision, and so does not flag.
+    which it made no decision, and so does not flag. ``planned`` were to be labeled.
     """
 
     stratum: str
@@ -33,6 +33,7 @@ class ChallengedStratum:
     size: int
     challenged: int
     undecided: int
+    planned: int
     labeled: tuple[int, int] = (0, 0)
     positive: tuple[int, int] = (0, 0)
 
@@ -144,6 +145,7 @@ def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[C
             strata.c.size,
             challenger_sizes.c.flagged.label("challenged"),
             challenger_sizes.c.undecided,
+            strata.c.planned,
         )
         .join(
             challenger_sizes,
@@ -165,15 +167,7 @@ def _counted(
     (passed, missed), (flagged, result) = (
         counts.get((part.stratum, flags), (0, 0)) for flags in (False, True)
     )
-    return ChallengedStratum(
-        part.stratum,
-        part.flagged,
-        part.size,
-        part.challenged,
-        part.undecided,
-        (passed, flagged),
-        (missed, result),
-    )
+    return replace(part, labeled=(passed, flagged), positive=(missed, result))
 
 
 def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
