@@ -342,8 +342,9 @@ class RoundReport(Report):
     computed it; None in reports of releases that did not say. ``registered`` is
     the version that the alias in ``model`` named for the window; None if there is no alias, or
     no single version. ``recurring`` counts the drawn items that evidence leaves out, since a round
-    that closed before had asked about them. ``densities`` and ``next_round`` are missing in older
-    reports.
+    that closed before had asked about them. ``proposed_unlabeled`` counts the missing answers of
+    the rounds that ``proposed_limits`` rest on. ``densities`` and ``next_round`` are missing in
+    older reports.
     """
 
     store_id: str
@@ -393,6 +394,7 @@ class RoundReport(Report):
     densities: list[DensityRow] = Field(default_factory=list)
     next_round: NextRoundRow | None = None
     recurring: int = 0
+    proposed_unlabeled: int = 0
 
     @property
     def unlabeled(self) -> int:

@@ -18,6 +18,7 @@ from monitor.presentation.numbers import (
 )
 from monitor.presentation.rounds import show_command
 from monitor.presentation.sentences import capital
+from monitor.presentation.status import proposal_cautions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,16 +92,25 @@ def to_do_sentences(report: RoundReport) -> list[str]:
     elif report.status is Status.ATTENTION:
         results = [
             "See below what needs a look. pr-monitor check says what the newest predictions look "
-            "like; fix the config or what feeds the classifier, if one of them is wrong."
+            "like; fix the config or what feeds the classifier, if one of them is wrong.",
+            *_proposal_cautions(report),
         ]
     elif report.proposed_limits:
         limits = limits_text(report.proposed_limits)
-        results = [f"Look at the proposed limits, and put them into the config: limits: {limits}"]
+        results = [
+            *_proposal_cautions(report),
+            f"Look at the proposed limits, and put them into the config: limits: {limits}",
+        ]
     elif report.evidence:
         results = ["Nothing: the next round watches on."]
     else:
         results = ["Nothing yet: limits are proposed once enough rounds have closed."]
     return results
+
+
+def _proposal_cautions(report: RoundReport) -> list[str]:
+    cautions = proposal_cautions(report.proposed_limits, report.proposed_unlabeled)
+    return [f"{capital(caution)}." for caution in cautions]
 
 
 def _broken(report: RoundReport, alert: AlertRow) -> str:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from monitor.domain.alerting import LEARNING_ROUNDS
 from monitor.domain.state import RoundState
+from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import interval_text, limits_text, minute_text, plural, span_text
 
 if TYPE_CHECKING:
@@ -76,6 +78,13 @@ def learning_lines(rounds_remaining: int, proposed: Mapping[str, float]) -> list
         f"limits: {limits_text(proposed)}"
     )
     return [*([wait] if rounds_remaining else []), *([limits] if proposed else [])]
+
+
+def proposal_cautions(proposed: Mapping[str, float], unlabeled: int) -> list[str]:
+    """State that proposed limits take no account of missing answers, where there are any."""
+    if not (proposed and unlabeled):
+        return []
+    return [answered_at_random_text(unlabeled, LEARNING_ROUNDS, "the proposed limits")]
 
 
 def round_line(number: int, text: str) -> str:

@@ -19,6 +19,7 @@ from monitor.presentation.restatements import restated_text
 from monitor.presentation.status import (
     no_estimate_line,
     overdue_line,
+    proposal_cautions,
     round_line,
     row_lines,
     unanswered_line,
@@ -243,6 +244,7 @@ def _overview(
     last = one.last
     problems = _problems(one)
     concerns = _concerns(one, missed_limits(connection, settings, last))
+    proposal = proposed_limits(connection, settings, last)
     return Overview(
         monitor=settings.name,
         status=_status(one, problems, concerns),
@@ -251,7 +253,7 @@ def _overview(
         learning_rounds_left=0
         if settings.round.limits.bounds
         else max(0, LEARNING_ROUNDS - one.seen.closed_rounds),
-        proposed_limits=proposed_limits(connection, settings, last),
+        proposed_limits=proposal.limits,
         last_round=None if last is None else last.number,
         last_slot=None if last is None else last.slot,
         last_partial=last is not None and last.partial,
@@ -262,7 +264,11 @@ def _overview(
         waiting=one.held_up,
         problems=problems,
         concerns=concerns,
-        notes=[*_notes(one), *_untagged(connection, settings)],
+        notes=[
+            *_notes(one),
+            *proposal_cautions(*proposal),
+            *_untagged(connection, settings),
+        ],
         firing_notices=_of_alerts(read.firing_notices, one.alerts),
         recoveries=_of_alerts(read.recoveries, one.alerts),
     )

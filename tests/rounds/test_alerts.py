@@ -13,10 +13,12 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer, Stratum
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
+from monitor.presentation.outcome import to_do_sentences
 from monitor.rounds import run
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.round_page import read_report
 from monitor.storage.results import alert_store
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
@@ -334,13 +336,24 @@ def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database)
     for number in range(1, 6):
         scene.play(number)
     early = overview(database, scene.context.settings, scene.now)
-    scene.play(6)
+    scene.week(6)
+    scene.truth |= dict.fromkeys([*scene.truth][::15], Answer.CANNOT_TELL)
+    scene.run(6)
+    scene.answer()
+    scene.run()
     now = overview(database, scene.context.settings, scene.now)
 
     assert (early.status, early.learning_rounds_left, early.proposed_limits) == ("learning", 1, {})
     assert set(now.proposed_limits) == {"precision", "recall"}
     assert 0.65 < now.proposed_limits["precision"] < 0.75
     assert 0.35 < now.proposed_limits["recall"] < 0.55
+    with database.read() as connection:
+        report = read_report(connection, scene.name, None, None)
+    missing = report.proposed_unlabeled
+    caution = f"{missing} answers of 6 rounds are missing: the proposed limits take the answered"
+    assert missing > 0
+    assert caution in "; ".join(now.notes)
+    assert caution in " ".join(to_do_sentences(report))
 
 
 def test_a_monitor_with_limits_is_not_told_to_wait_for_proposed_ones(database):

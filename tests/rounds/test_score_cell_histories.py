@@ -407,7 +407,7 @@ def test_limits_are_proposed_from_the_first_rounds(scene):
         scene.play(number)
 
     with scene.database.read() as connection:
-        found = proposed_limits(connection, scene.context.settings, scene.round(6))
+        found, _ = proposed_limits(connection, scene.context.settings, scene.round(6))
 
     assert 0.6 < found["precision"] < 0.8
     assert 0.3 < found["recall"] < 0.6

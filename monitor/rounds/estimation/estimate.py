@@ -67,6 +67,7 @@ class RoundEstimate:
 
     ``pooled`` and ``scaled`` are its rates with earlier rounds: what intervals come from, and the
     matrix that points are read off. ``size`` are the items of the strata that were pooled.
+    ``proposed_unlabeled`` are the missing answers of the rounds that limits are proposed by.
     """
 
     rows: list[ReportedEstimate]
@@ -75,6 +76,7 @@ class RoundEstimate:
     scaled: Matrix
     readings: list[LimitEvidence]
     proposed_limits: dict[str, float] = field(default_factory=dict)
+    proposed_unlabeled: int = 0
     notices: list[NoticeRow] = field(default_factory=list)
     distances: dict[str, float] = field(default_factory=dict)
     pictures: Pictures | None = None
@@ -153,6 +155,7 @@ def estimate_round(
         proposed_limits={}
         if settings.limits.bounds
         else propose_limits([*earlier, now], before, settings.sample, seed=seed),
+        proposed_unlabeled=unlabeled_of([*earlier, now]),
     )
 
 
@@ -292,6 +295,11 @@ def propose_limits(
         for metric, value in result.items()
         if value is not None
     }
+
+
+def unlabeled_of(rounds: Sequence[Counted]) -> int:
+    """Count the missing answers of the rounds that limits are proposed by."""
+    return sum(int(counted.missing.sum()) for counted in rounds[-LEARNING_ROUNDS:])
 
 
 def proposal_margin(level: float) -> float:

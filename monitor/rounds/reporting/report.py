@@ -118,6 +118,7 @@ def closed_report(
         alerts=[_alert(alert, around.recoveries.get(alert.id)) for alert in alerts],
         concerns=list(concerns),
         proposed_limits=dict(estimate.proposed_limits),
+        proposed_unlabeled=estimate.proposed_unlabeled,
         timeline=around.points(round_),
         notices=[*estimate.notices, *disagreement_notices(supplements.agreement)],
         distances=dict(estimate.distances),
