@@ -99,8 +99,9 @@ def sort(item: pytest.Item) -> None:
         or names & SERVERS
     ):
         item.add_marker("thorough")
-    is_second_run = "store_url" in names and "postgresql" in marks
-    if (is_second_run and not item.nodeid.startswith(ON_BOTH)) or (SOAK and item.nodeid.startswith(THOROUGH)):
+    on_second_store = "store_url" in names and "postgresql" in marks
+    is_left_out = on_second_store and not item.nodeid.startswith(ON_BOTH)
+    if is_left_out or (SOAK and item.nodeid.startswith(THOROUGH)):
         item.add_marker("soak")
 
 

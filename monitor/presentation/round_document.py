@@ -39,6 +39,7 @@ from monitor.presentation.rows import (
     score_range_text,
 )
 from monitor.presentation.segments import segment_tables
+from monitor.presentation.status import proposal_cautions
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
@@ -292,6 +293,7 @@ def _evidence(report: RoundReport) -> list[str]:
     if report.proposed_limits:
         limits = limits_text(report.proposed_limits)
         lines.append(f"proposed limits, in force once they stand in the config: {limits}")
+        lines += proposal_cautions(report.proposed_limits, report.proposed_unlabeled)
     return lines
 
 
