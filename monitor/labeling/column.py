@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -22,10 +21,11 @@ from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import within
 from monitor.domain.truth import JoinedTruth, TruthColumns
-from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, listed
+from monitor.domain.values import listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
 from monitor.labeling.shared_truths import shared_by
+from monitor.labeling.value_meanings import ValueMeanings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from monitor.domain.ports import Clock, Source, TruthTable
     from monitor.domain.time_limit import T
     from monitor.domain.truth import TruthRow
+    from monitor.labeling.value_meanings import ValueCounts
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
@@ -148,20 +149,6 @@ class ColumnSettings(Labeling):
         return frozenset(all_texts(_NO)) if is_usual else None
 
 
-@dataclass(frozen=True, slots=True)
-class ValueCounts:
-    """Number of rows that have a truth, and of rows with a doubtful value, by value.
-
-    ``unknown`` values mean nothing; ``case_variants`` of a ``positive`` count as negative.
-    ``missing`` are words for a missing value, which count as no truth.
-    """
-
-    rows: int
-    unknown: Mapping[str, int]
-    case_variants: Mapping[str, int]
-    missing: Mapping[str, int] = field(default_factory=dict)
-
-
 class ColumnLabeler:
     """A `Labeler` that reads the truth for the items asked for, in one scan.
 
@@ -201,9 +188,7 @@ class ColumnLabeler:
         self.settings = settings
         self.truths = _truths_of(settings, Path(base_folder), source)
         self._clock = clock
-        self._positives = frozenset(all_texts(settings.positive))
-        listed_texts = self._positives.union(all_texts(settings.negative or ()))
-        self._missing = MISSING_MARKERS - listed_texts
+        self._meanings = ValueMeanings(settings)
         self._shared = shared_by(self.reading)
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
@@ -272,14 +257,10 @@ class ColumnLabeler:
         return LabelEvent(key, self.name, answer, kind=kind)
 
     def _refuse_unknown(self, truths: Mapping[str, Sequence[TruthRow]]) -> None:
-        values = Counter(
-            truth.value
-            for of_item in truths.values()
-            for truth in of_item
-            if truth.value not in self._missing
-        )
-        if not any(self._means_something(value) for value in values):
-            raise LabelsRefused(self.unknown_sentence(values))
+        values = Counter(truth.value for of_item in truths.values() for truth in of_item)
+        counts = self._meanings.counts(values)
+        if sum(counts.unknown.values()) == counts.rows:
+            raise LabelsRefused(self.unknown_sentence(counts.unknown))
 
     def close(self, round_name: str) -> None:
         """Do nothing: nothing was shown."""
@@ -307,30 +288,32 @@ class ColumnLabeler:
 
     def values(self) -> ValueCounts:
         """Count the rows of the values that are odd, and all rows that have a value."""
-        counted = self._within(self.truths.values)
-        missing = {text: counted[text] for text in counted if text in self._missing}
-        rows = {text: count for text, count in counted.items() if text not in missing}
-        unknown = {text: count for text, count in rows.items() if not self._means_something(text)}
-        meant = {text.casefold() for text in self._positives}
-        others = rows.keys() - unknown.keys() - self._positives
-        similar = {text: rows[text] for text in rows if text in others and text.casefold() in meant}
-        return ValueCounts(sum(rows.values()), unknown, similar, missing)
+        return self._meanings.counts(self._within(self.truths.values))
 
     def unknown_sentence(self, values: Mapping[str, int]) -> str:
         """Name the values that mean nothing, and where to list them."""
         return (
-            f"{self.truths}: column {self.settings.value!r} (labeling.value) holds "
-            f"{listed(values)}, which the config does not name; list each value under "
+            f"{self._held(values)}, which the config does not name; list each value under "
             "labeling.positive or labeling.negative"
         )
 
     def similar_values_sentence(self, values: Mapping[str, int]) -> str:
         """Name the values that are negative by their case alone."""
         return (
-            f"{self.truths}: column {self.settings.value!r} (labeling.value) holds "
-            f"{listed(values)}, which differs from what is positive only in upper and lower case, "
-            "and so means negative; is it meant?"
+            f"{self._held(values)}, which differs from what is positive only in upper and lower "
+            "case, and so means negative; is it meant?"
         )
+
+    def missing_sentence(self, values: Mapping[str, int]) -> str:
+        """Name the words that stand for a missing value, and what makes them one that counts."""
+        return (
+            f"{self._held(values)}, which counts as no label; if it is one, list it under "
+            "labeling.positive or labeling.negative"
+        )
+
+    def _held(self, values: Mapping[str, int]) -> str:
+        column = f"column {self.settings.value!r} (labeling.value)"
+        return f"{self.truths}: {column} holds {listed(values)}"
 
     @property
     def must_reach_passed(self) -> bool:
@@ -371,24 +354,14 @@ class ColumnLabeler:
         """Report how many items' rows contradict one another, with an example; None if none do."""
         rows = self._within(lambda: self.truths.of(ids))
         values = {item: self._newest_values(rows[item]) for item in sorted(rows)}
-        unclear = [item for item in values if len(self._meanings(values[item])) > 1]
+        meanings = {item: {*map(self._meanings.of, values[item])} - {None} for item in values}
+        unclear = [item for item in values if len(meanings[item]) > 1]
         if not unclear:
             return None
         items = "1 item has" if len(unclear) == 1 else f"{len(unclear)} items have"
         first = unclear[0]
         reason = self._contradiction(values[first], rows[first])
         return f"{items} no label, such as {first!r}: {reason}"
-
-    def _meanings(self, values: Sequence[str]) -> set[Answer]:
-        return {self._meaning(value) for value in values if self._means_something(value)}
-
-    def missing_sentence(self, values: Mapping[str, int]) -> str:
-        """Name the words that stand for a missing value, and what makes them one that counts."""
-        return (
-            f"{self.truths}: column {self.settings.value!r} (labeling.value) holds "
-            f"{listed(values)}, which counts as no label; if it is one, list it under "
-            "labeling.positive or labeling.negative"
-        )
 
     def some_ids(self, at_most: int) -> Sequence[str]:
         """Return ids of the truth drawn at random; none if they cannot be drawn cheaply."""
@@ -400,7 +373,7 @@ class ColumnLabeler:
         existing = [
             values for of_item in result.values() if (values := self._newest_values(of_item))
         ]
-        positive = sum(self._positives.issuperset(values) for values in existing)
+        positive = sum(self._meanings.positives.issuperset(values) for values in existing)
         return JoinedTruth(len(existing), positive)
 
     def examples(self) -> tuple[str, ...]:
@@ -410,25 +383,25 @@ class ColumnLabeler:
     def _within(self, read: Callable[[], T]) -> T:
         return within(self.truths.timeout, self.truths.place, read, self.truths.advice)
 
-    def _means_something(self, text: str) -> bool:
-        try:
-            self._meaning(text)
-        except ValueError:
-            return False
-        return True
-
     def _answer(self, task: Task, truths: Sequence[TruthRow]) -> Answer | None:
         """Return what the rows of one item mean; a ValueError has the reason if nothing."""
         values = self._newest_values(truths)
         if not values:
             return Answer.NEGATIVE if self._matured(task) else None
-        answers = {self._meaning(value) for value in values}
-        if len(answers) > 1:
+        answers = {value: self._meanings.of(value) for value in values}
+        unknown = next((value for value in values if answers[value] is None), None)
+        if unknown is not None:
+            message = (
+                f"value {unknown[:80]!r} of column {self.settings.value!r} is neither positive nor "
+                "negative; list it under labeling.positive or labeling.negative"
+            )
+            raise ValueError(message)
+        if len({*answers.values()}) > 1:
             raise ValueError(self._contradiction(values, truths))
-        return answers.pop()
+        return answers[values[0]]
 
     def _newest_values(self, truths: Sequence[TruthRow]) -> list[str]:
-        existing = [truth for truth in truths if truth.value not in self._missing]
+        existing = [truth for truth in truths if truth.value not in self._meanings.missing]
         if self.settings.time is None:
             return [truth.value for truth in existing]
         latest = self._latest()
@@ -449,30 +422,6 @@ class ColumnLabeler:
                 "a time cannot be read, names no zone where others do, or lies in the future"
             )
         return f"several rows contradict one another ({listed_values}){way_out}"
-
-    def _meaning(self, text: str) -> Answer:
-        if text in self._positives:
-            return Answer.POSITIVE
-        if text == Answer.CANNOT_TELL:
-            return Answer.CANNOT_TELL
-        negatives = self.settings.negatives
-        if text in (negatives or ()) or (negatives is None and not self._is_doubtful(text)):
-            return Answer.NEGATIVE
-        message = (
-            f"value {text[:80]!r} of column {self.settings.value!r} is neither positive nor "
-            "negative; list it under labeling.positive or labeling.negative"
-        )
-        raise ValueError(message)
-
-    def _is_doubtful(self, text: str) -> bool:
-        """Whether a value may be no negative one; not where classes are.
-
-        It is a positive one but for upper and lower case, or may stand for a missing one.
-        """
-        if self.settings.unlisted_means == "negative":
-            return False
-        folded = text.casefold()
-        return folded in DOUBTFUL or folded in {each.casefold() for each in self._positives}
 
     def _matured(self, task: Task) -> bool:
         if self.settings.missing_means != "negative" or task.predicted_before is None:

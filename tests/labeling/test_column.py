@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
-from monitor.labeling.column import ColumnLabeler, ColumnSettings, ValueCounts
+from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.value_meanings import ValueCounts
 from monitor.testing import LabelerContract
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
