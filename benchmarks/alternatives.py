@@ -1,14 +1,11 @@
 """Which alternatives find drops soonest: fixed steps beyond the limit, and standard errors.
 
-    PYTHONPATH=. python benchmarks/alternatives.py [--paths 2000]
+    python -m benchmarks alternatives [--paths 2000]
 
 Population, limits and promise as in benchmarks/drift.py. Every set keeps the promise; they differ
 in what they find. Standard error of a share found: at most .011. About a minute on one core.
 """
 
-from __future__ import annotations
-
-import argparse
 from typing import Any
 
 import numpy as np
@@ -26,22 +23,18 @@ SETS: dict[str, dict[str, Any]] = {
     "errors 1.5 alone": {"errors": (1.5,), "weights": (1.0,)},
     "the same, decay 1": {"errors": ERRORS, "weights": WEIGHTS, "decay": 1.0},
 }
-BANDED = ["3+5, 60+300", "3+5, 200+1050", "3+5, 641+4077"]
+BANDED = ("3+5, 60+300", "3+5, 200+1050", "3+5, 641+4077")
 PLAYED = [("precision", 0.05), ("precision", 0.10), ("recall", 0.10), ("recall", 0.15)]
 REFERENCE, QUIET, AFTER = 2, 8, 12
 
 
-def main() -> None:
+def main(paths: int = 2000, designs: tuple[str, ...] = BANDED) -> None:
     """Print, for each set and drop, the share found within 4 rounds, the median and the mean."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, default=2000)
-    parser.add_argument("--designs", nargs="+", default=BANDED, choices=list(DESIGNS))
-    asked = parser.parse_args()
-    for design in asked.designs:
+    for design in designs:
         print(f"\n{design} labels: found within 4, median, mean of at most {AFTER} rounds")
         print(f"{'':<28}" + "".join(f"{m:>13} -{by:.2f}" for m, by in PLAYED))
         for name, rule in SETS.items():
-            cells = [cell(design, rule, metric, by, asked.paths) for metric, by in PLAYED]
+            cells = [cell(design, rule, metric, by, paths) for metric, by in PLAYED]
             print(f"{name:<28}" + "".join(f"{cell:>19}" for cell in cells), flush=True)
 
 
@@ -62,7 +55,3 @@ def cell(design: str, rule: dict[str, Any], metric: str, drop: float, paths: int
     median = int(np.argmax(found >= 0.5)) + 1 if found[-1] >= 0.5 else 0
     mean = 1 + (1 - found[:-1]).sum()
     return f"{found[3]:.3f} {median or '>12':>3} {mean:5.2f}"
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How long people and passes wait on a store with many monitors and a long history.
 
-    python -m benchmarks.answers_at_size [--sqlite] [--monitors 1000] [--each 15]
+    python -m benchmarks answers_at_size [--sqlite] [--monitors 1000] [--each 15]
         [--rounds 10000] [--items 5000]
 
 On PostgreSQL (or SQLite): so many monitors with weekly rounds of 200 labels each, and one, `long`,
@@ -15,17 +15,14 @@ with the next round of `long` due, and with its labels in. Seconds by the clock 
 the server's own come to the clock. Filling the store takes some minutes and 5 GB.
 """
 
-from __future__ import annotations
-
-import argparse
 import logging
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import duckdb
 import pandas as pd
@@ -44,8 +41,11 @@ from benchmarks.long_monitor import (
 from benchmarks.statements import counted
 from benchmarks.status_at_size import Store, measured, store_on, write_config
 from monitor.config.load import load_config
+from monitor.config.model import Config
 from monitor.domain.model import Answer
+from monitor.domain.ports import Clock
 from monitor.labeling.page import PageLabeler
+from monitor.labeling.page_settings import PageSettings
 from monitor.service.change_detection import Idle
 from monitor.service.loop import one_pass
 from monitor.service.pages.labeling.task_queue import TaskQueue
@@ -58,13 +58,6 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.wiring import Application, build
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from monitor.config.model import Config
-    from monitor.domain.ports import Clock
-    from monitor.labeling.page_settings import PageSettings
-
 
 @dataclass(frozen=True)
 class Size:
@@ -76,18 +69,17 @@ class Size:
     items: int
 
 
-def main() -> None:
+def main(
+    sqlite: bool = False,
+    monitors: int = 1000,
+    each: int = 15,
+    rounds: int = 10_000,
+    items: int = 5000,
+) -> None:
     """Fill a store and print a line for each answer and pass."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sqlite", action="store_true", help="on SQLite, not PostgreSQL")
-    parser.add_argument("--monitors", type=int, default=1000)
-    parser.add_argument("--each", type=int, default=15, help="rounds of each, 13 or more")
-    parser.add_argument("--rounds", type=int, default=10_000, help="rounds of `long`")
-    parser.add_argument("--items", type=int, default=5000, help="items of each of these")
-    asked = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    size = Size(asked.monitors, asked.each, asked.rounds, asked.items)
-    with tempfile.TemporaryDirectory() as folder, store_on(not asked.sqlite) as store:
+    size = Size(monitors, each, rounds, items)
+    with tempfile.TemporaryDirectory() as folder, store_on(not sqlite) as store:
         config = filled(Path(folder), store.url, size)
         show_answers(config, size)
 
@@ -119,7 +111,8 @@ def _analyze(database: Database) -> None:
 
 def page_of(config: Config, database: Database) -> Callable[[Clock], PageLabeler]:
     """Give what makes the labeler of `long`, by its clock."""
-    settings = cast("PageSettings", config.monitors[-1].labeling)
+    settings = config.monitors[-1].labeling
+    assert isinstance(settings, PageSettings)  # noqa: S101
     return lambda clock: PageLabeler(settings, config.folder, clock, database)
 
 
@@ -229,7 +222,3 @@ def _once(database: Database, ask: Callable[[], object]) -> Figures:
         ask()
         took, cpu = time.monotonic() - begun, time.process_time() - busy
     return took, cpu, len(statements.sent)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How often a round's intervals miss the margin that its plan was made for, round after round.
 
-    PYTHONPATH=. python benchmarks/assurance.py [--histories 120]     (about 5 minutes)
+    python -m benchmarks assurance [--histories 120]     (about 5 minutes)
 
 Population: classifiers of Shang et al. 2023, Table 4, in the default bands, nothing changing; see
 `benchmarks/label_cost.py` for the scores. Every round is planned for +-.05 on precision and
@@ -13,16 +13,13 @@ is the share of the passed labels that is spread by size. `needed` are the label
 by the true rates keeps each margin in .8 of the rounds. Standard errors of shares in brackets.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.fast_rounds import Design as SimulatedDesign
 from benchmarks.fast_rounds import FastRounds
+from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import DEFAULT, METRICS, Design, population
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.allocation import allocate
@@ -31,12 +28,8 @@ from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 from monitor.stats.history.change_point import pool
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Round = tuple[Whole, Whole]
 
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Round = tuple[Whole, Whole]
 
 MARGIN = 0.05
 CASES = ("Phi1 good", "Phi1 weak", "Phi3 good")
@@ -49,20 +42,14 @@ VARIANTS = {
 }
 
 
-def main() -> None:
+def main(histories: int = 120, cases: tuple[str, ...] = tuple(CASES)) -> None:
     """Print one table for each case."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--histories", type=int, default=120)
-    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
-    asked = parser.parse_args()
-    for case in asked.cases:
+    for case in cases:
         design, mean = population(*case.split()).strata(DEFAULT)
-        print(f"\n{case}, {asked.histories} histories")
+        print(f"\n{case}, {histories} histories")
         print(f"{'':26}round  labels (sd)    half-widths     missed: precision     recall")
         for text, (assurance, share) in VARIANTS.items():
-            played = [
-                history(design, mean, assurance, share, seed) for seed in range(asked.histories)
-            ]
+            played = [history(design, mean, assurance, share, seed) for seed in range(histories)]
             show(text, np.array(played))
             needed = needed_labels(design, share)
         print(f"needed by the true rates, assured, by size {SHARE_BY_SIZE:g}: {needed}")
@@ -147,7 +134,3 @@ def show(text: str, played: Values) -> None:
             f"     {missed[0]:8.3f} ({errors[0]:.3f})  {missed[1]:.3f} ({errors[1]:.3f})",
             flush=True,
         )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How often rounds of a finite window keep the margins that their plan was made for.
 
-    PYTHONPATH=. python benchmarks/assured_windows.py [--histories 60] [--cases ...]   (4 minutes)
+    python -m benchmarks assured_windows [--histories 60] [--cases ...]   (4 minutes)
 
 As benchmarks/cell_assurance.py, but for a window's own items, and for populations in which a line
 along the score fits badly. Every round is planned for +-.05 on precision and recall with
@@ -17,19 +17,17 @@ Scores are the true probabilities, with log odds times `slope` plus `shift`. The
 on the cases marked `seen`. Standard error of a share .05 in a row, .03 in a mean, at 60 histories.
 """
 
-from __future__ import annotations
-
-import argparse
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special, stats
 from scipy.stats import qmc
 
 from benchmarks.cells import shift_to
 from benchmarks.coverage_grid import NODES, class_probabilities, false_omission_rate
 from benchmarks.fast_rounds import beta_quantiles, binomial_quantiles
+from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import ASSURANCE
@@ -39,12 +37,6 @@ from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import band_of, cell_edges
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.stats.detection.alternatives import DECAY
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 CELLS = (20, 40)
 MARGINS = dict.fromkeys(METRICS, MARGIN)
@@ -74,17 +66,13 @@ class Cells:
     is_flagged: NDArray[np.bool_]
 
 
-def main() -> None:
+def main(histories: int = 60, cases: tuple[str, ...] = tuple(CASES)) -> None:
     """Print one table for each case."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--histories", type=int, default=60)
-    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
-    asked = parser.parse_args()
-    for case in asked.cases:
+    for case in cases:
         window = cells_of(case)
         print(f"\n{case}{', seen' if CASES[case][-1] else ''}")
         print("round  labels (sd)    half-widths    kept: P, R     said: P, R")
-        played = np.array([history(window, seed) for seed in range(asked.histories)])
+        played = np.array([history(window, seed) for seed in range(histories)])
         for number in range(ROUNDS):
             _line(f"{number + 1:5}", played[:, number])
         _line(" 2 on", played[:, 1:].reshape(-1, played.shape[-1]))
@@ -189,7 +177,3 @@ def _line(text: str, played: Values) -> None:
         f"   {kept[0]:.2f} {kept[1]:.2f}      {said[0]:.2f} {said[1]:.2f}",
         flush=True,
     )
-
-
-if __name__ == "__main__":
-    main()

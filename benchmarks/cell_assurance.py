@@ -1,6 +1,6 @@
 """How often a round by score cells misses the margin that its plan was made for, round by round.
 
-    PYTHONPATH=. python benchmarks/cell_assurance.py [--histories 80] [--cases "Phi1 good" ...]
+    python -m benchmarks cell_assurance [--histories 80] [--cases "Phi1 good" ...]
 
 As benchmarks/assurance.py, over 20+40 score cells: every round is planned for +-.05 on precision
 and recall with probability .8 and has as many labels as that asks for. The first is planned by the
@@ -16,18 +16,15 @@ chosen on.
 Standard errors of shares in brackets.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from benchmarks.cell_waves import first_round
-from benchmarks.cells import interval_ends
+from benchmarks.cells import CellDesign, interval_ends
+from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import ASSURANCE
@@ -37,14 +34,6 @@ from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.stats.detection.alternatives import DECAY
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from benchmarks.cells import CellDesign
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-
 SEEN = ("Phi1 good", "Phi3 good", "Phi3 weak")
 UNSEEN = ("Phi2 good", "Phi1 overconfident", "Phi3 overconfident")
 ROUNDS = 6
@@ -53,20 +42,16 @@ METHODS = ("line", "cells")
 MANY = 10_000  # labels that afford all cells
 
 
-def main() -> None:
+def main(histories: int = 80, cases: tuple[str, ...] = (*SEEN, *UNSEEN)) -> None:
     """Print one table for each case."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--histories", type=int, default=80)
-    parser.add_argument("--cases", nargs="+", default=[*SEEN, *UNSEEN])
-    asked = parser.parse_args()
-    for case in asked.cases:
+    for case in cases:
         name, score = case.split()
         design = first_round(name, score, MANY, "two")
         seen = ", seen" if case in SEEN else ""
         print(f"\n{case}{seen}; needed by the true rates: {needed_labels(design)}")
         print("       round  labels (sd)    half-widths    missed: precision     recall")
         for method in METHODS:
-            played = [history(design, method, seed) for seed in range(asked.histories)]
+            played = [history(design, method, seed) for seed in range(histories)]
             show(method, np.array(played))
 
 
@@ -173,7 +158,3 @@ def _line(text: str, played: Values) -> None:
         f"     {share[0]:8.3f} ({error[0]:.3f})  {share[1]:.3f} ({error[1]:.3f})",
         flush=True,
     )
-
-
-if __name__ == "__main__":
-    main()

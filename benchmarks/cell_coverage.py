@@ -1,6 +1,6 @@
 """Coverage, bias and cautions of a round's estimates where strata are score cells.
 
-    PYTHONPATH=. python benchmarks/cell_coverage.py [--grid first] [--settings 150] [--seed 3]
+    python -m benchmarks cell_coverage [--grid first] [--settings 150] [--seed 3]
         [--replicates 1000] [--heavy]
 
 The settings of a grid (classifier, precision, recall, labels, score, window, what the plan knows)
@@ -19,30 +19,23 @@ bands, and how often a caution is given, by the positives that the heavy cell ex
 `cautioned` is the share of rounds that say that few labels decide the metric, in 50 of a setting.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.cell_rounds import PLANS, CellRounds, first_rounds, judged, second_rounds
+from benchmarks.harness import Values
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import small_count_caution
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
 
 MAIN = ("precision", "recall")
 OTHERS = ("f1", "specificity", "npv", "prevalence", "accuracy", "mcc")
@@ -120,23 +113,22 @@ def cautioned(design: CellRounds, plan: int, positive: NDArray[np.int64]) -> Val
     return said / len(positive)
 
 
-def main() -> None:
+def main(
+    grid: Literal["first", "bent", "second"] = "first",
+    settings: int = 150,
+    seed: int = 3,
+    replicates: int = 1000,
+    heavy: bool = False,
+) -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--grid", choices=("first", "bent", "second"), default="first")
-    parser.add_argument("--settings", type=int, default=150)
-    parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--replicates", type=int, default=1000)
-    parser.add_argument("--heavy", action="store_true")
-    asked = parser.parse_args()
-    if asked.heavy:
+    if heavy:
         say_heavy()
         return
-    if asked.grid == "second":
-        designs = second_rounds(asked.settings, asked.seed)
+    if grid == "second":
+        designs = second_rounds(settings, seed)
     else:
-        designs = first_rounds(asked.settings, asked.seed, bent=asked.grid == "bent")
-    results = [run(design, asked.replicates, seed) for seed, design in enumerate(designs)]
+        designs = first_rounds(settings, seed, bent=grid == "bent")
+    results = [run(design, replicates, seed) for seed, design in enumerate(designs)]
     say_groups(results)
     say_targets(results)
     say_others(results)
@@ -262,7 +254,3 @@ def _line(group: Sequence[Result], index: int) -> str:
 
 def _error(result: Result) -> float:
     return math.sqrt(0.95 * 0.05 / result.rounds)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How soon the detector finds a drop with 20+40 score cells, and with 4+10 bands.
 
-    PYTHONPATH=. python benchmarks/cell_delay.py [--paths 1000]
+    python -m benchmarks cell_delay [--paths 1000]
 
 Population, limits and promise as in benchmarks/drift.py; the same labels of each class in every
 design. Bands share them by size times spread, as there. Cells do with a share of the passed labels
@@ -13,27 +13,20 @@ a share at most .016 at 1000 paths. `false` is the share of paths that fire in 2
 metrics exactly at their limits; the promise allows .5 on average.
 """
 
-from __future__ import annotations
-
-import argparse
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from benchmarks.cells import CELLS, edges
 from benchmarks.drift import at_limits, drawn_from_population, limits_of
+from benchmarks.harness import Values
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
 
 LABELS = ((200, 1050), (60, 300))
 DROPS = (
@@ -84,17 +77,14 @@ class Watched:
         return s.rates + np.where(s.size > 0, more * self.low / self.low.sum() / s.size, 0.0)
 
 
-def main() -> None:
+def main(paths: int = 1000) -> None:
     """Print a line for each design."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, default=1000)
-    asked = parser.parse_args()
     for labels in LABELS:
         head = "".join(f"{metric:>14} -{by:.2f}" for metric, by in DROPS)
         print(f"\n{f'{labels[0]}+{labels[1]} labels a round':<32}{head}   false")
         for name, design in designs_of(labels).items():
-            told = "".join(f"{found_by(design, *drop, asked.paths):>20}" for drop in DROPS)
-            print(f"{name:<32}{told}   {false_alarms(design, asked.paths):.3f}", flush=True)
+            told = "".join(f"{found_by(design, *drop, paths):>20}" for drop in DROPS)
+            print(f"{name:<32}{told}   {false_alarms(design, paths):.3f}", flush=True)
 
 
 def designs_of(labels: tuple[int, int]) -> dict[str, Watched]:
@@ -178,7 +168,3 @@ def step(
         watchers.learn(window, positive)
         return np.zeros(paths, dtype=np.bool_)
     return np.asarray(watchers.close(window, positive).any(axis=0))
-
-
-if __name__ == "__main__":
-    main()

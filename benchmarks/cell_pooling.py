@@ -1,6 +1,6 @@
 """Pooling rounds that were labeled by score cells: width in quiet times, coverage after a change.
 
-    PYTHONPATH=. python benchmarks/cell_pooling.py [--paths 1000]
+    python -m benchmarks cell_pooling [--paths 1000]
 
 Phi1 of benchmarks/label_cost.py, good score, 20+40 cells planned by their rates with a quarter of
 the passed labels by size. Each round's
@@ -14,33 +14,25 @@ the point of the round alone in the first round after a change, in half-widths o
 interval.
 """
 
-from __future__ import annotations
-
-import argparse
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.cells import CellDesign, cut, scored
+from benchmarks.harness import Values
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.history.pooled_rates import pooled_rates
-from monitor.stats.history.run_length import RunLength, advance, begin
+from monitor.stats.history.run_length import Run, RunLength, advance, begin
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Answers = list[tuple[Values, Values]]
+"""Effective positives and labels of each class."""
+Round = tuple[Values, NDArray[np.int64], NDArray[np.int64]]
+"""Items, labels and positives of each cell, the last two with a row for each path."""
 
-    from numpy.typing import NDArray
-
-    from monitor.stats.history.run_length import Run
-
-    Values = NDArray[np.float64]
-    Answers = list[tuple[Values, Values]]
-    """Effective positives and labels of each class."""
-    Round = tuple[Values, NDArray[np.int64], NDArray[np.int64]]
-    """Items, labels and positives of each cell, the last two with a row for each path."""
 
 QUIET, LOOKED_AT = 12, (0, 1, 3)
 OWN_SHARE = 0.30
@@ -52,20 +44,16 @@ CHANGES = [(0.0, 0.0), (0.06, 0.06)] + [
 ]
 
 
-def main() -> None:
+def main(paths: int = 1000, labels: tuple[int, ...] = (1250, 360)) -> None:
     """Print a line for each change."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, default=1000)
-    parser.add_argument("--labels", type=int, nargs="+", default=[1250, 360])
-    asked = parser.parse_args()
-    for labels in asked.labels:
-        design = planned(cut(scored("Phi1", "good")), labels)
-        print(f"\n{labels} labels a round, {asked.paths} paths")
+    for each in labels:
+        design = planned(cut(scored("Phi1", "good")), each)
+        print(f"\n{each} labels a round, {paths} paths")
         for of_precision, of_recall in CHANGES:
-            row = played(design, changed(design, of_precision, of_recall), asked.paths)
+            row = played(design, changed(design, of_precision, of_recall), paths)
             print(f"P {of_precision:+.2f}  R {of_recall:+.2f}   {row}", flush=True)
         for sizes in ("present", "each"):
-            row = played(design, moved(design), asked.paths, present=sizes == "present")
+            row = played(design, moved(design), paths, present=sizes == "present")
             print(f"scores move, {sizes:<8} {row}", flush=True)
 
 
@@ -204,7 +192,3 @@ def coverage(design: CellDesign, runs: list[Run], parts: Answers) -> tuple[float
     truth = np.array(design.truth)[:, np.newaxis]
     held = ((low <= truth) & (truth <= high)).mean(axis=1)
     return float(held[0]), float(held[1])
-
-
-if __name__ == "__main__":
-    main()

@@ -6,21 +6,21 @@ uniform of its own. Laws of the classes come from `cell_counts` and `counts_of_t
 intervals with `estimates(..., cells=True)`.
 """
 
-from __future__ import annotations
-
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 from scipy.stats import qmc
 
 from benchmarks.cells import shift_to
-from benchmarks.coverage_grid import INFINITE, class_probabilities, grid, weakened
+from benchmarks.coverage_grid import INFINITE, Setting, class_probabilities, grid, weakened
 from benchmarks.fast_rounds import Design, beta_quantiles, binomial_quantiles
+from benchmarks.harness import Flags, Values, Whole
 from benchmarks.rarer import expected_rarer
 from benchmarks.second_grid import second_populations
+from monitor.stats.core.draws import Estimand
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.allocation import allocate
@@ -35,18 +35,8 @@ from monitor.stats.design.score_bands import (
 )
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Population = Sequence[tuple[Values, Values]]
 
-    from numpy.typing import NDArray
-
-    from benchmarks.coverage_grid import Setting
-    from monitor.stats.core.draws import Estimand
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
-    Population = Sequence[tuple[Values, Values]]
 
 CELLS = (20, 40)
 PLANS = 8

@@ -1,6 +1,6 @@
 """A first round in two waves over score cells, beside one wave and beside bands.
 
-    PYTHONPATH=. python benchmarks/cell_waves.py [--replicates 1000] [--classifiers Phi1 Phi2 Phi3]
+    python -m benchmarks cell_waves [--replicates 1000] [--classifiers Phi1 Phi2 Phi3]
 
 Populations, scores and rounds by bands as in benchmarks/two_waves.py; cells as in
 benchmarks/cells.py, estimated by `monitor.stats.design.cell_counts`. Mean half-widths and coverage
@@ -16,18 +16,15 @@ At the end, the mean coverage of each way, and how long wave 2 of one round take
 a coverage .007 at 1000 rounds.
 """
 
-from __future__ import annotations
-
-import argparse
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from benchmarks import two_waves
 from benchmarks.cells import CellDesign, cut, judged, scored
+from benchmarks.harness import Values, Whole
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_rates
@@ -38,12 +35,6 @@ from monitor.stats.design.two_waves import (
     second_wave,
     towards_optimum,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 SCORES = ("good", "weak", "flat", "inverted", "hidden")
 LABELS = {"Phi1": (450, 1250, 1800), "Phi2": (1800,), "Phi3": (450,)}
@@ -116,24 +107,20 @@ class FirstRound(CellDesign):
         )
 
 
-def main() -> None:
+def main(replicates: int = 1000, classifiers: tuple[str, ...] = tuple(LABELS)) -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=1000)
-    parser.add_argument("--classifiers", nargs="+", default=list(LABELS), choices=list(LABELS))
-    asked = parser.parse_args()
     print(f"{'':35}half-widths   covered     truth below/above P    R        bias")
     covered: dict[str, list[Values]] = {text: [] for text in WAYS}
-    for name in asked.classifiers:
+    for name in classifiers:
         for total in LABELS[name]:
             for score in SCORES:
                 cell = two_waves.cell_of(name, score, total)
                 for text, waves in WAYS.items():
                     title = f"{cell.name if waves is None else '':<24}{text}"
                     if waves is None:
-                        cover = say_bands(cell, title, asked.replicates)
+                        cover = say_bands(cell, title, replicates)
                     else:
-                        cover = say(first_round(name, score, total, waves), title, asked.replicates)
+                        cover = say(first_round(name, score, total, waves), title, replicates)
                     covered[text].append(cover)
     print()
     for text, covers in covered.items():
@@ -194,7 +181,3 @@ def seconds() -> float:
     start = time.perf_counter()
     round_.rest(plan, first, found, np.array(rng.random()))
     return time.perf_counter() - start
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Labels for +-.05 by score cells, beside the least that any design needs given the score.
 
-    PYTHONPATH=. python benchmarks/cells.py [--replicates 4000] [--classifiers Phi1 Phi2 Phi3]
+    python -m benchmarks cells [--replicates 4000] [--classifiers Phi1 Phi2 Phi3]
 
 Classifiers and scores as in benchmarks/label_cost.py, and `overconfident`: the log odds of the
 truth have half the spread that the score claims. A design is 20 flagged and 40 passed cells whose
@@ -20,28 +20,20 @@ size. The point is the weighted ratio.
 Standard errors: coverage .003 at 4000 replicates (learned and low .007 at 1000), labels about .3 %.
 """
 
-from __future__ import annotations
-
-import argparse
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, special
 from scipy.stats import qmc
 
+from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS, Population, population
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.detection.alternatives import DECAY
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 CELLS = (20, 40)
 SCALE = 10**6  # items per quantile, so that no cell is small
@@ -95,31 +87,30 @@ class Found:
     bias: Values
 
 
-def main() -> None:
+def main(
+    replicates: int = 4000,
+    classifiers: tuple[str, ...] = ("Phi1", "Phi2", "Phi3"),
+    scores: tuple[str, ...] = SCORES,
+    shares: tuple[float, ...] = SHARES,
+) -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=4000)
-    parser.add_argument("--classifiers", nargs="+", default=["Phi1", "Phi2", "Phi3"])
-    parser.add_argument("--scores", nargs="+", default=SCORES)
-    parser.add_argument("--shares", nargs="+", type=float, default=SHARES)
-    asked = parser.parse_args()
     print(f"{'':34}bound labels ratio flagged  half-widths   covered (truth below / above), bias")
-    for name in asked.classifiers:
-        for score in asked.scores:
-            for share in asked.shares:
+    for name in classifiers:
+        for score in scores:
+            for share in shares:
                 whole = scored(name, score)
                 least = bound(whole, share)
                 say(
                     f"{name} {score} {share:.2f} known",
-                    known(whole, share, asked.replicates),
+                    known(whole, share, replicates),
                     least,
                 )
-                some = max(20, asked.replicates // 4)
+                some = max(20, replicates // 4)
                 say(f"{name} {score} {share:.2f} learned", learned(whole, share, some), least)
-    for name in asked.classifiers:
-        for share in asked.shares:
+    for name in classifiers:
+        for share in shares:
             for labels in (1250, 360):
-                some = max(20, asked.replicates // 4)
+                some = max(20, replicates // 4)
                 found = low_misses(scored(name, "good"), share, labels, some)
                 say(f"{name} low {share:.2f}", found, None)
 
@@ -327,7 +318,3 @@ def say(text: str, found: Found, least: float | None) -> None:
         f"{text:<34}{told}{found.labels:7.0f}{ratio}{found.flagged:8.0f}  {width}   {covered}",
         flush=True,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """A challenger on the labels of a round: coverage of the paired difference, and labels saved.
 
-    PYTHONPATH=. python benchmarks/challenger.py [--replicates 400] [--rounds 1]
+    python -m benchmarks challenger [--replicates 400] [--rounds 1]
         [--challengers close better other] [--total] [--looks]
 
 Windows of score cells (`cell_rounds.py`: cells, plans and labels as the monitor has them, drawn for
@@ -26,31 +26,18 @@ With `--looks`: how often one of k looks at a growing number of rounds finds an 
 where there is no difference, the sums of rounds being normal.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.cell_rounds import PLANS, cut_into_cells
+from benchmarks.cell_rounds import PLANS, CellRounds, cut_into_cells
 from benchmarks.coverage_grid import Setting, class_probabilities, weakened
+from benchmarks.harness import Values, Whole
 from monitor.stats.core.metrics import Matrix, metric
-from monitor.stats.estimation.paired import compare
+from monitor.stats.estimation.paired import Comparison, compare
 from monitor.stats.estimation.summed_windows import RoundItems, compare_windows, summed_windows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from benchmarks.cell_rounds import CellRounds
-    from monitor.stats.estimation.paired import Comparison
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 METRICS = ("precision", "recall")
 DRAWS = 2**10
@@ -201,31 +188,30 @@ def ever_without_0(looks: Sequence[int], replicates: int, seed: int = 1) -> list
     return [float(beyond[k - 1]) for k in looks]
 
 
-def main() -> None:
+def main(
+    replicates: int = 400,
+    rounds: int = 1,
+    challengers: tuple[str, ...] = ("close", "better", "other"),
+    total: bool = False,
+    looks: bool = False,
+) -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=400)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--challengers", nargs="+", default=["close", "better", "other"])
-    parser.add_argument("--total", action="store_true")
-    parser.add_argument("--looks", action="store_true")
-    asked = parser.parse_args()
-    if asked.looks:
-        for k, share in zip(LOOKS, ever_without_0(LOOKS, 100 * asked.replicates), strict=True):
+    if looks:
+        for k, share in zip(LOOKS, ever_without_0(LOOKS, 100 * replicates), strict=True):
             print(f"{k:3d} looks  {share:.3f}")
         return
-    error = math.sqrt(0.95 * 0.05 / asked.replicates)
-    print(f"{asked.rounds} rounds; standard error of a coverage {error:.3f}")
+    error = math.sqrt(0.95 * 0.05 / replicates)
+    print(f"{rounds} rounds; standard error of a coverage {error:.3f}")
     print(f"{'':58}metric     covered (below/above)    half    apart   saved    bias/half")
     for setting in SETTINGS:
         design = design_of(setting)
-        for challenger in asked.challengers:
+        for challenger in challengers:
             found = run(
                 design,
                 challenger,
-                replicates=asked.replicates,
-                rounds=asked.rounds,
-                total=asked.total,
+                replicates=replicates,
+                rounds=rounds,
+                total=total,
             )
             for place, name in enumerate(METRICS):
                 print(
@@ -240,7 +226,3 @@ def _line(found: Result, location: int) -> str:
         f"{of['apart']:.4f}  {found.saved[location]:5.1f}   "
         f"{found.bias[location] / of['half']:+.3f}"
     )
-
-
-if __name__ == "__main__":
-    main()

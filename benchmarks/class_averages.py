@@ -1,6 +1,6 @@
 """Macro and micro averages over classes: coverage, with and without regard to shared items.
 
-    PYTHONPATH=. python benchmarks/class_averages.py [--settings unseen] [--replicates 400]
+    python -m benchmarks class_averages [--settings unseen] [--replicates 400]
         [--only "30 classes"] [--draws 1024] [--apart]
 
 Each replicate makes a window: every item has an actual class, and is predicted to be that with the
@@ -16,29 +16,18 @@ labels, `answers` the share of all labels that has to be asked for, since one an
 samples.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.estimation.class_averages import ClassAverages, class_averages
 from monitor.stats.estimation.class_samples import ClassSample
 from monitor.stats.estimation.grouped_cells import grouped_cells
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 NAMES = ("macro precision", "macro recall", "micro precision", "micro recall")
 
@@ -275,23 +264,22 @@ def _missed(truth: Values, ends: Values) -> tuple[float, float]:
     return float(below.mean()), float(above.mean())
 
 
-def main() -> None:
+def main(
+    replicates: int = 400,
+    settings: str = "chosen",
+    only: str = "",
+    draws: int = 2**10,
+    apart: bool = False,
+) -> None:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=400)
-    parser.add_argument("--settings", choices=SETTINGS, default="chosen")
-    parser.add_argument("--only", default="", help="cells whose name begins so")
-    parser.add_argument("--draws", type=int, default=2**10)
-    parser.add_argument("--apart", action="store_true", help="also as if classes were independent")
-    asked = parser.parse_args()
     begun, covered = time.perf_counter(), []
-    for seed, cell in enumerate(SETTINGS[asked.settings]):
-        if cell.name.startswith(asked.only):
-            tally = run(cell, asked.replicates, seed, asked.draws, apart=asked.apart)
+    for seed, cell in enumerate(SETTINGS[settings]):
+        if cell.name.startswith(only):
+            tally = run(cell, replicates, seed, draws, apart=apart)
             say(cell, tally)
             covered.append(_covered(tally))
     print(f"mean  {np.mean(covered, axis=0).round(4)}  lowest {np.min(covered, axis=0).round(3)}")
-    error = math.sqrt(0.95 * 0.05 / asked.replicates)
+    error = math.sqrt(0.95 * 0.05 / replicates)
     print(f"standard error of a share of .95: {error:.4f}; {time.perf_counter() - begun:.0f} s")
 
 
@@ -299,7 +287,3 @@ def _covered(tally: Tally) -> list[float]:
     """How often the intervals hold the truth, in the order of the averages."""
     truth, ours = np.array(tally.truths), np.array(tally.ours)
     return [1 - sum(_missed(truth[:, place], ours[:, place])) for place in range(len(NAMES))]
-
-
-if __name__ == "__main__":
-    main()

@@ -1,15 +1,12 @@
 """What labels from a column cost monitors that wait for the same file: CPU beside a bare scan.
 
-``python -m benchmarks.column_labels [--rows 5e6] [--monitors 3] [--items 1000]``
+``python -m benchmarks column_labels [--rows 5e6] [--monitors 3] [--items 1000]``
 
 ``bare`` reads id and value; ``before`` is the query that each monitor ran until now, ``alone`` what
 each does by itself, ``together`` what all do in one pass. Items are those of the newest tenth of
 the file, whose ids are numbers in the order of time, or texts in none.
 """
 
-from __future__ import annotations
-
-import argparse
 import multiprocessing
 import random
 import resource
@@ -17,17 +14,14 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 
 from monitor.domain.model import Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 IDS = {"numbers in order": "i", "texts in no order": "md5(i::varchar)"}
 WORKS = ("bare", "before", "alone", "together")
@@ -108,30 +102,20 @@ def measured(work: str, path: Path, asked: Sequence[Sequence[str]]) -> tuple[flo
     return spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(rows: float = 5e6, monitors: int = 3, items: int = 1000, repeats: int = 3) -> None:
     """Print the figures of one run."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="5e6")
-    parser.add_argument("--monitors", type=int, default=3)
-    parser.add_argument("--items", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=3)
-    chosen = parser.parse_args(arguments)
-    rows = int(float(chosen.rows))
+    count = int(rows)
     fresh = multiprocessing.get_context("spawn")  # so that each peak is one piece of work's own
     for named, ids in IDS.items():
         with tempfile.TemporaryDirectory() as folder, fresh.Pool(1, maxtasksperchild=1) as pool:
             path = Path(folder) / "truth.parquet"
-            pool.apply(write, (path, rows, ids))
-            asked = pool.apply(asked_items, (path, rows, chosen.monitors, chosen.items))
+            pool.apply(write, (path, count, ids))
+            asked = pool.apply(asked_items, (path, count, monitors, items))
             runs: dict[str, list[tuple[float, float]]] = {work: [] for work in WORKS}
-            for work in WORKS * chosen.repeats:
+            for work in WORKS * repeats:
                 runs[work].append(pool.apply(measured, (work, path, asked)))
-        print(f"{rows:,} rows, ids: {named}; {chosen.monitors} monitors x {chosen.items}")
+        print(f"{count:,} rows, ids: {named}; {monitors} monitors x {items}")
         for work, found in runs.items():
             ratio = statistics.median(a[0] / b[0] for a, b in zip(found, runs["bare"], strict=True))
             cpu = statistics.median(spent for spent, _ in found)
             print(f"{work:<10}{cpu:8.3f} s {ratio:6.1f} {max(peak for _, peak in found):7.0f} MB")
-
-
-if __name__ == "__main__":
-    main()

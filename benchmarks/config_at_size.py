@@ -1,15 +1,12 @@
 """What it costs to start a command with the config of very many monitors.
 
-    python -m benchmarks.config_at_size [--monitors 1000] [--repeats 5]
+    python -m benchmarks config_at_size [--monitors 1000] [--repeats 5]
 
 `status` on a store without rounds, as a process of its own with its bytecode cached: for one
 monitor, for so many that stand in the file one by one, and for as many in three blocks. Prints the
 median of processor times.
 """
 
-from __future__ import annotations
-
-import argparse
 import statistics
 import tempfile
 from pathlib import Path
@@ -21,16 +18,12 @@ BLOCKS = 3
 NO_SERVER = Store(STORE, lambda: 0.0)
 
 
-def main() -> None:
+def main(monitors: int = 1000, repeats: int = 5) -> None:
     """Print a line for each config."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--monitors", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=5)
-    asked = parser.parse_args()
     configs = {
         "one monitor": _singles(1),
-        f"{asked.monitors:,} monitors": _singles(asked.monitors),
-        f"{asked.monitors:,} in {BLOCKS} blocks": _blocks(asked.monitors),
+        f"{monitors:,} monitors": _singles(monitors),
+        f"{monitors:,} in {BLOCKS} blocks": _blocks(monitors),
     }
     print(f"{'config':<24}{'CPU s':>7}", flush=True)
     for name, text in configs.items():
@@ -38,7 +31,7 @@ def main() -> None:
             path = Path(folder) / "config.yaml"
             path.write_text(text)
             words = ["status", "--config", str(path)]
-            runs = [measured(words, NO_SERVER) for _ in range(asked.repeats + 1)][1:]
+            runs = [measured(words, NO_SERVER) for _ in range(repeats + 1)][1:]
         print(f"{name:<24}{statistics.median(float(run.split()[0]) for run in runs):>7.2f}")
 
 
@@ -57,7 +50,3 @@ def _blocks(number: int) -> str:
         head = f'"mail-{{column}}-{block}"\n    for_each: {{column: [{columns}]}}'
         written += text.replace("mail-0000", head, 1)
     return written
-
-
-if __name__ == "__main__":
-    main()

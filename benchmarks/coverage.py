@@ -1,6 +1,6 @@
 """Measure how often 95 % intervals for precision and recall hold the truth, where it is hard.
 
-    python benchmarks/coverage.py [--grid second] [--all] [--compare] [--replicates 1000]
+    python -m benchmarks coverage [--grid second] [--all] [--compare] [--replicates 1000]
         [--every 1]
 
 250 cells: the twelve rows of Table 3 of Shang et al. (AISTATS 2023), 28 more named ones, and 210
@@ -19,33 +19,24 @@ prints every cell; `--compare` tries other priors and kinds of intervals on the 
 (`other_priors.py`). Takes 5 minutes on one core, the second grid 2, `--compare` 15.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.coverage_grid import TABLE_3, Cell, every_cell
 from benchmarks.fast_rounds import METRICS, POINTS, FastRounds
+from benchmarks.harness import Values
 from benchmarks.other_methods import OTHERS
-from benchmarks.other_priors import compare
+from benchmarks.other_priors import show_priors
 from benchmarks.point_bias import Bias, CellBias, bias_of, say_bias, say_quiet
 from benchmarks.rarer import expected_rarer
 from benchmarks.second_grid import second_cells
-from monitor.stats import Counts, small_count_caution
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from monitor.stats import Estimand
-
-    Values = NDArray[np.float64]
+from monitor.stats import Counts, Estimand, small_count_caution
 
 SOME = 100
 """Rounds of a cell in which widths and cautions are looked at."""
@@ -228,22 +219,21 @@ def say_others(results: Sequence[Result]) -> None:
                 )
 
 
-def main() -> None:
+def main(
+    grid: Literal["first", "second"] = "first",
+    all: bool = False,
+    compare: bool = False,
+    replicates: int = 1000,
+    every: int = 1,
+) -> None:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--grid", choices=("first", "second"), default="first")
-    parser.add_argument("--all", action="store_true", help="print every cell")
-    parser.add_argument("--compare", action="store_true", help="other priors and intervals")
-    parser.add_argument("--replicates", type=int, default=1000, help="per cell; 5 times if named")
-    parser.add_argument("--every", type=int, default=1, help="take each n-th cell only")
-    asked = parser.parse_args()
-    cells = (every_cell() if asked.grid == "first" else second_cells())[:: asked.every]
+    cells = (every_cell() if grid == "first" else second_cells())[::every]
     begun = time.perf_counter()
-    if asked.compare:
-        compare(cells, asked.replicates)
+    if compare:
+        show_priors(cells, replicates)
         return
     results = [
-        run(cell, asked.replicates * (5 if cell.setting.named else 1), seed)
+        run(cell, replicates * (5 if cell.setting.named else 1), seed)
         for seed, cell in enumerate(cells)
     ]
     say_groups(results)
@@ -251,8 +241,8 @@ def main() -> None:
     say_targets(results)
     print()
     say_bias([CellBias(r.cell.name, r.rarer, r.width / 2, r.bias) for r in results])
-    if asked.grid == "first":
-        say_quiet(max(1, asked.replicates // 10))
+    if grid == "first":
+        say_quiet(max(1, replicates // 10))
         print("\nTable 3 of Shang et al.")
         say_cells([r for r in results if r.cell.setting in TABLE_3])
     print("\nOther methods on the same rounds")
@@ -263,11 +253,7 @@ def main() -> None:
         f"ends differ from those of 2^14 points by {drift.mean():.3%} of the width in the mean, "
         f"{drift.max():.2%} in the worst cell"
     )
-    if asked.all:
+    if all:
         print()
         say_cells(results)
     print(f"{time.perf_counter() - begun:.0f} s")
-
-
-if __name__ == "__main__":
-    main()

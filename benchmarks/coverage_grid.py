@@ -7,16 +7,17 @@ k, precision and recall. A *good* score is p itself. A *weak* one claims p where
 quarter of its spread within each class; bands and the first plan follow the claim.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, special
 
 from benchmarks.fast_rounds import Design
+from benchmarks.harness import Values, Whole
 from benchmarks.known_rates import after_labels
 from monitor.stats import (
     FLAGGED_BANDS,
@@ -27,14 +28,6 @@ from monitor.stats import (
     band_of,
 )
 from monitor.stats.design.score_bands import affordable_bands
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 Known = Literal["scores", "rounds"]
 

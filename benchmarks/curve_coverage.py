@@ -10,13 +10,10 @@ recall .60, prevalence 4.8 %: Shang et al., AISTATS 2023, classifier 1). The sec
 logit p with noise of standard deviation 1.5 and flags as many. 3 flagged and 5 passed score bands;
 labels per class proportional to the size of a band times the standard deviation of its label.
 
-    PYTHONPATH=. python benchmarks/curve_coverage.py                 # 300 rounds a case, 2 minutes
-    PYTHONPATH=. python benchmarks/curve_coverage.py --rounds 2000
+    python -m benchmarks curve_coverage                 # 300 rounds a case, 2 minutes
+    python -m benchmarks curve_coverage --rounds 2000
 """
 
-from __future__ import annotations
-
-import argparse
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -259,17 +256,9 @@ def say(title: str, tallies: dict[str, Tally], apart: dict[str, list[float]]) ->
         print(f"{name:47} {tallies[name].line()}{beside}")
 
 
-def main() -> None:
+def main(rounds: int = 300, seed: int = 1) -> None:
     """Run all cases."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    population = make_population(2_000_000, np.random.default_rng(asked.seed))
+    population = make_population(2_000_000, np.random.default_rng(seed))
     for i, labels in enumerate(LABELS):
-        play_rates(population, labels, asked.rounds, asked.seed + 1 + i)
-    play_windows(LABELS[0], asked.rounds, asked.seed + 9)
-
-
-if __name__ == "__main__":
-    main()
+        play_rates(population, labels, rounds, seed + 1 + i)
+    play_windows(LABELS[0], rounds, seed + 9)

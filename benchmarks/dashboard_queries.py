@@ -1,6 +1,6 @@
 """What the dashboard and the views cost a database with many monitors.
 
-    python -m benchmarks.dashboard_queries [--sqlite] [--monitors 1000] [--rounds 100]
+    python -m benchmarks dashboard_queries [--sqlite] [--monitors 1000] [--rounds 100]
 
 The store is that of `benchmarks.status_at_size`: weekly rounds, closed but for the newest, which
 is half labeled; one monitor in 20 has an open alert. Prints rows and wall time of each view, whole
@@ -8,16 +8,13 @@ and of one monitor, and on PostgreSQL of each panel of deploy/grafana for two ye
 twice, and the second time counts. Filling 1,000 monitors with 100 rounds takes some minutes.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sqlalchemy import create_engine
+from sqlalchemy import Engine, create_engine
 
 from benchmarks.status_at_size import fill_store, store_on, write_config
 from monitor.config.load import load_config
@@ -25,27 +22,17 @@ from monitor.storage.database import Database
 from monitor.storage.views import NAMES
 from tests.dashboards import grafana
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Engine
-
 MONITOR = "mail-0001"
 LONG = ("latest_estimates", "round_results")
 """Views of which nobody wants all: 42 rows, or 49 columns, a round."""
 SHOWN = timedelta(days=2 * 365)
 
 
-def main() -> None:
+def main(sqlite: bool = False, monitors: int = 1000, rounds: int = 100) -> None:
     """Fill a store and print a line for each query."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sqlite", action="store_true", help="on SQLite, not PostgreSQL")
-    parser.add_argument("--monitors", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=100, help="rounds of each monitor")
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, store_on(not asked.sqlite) as store:
-        config = write_config(Path(folder), store.url, asked.monitors)
-        fill_store(config, asked.rounds)
+    with tempfile.TemporaryDirectory() as folder, store_on(not sqlite) as store:
+        config = write_config(Path(folder), store.url, monitors)
+        fill_store(config, rounds)
         engine = reader_of(Database(load_config(config).store_url))
         print("   rows  seconds  query", flush=True)
         for line in measured(engine):
@@ -90,7 +77,3 @@ def queries(*, with_panels: bool) -> dict[str, str]:
             sql = grafana.expanded(panel["targets"][0]["rawSql"], variables, now - SHOWN, now)
             found[f"panel {panel['title']}"] = sql
     return found
-
-
-if __name__ == "__main__":
-    main()

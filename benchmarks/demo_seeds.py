@@ -1,6 +1,6 @@
 """The demo's half year with other seeds, by score cells and by bands, at the statistics.
 
-Run ``python -m benchmarks.demo_seeds --by cells bands`` from the root of the repository. Every seed
+Run ``python -m benchmarks demo_seeds --by cells bands`` from the root of the repository. Every seed
 trains a classifier of its own and gets limits from its own reference; all designs play the same
 weeks. A round is drawn, planned, estimated and judged by the same functions that the product calls,
 without SQL and MLflow, and in one wave, since the demo has a reference with scores. Without
@@ -12,19 +12,16 @@ drop is drawn many times, all after the same rounds. Standard errors take the ro
 together.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.demo.digits import THRESHOLD, Camera, Confusion, DigitScenario
+from monitor.demo.digits import THRESHOLD, Batch, Camera, Confusion, DigitScenario
 from monitor.demo.folder import limits_of
 from monitor.demo.result import FIND_WITHIN
+from monitor.domain.model import BandEdges
 from monitor.domain.sample_settings import Sample
 from monitor.rounds.sampling.edges import edges_of
 from monitor.stats.core.counts import Counts
@@ -38,10 +35,6 @@ from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_thres
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.change_point import pool
-
-if TYPE_CHECKING:
-    from monitor.demo.digits import Batch
-    from monitor.domain.model import BandEdges
 
 PROMISE = 52  # rounds
 METRICS = ("precision", "recall")
@@ -58,7 +51,7 @@ class Strata:
     edges: BandEdges
 
     @classmethod
-    def of(cls, batch: Batch, by: str, labels: int) -> Strata:
+    def of(cls, batch: Batch, by: str, labels: int) -> "Strata":
         """Cut the first week as the product does."""
         asked: dict[str, object] = {"max_labels": labels} | ({"bands": {}} if by == "bands" else {})
         sample, flagged = Sample.model_validate(asked), batch.score >= THRESHOLD
@@ -190,7 +183,7 @@ class HalfYear:
     weeks: list[Batch]
 
     @classmethod
-    def of(cls, scenario: DigitScenario, *, intervals: bool) -> HalfYear:
+    def of(cls, scenario: DigitScenario, *, intervals: bool) -> "HalfYear":
         """Train the classifier and score the weeks; all of them for intervals."""
         camera = Camera(scenario)
         last = scenario.rounds if intervals else scenario.drop_round + FIND_WITHIN - 1
@@ -311,32 +304,29 @@ def show(by: str, outcomes: list[Outcome], drop: int) -> None:
     )
 
 
-def main() -> None:
+USUAL = DigitScenario()
+
+
+def main(
+    by: tuple[str, ...] = ("cells",),
+    seeds: int = 200,
+    first: int = 100,
+    labels: int = USUAL.labels,
+    lost_pixels: float = USUAL.lost_pixels,
+    intervals: bool = False,
+) -> None:
     """Print the misses, the share found in time, the false alarms, and what intervals hold."""
-    usual = DigitScenario()
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--by", nargs="+", choices=DESIGNS, default=["cells"])
-    parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--first", type=int, default=100)
-    parser.add_argument("--labels", type=int, default=usual.labels)
-    parser.add_argument("--lost-pixels", type=float, default=usual.lost_pixels)
-    parser.add_argument("--intervals", action="store_true", help="also measure coverage")
-    asked = parser.parse_args()
-    outcomes: dict[str, list[Outcome]] = {by: [] for by in asked.by}
-    for seed in range(asked.first, asked.first + asked.seeds):
-        scenario = replace(usual, seed=seed, labels=asked.labels, lost_pixels=asked.lost_pixels)
-        half_year = HalfYear.of(scenario, intervals=asked.intervals)
-        for by, found in outcomes.items():
-            found.append(half_year.play(by, intervals=asked.intervals))
-    falls = [o.true_before["recall"] - o.true_after["recall"] for o in outcomes[asked.by[0]]]
+    outcomes: dict[str, list[Outcome]] = {each: [] for each in by}
+    for seed in range(first, first + seeds):
+        scenario = replace(USUAL, seed=seed, labels=labels, lost_pixels=lost_pixels)
+        half_year = HalfYear.of(scenario, intervals=intervals)
+        for each, found in outcomes.items():
+            found.append(half_year.play(each, intervals=intervals))
+    falls = [o.true_before["recall"] - o.true_after["recall"] for o in outcomes[by[0]]]
     print(f"recall falls by {np.mean(falls):.3f} in the mean, {min(falls):.3f} to {max(falls):.3f}")
-    for by, found in outcomes.items():
-        show(by, found, usual.drop_round)
-    if asked.intervals:
+    for each, found in outcomes.items():
+        show(each, found, USUAL.drop_round)
+    if intervals:
         print("by rounds of the drop          covered (se)   below above   bias (se)    half  true")
-        for by, found in outcomes.items():
-            show_intervals(by, found, usual.drop_round)
-
-
-if __name__ == "__main__":
-    main()
+        for each, found in outcomes.items():
+            show_intervals(each, found, USUAL.drop_round)

@@ -1,6 +1,6 @@
 """What drawing a round's items costs: CPU, wall time and memory beside a bare scan of its columns.
 
-``python -m benchmarks.draw [--rows 10e6,30e6] [--strata 8] [--candidates 1000] [--threads 1,0]``
+``python -m benchmarks draw [--rows 10e6 30e6] [--strata 8] [--candidates 1000] [--threads 1,0]``
 
 Works, each a process of its own and in turn: ``bare`` reads id, time and score; ``md5`` takes md5
 of every id besides, without which no draw by md5 can be; ``hash`` takes DuckDB's own of them, which
@@ -15,9 +15,6 @@ Arrow batches, by one thread of DuckDB's. ``--engine postgres`` has the works of
 `benchmarks.draw_spark`, on this machine.
 """
 
-from __future__ import annotations
-
-import argparse
 import importlib.util
 import multiprocessing
 import os
@@ -26,27 +23,25 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import deltalake
 import duckdb
 
 from benchmarks import draw_postgres, draw_spark
-from monitor.domain.model import BandEdges, Window
+from monitor.domain.model import BandEdges, Frame, Stratum, Window
 from monitor.plugins.lake.settings import LakeSettings
 from monitor.plugins.lake.source import LakeSource
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_settings import DuckdbSettings
 from tests.servers import postgres
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from monitor.domain.model import Frame, Stratum
-
+FRESH = multiprocessing.get_context("spawn")  # so that each peak is of one work alone
 WINDOW = Window(datetime(2020, 1, 1, tzinfo=UTC), datetime(2030, 1, 1, tzinfo=UTC))
 SEED = "5eed" * 8
 _DELTA = ".delta"
@@ -223,10 +218,9 @@ class Cost:
     peak: float
 
 
-def measured(work: str, path: Path, strata: int, candidates: int, threads: int) -> Cost:
+def measured(work: str, path: Path, edges: BandEdges, candidates: int, threads: int) -> Cost:
     """Run a work once in this process."""
     _limit(threads)
-    edges = bands(strata)
     works: dict[str, Callable[[], object]] = {
         "bare": lambda: bare(path),
         "md5": lambda: bare(path, f"md5('{SEED}|' || id)"),
@@ -259,6 +253,8 @@ def _limit(threads: int) -> None:
 
 def works_for(rows: int, engine: str) -> list[str]:
     """List the works that can be run."""
+    if engine in {"postgres", "spark"}:
+        return list((draw_postgres if engine == "postgres" else draw_spark).WORKS)
     if engine == "delta":
         return ["bare", "md5", "later", "later + show", "first"]
     others = [name for name in ("pandas", "polars") if importlib.util.find_spec(name)]
@@ -275,7 +271,7 @@ def works_for(rows: int, engine: str) -> list[str]:
     ]
 
 
-def table(costs: dict[str, list[Cost]]) -> list[str]:
+def table(costs: dict[str, list[Any]]) -> list[str]:
     """Show each work: medians, and CPU as a multiple of the bare scan's of the same turn."""
     lines = []
     for work, runs in costs.items():
@@ -288,79 +284,90 @@ def table(costs: dict[str, list[Cost]]) -> list[str]:
     return lines
 
 
-def in_postgres(chosen: argparse.Namespace, url: str) -> None:
+def in_postgres(
+    url: str, rows: int, edges: BandEdges, candidates: int, works: Sequence[str], repeats: int
+) -> None:
     """Print the figures of the works in PostgreSQL."""
-    fresh = multiprocessing.get_context("spawn")
-    edges = bands(chosen.strata)
-    works = chosen.works.split(",") if chosen.works else list(draw_postgres.WORKS)
-    for rows in (int(float(text)) for text in chosen.rows.split(",")):
-        draw_postgres.write(url, rows)
-        costs: dict[str, list[Any]] = {work: [] for work in works}
-        with fresh.Pool(1, maxtasksperchild=1) as pool:
-            for work in works * chosen.repeats:
-                asked = (work, url, WINDOW, edges, chosen.candidates)
-                costs[work].append(pool.apply(draw_postgres.measured, asked))
-        print(f"PostgreSQL, {rows:,} rows, {chosen.strata} strata x {chosen.candidates}")
-        print(f"{'':<14}{'CPU':>8}   {'wall':>8}   {'x bare':>6} {'peak':>7}    {'files':>7}")
-        for line, runs in zip(table(costs), costs.values(), strict=True):
-            print(f"{line} {max(run.temp_mb for run in runs):7.0f} MB", flush=True)
+    draw_postgres.write(url, rows)
+    costs: dict[str, list[Any]] = {work: [] for work in works}
+    with FRESH.Pool(1, maxtasksperchild=1) as pool:
+        for work in [*works] * repeats:
+            arguments = (work, url, WINDOW, edges, candidates)
+            costs[work].append(pool.apply(draw_postgres.measured, arguments))
+    print(f"PostgreSQL, {rows:,} rows, {len(edges.strata())} strata x {candidates}")
+    show(costs, "files", "temp_mb")
 
 
-def in_spark(chosen: argparse.Namespace) -> None:
+def in_spark(
+    rows: int,
+    edges: BandEdges,
+    candidates: int,
+    works: Sequence[str],
+    repeats: int,
+    threads: int,
+) -> None:
     """Print the figures of the works by Spark."""
-    fresh = multiprocessing.get_context("spawn")
-    works = chosen.works.split(",") if chosen.works else list(draw_spark.WORKS)
-    threads = int(chosen.threads.split(",")[-1])
-    for rows in (int(float(text)) for text in chosen.rows.split(",")):
-        with tempfile.TemporaryDirectory() as folder, fresh.Pool(1, maxtasksperchild=1) as pool:
-            path = Path(folder) / "predictions.parquet"
-            pool.apply(write, (path, rows))
-            asked = (path, threads, WINDOW, bands(chosen.strata), chosen.candidates)
-            how = {"works": works, "repeats": chosen.repeats}
-            costs: dict[str, list[Any]] = pool.apply(draw_spark.costs_of, asked, how)
-        print(f"Spark, {rows:,} rows, {chosen.strata} strata x {chosen.candidates}")
-        print(f"{'':<14}{'CPU':>8}   {'wall':>8}   {'x bare':>6} {'peak':>7}    {'Spark':>7}")
-        for line, runs in zip(table(costs), costs.values(), strict=True):
-            print(f"{line} {max(run.heap for run in runs):7.0f} MB", flush=True)
+    with tempfile.TemporaryDirectory() as folder, FRESH.Pool(1, maxtasksperchild=1) as pool:
+        path = Path(folder) / "predictions.parquet"
+        pool.apply(write, (path, rows))
+        arguments = (path, threads, WINDOW, edges, candidates)
+        how = {"works": works, "repeats": repeats}
+        costs: dict[str, list[Any]] = pool.apply(draw_spark.costs_of, arguments, how)
+    print(f"Spark, {rows:,} rows, {len(edges.strata())} strata x {candidates}")
+    show(costs, "Spark", "heap")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def in_process(
+    rows: int,
+    edges: BandEdges,
+    candidates: int,
+    works: Sequence[str],
+    repeats: int,
+    threads: Sequence[int],
+    engine: str,
+) -> None:
+    """Print the figures of the works by DuckDB in this process."""
+    with tempfile.TemporaryDirectory() as folder, FRESH.Pool(1, maxtasksperchild=1) as pool:
+        path = Path(folder) / f"predictions{_DELTA if engine == 'delta' else '.parquet'}"
+        pool.apply(write, (path, rows))
+        for number in threads:
+            costs: dict[str, list[Any]] = {work: [] for work in works}
+            for work in [*works] * repeats:
+                arguments = (work, path, edges, candidates, number)
+                costs[work].append(pool.apply(measured, arguments))
+            print(
+                f"{rows:,} rows, {len(edges.strata())} strata x {candidates}, threads "
+                f"{number or 'as many as DuckDB takes'}"
+            )
+            show(costs)
+
+
+def show(costs: dict[str, list[Any]], name: str = "", attribute: str = "") -> None:
+    """Print a line for each work, with the most of one more figure of its engine."""
+    head = f"{'':<14}{'CPU':>8}   {'wall':>8}   {'x bare':>6} {'peak':>7}"
+    print(f"{head}    {name:>7}" if name else head)
+    for line, runs in zip(table(costs), costs.values(), strict=True):
+        more = f" {max(getattr(run, attribute) for run in runs):7.0f} MB" if name else ""
+        print(line + more, flush=True)
+
+
+def main(
+    rows: tuple[float, ...] = (10e6,),
+    strata: int = 8,
+    candidates: int = 1000,
+    threads: tuple[int, ...] = (1, 0),
+    repeats: int = 3,
+    works: tuple[str, ...] = (),
+    engine: Literal["duckdb", "delta", "postgres", "spark"] = "duckdb",
+) -> None:
     """Print the figures of one run."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="10e6")
-    parser.add_argument("--strata", type=int, default=8)
-    parser.add_argument("--candidates", type=int, default=1000)
-    parser.add_argument("--threads", default="1,0", help="0: as many as DuckDB takes by itself")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--works", default="", help="some of them, with bare; all if not given")
-    engines = ["duckdb", "delta", "postgres", "spark"]
-    parser.add_argument("--engine", choices=engines, default="duckdb")
-    chosen = parser.parse_args(arguments)
-    if chosen.engine == "postgres":
-        with postgres() as url:
-            in_postgres(chosen, url)
-        return
-    if chosen.engine == "spark":
-        in_spark(chosen)
-        return
-    fresh = multiprocessing.get_context("spawn")  # so that each peak is one piece of work's own
-    for rows in (int(float(text)) for text in chosen.rows.split(",")):
-        with tempfile.TemporaryDirectory() as folder, fresh.Pool(1, maxtasksperchild=1) as pool:
-            path = Path(folder) / f"predictions{_DELTA if chosen.engine == 'delta' else '.parquet'}"
-            pool.apply(write, (path, rows))
-            works = chosen.works.split(",") if chosen.works else works_for(rows, chosen.engine)
-            for threads in (int(text) for text in chosen.threads.split(",")):
-                costs: dict[str, list[Cost]] = {work: [] for work in works}
-                for work in works * chosen.repeats:
-                    asked = (work, path, chosen.strata, chosen.candidates, threads)
-                    costs[work].append(pool.apply(measured, asked))
-                print(
-                    f"{rows:,} rows, {chosen.strata} strata x {chosen.candidates}, threads "
-                    f"{threads or 'as many as DuckDB takes'}"
-                )
-                print(f"{'':<14}{'CPU':>8}   {'wall':>8}   {'x bare':>6} {'peak':>7}")
-                print("\n".join(table(costs)), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    edges = bands(strata)
+    with postgres() if engine == "postgres" else nullcontext("") as url:
+        for number in map(int, rows):
+            common = (number, edges, candidates, works or works_for(number, engine), repeats)
+            if engine == "postgres":
+                in_postgres(url, *common)
+            elif engine == "spark":
+                in_spark(*common, threads[-1])
+            else:
+                in_process(*common, threads, engine)

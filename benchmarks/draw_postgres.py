@@ -5,25 +5,19 @@ scan of a round whose bands are known, ``later + show`` all its reads; ``first``
 history's first round; ``row_number`` is the draw that a user would write, which sorts every row.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import create_engine, text
 
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Frame, Stratum, Window
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from monitor.domain.model import Frame, Stratum, Window
 
 WORKS = ("bare", "md5", "later", "later + show", "first", "row_number")
 _TICKS = 100  # of a second, in which Linux counts processor time

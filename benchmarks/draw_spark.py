@@ -8,25 +8,19 @@ All are run in one session on this machine, each a few times after one time that
 Spark compiles what it runs, which a session that runs for weeks does once.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Frame, Stratum, Window
 from monitor.plugins.spark.session import session_for
 from monitor.plugins.spark.settings import SparkSettings
 from monitor.plugins.spark.source import SparkSource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from monitor.domain.model import Frame, Stratum, Window
 
 WORKS = ("bare", "md5", "later", "later + show", "first", "min_by")
 _TICKS = 100  # of a second, in which Linux counts processor time

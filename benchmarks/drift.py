@@ -1,6 +1,6 @@
 """False alarms in a year without drift, and how soon a drop is found: our rule and those in use.
 
-    PYTHONPATH=. python benchmarks/drift.py [--paths 2000]
+    python -m benchmarks drift [--paths 2000]
 
 Population: logit p ~ N(-8.898, 5.160^2), y ~ Bernoulli(p), predicted positive from .4768: the
 first classifier of Shang et al. 2023, Table 4. Limits lie 3 points under the true precision and 5
@@ -14,29 +14,19 @@ the reference rounds"; and a Bernoulli CUSUM towards a ten-point drop, its thres
 simulation at known rates to the same promise. About 5 minutes on one core.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import special
 
+from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.design.score_bands import band_edges, band_of
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 DESIGNS = {  # bands and labels per class
     "1+1, 307+4408": ((1, 1), (307, 4408)),
@@ -52,18 +42,14 @@ REFERENCE, YEAR, QUIET, DROPPED = 12, 52, 8, 26
 DROPS = [(metric, by) for metric in METRICS for by in (0.03, 0.05, 0.10, 0.15)]
 
 
-def main() -> None:
+def main(paths: int = 2000, designs: tuple[str, ...] = tuple(DESIGNS)) -> None:
     """Print one table of false alarms and one of drops per design."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, default=2000)
-    parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS))
-    asked = parser.parse_args()
-    for name in asked.designs:
+    for name in designs:
         scenario = drawn_from_population(*DESIGNS[name])
-        print(f"\n{name} labels a round, {asked.paths} paths: {scenario.labeled.tolist()}")
+        print(f"\n{name} labels a round, {paths} paths: {scenario.labeled.tolist()}")
         threshold = tuned_threshold(scenario)
-        show_quiet(scenario, asked.paths, threshold)
-        show_drops(scenario, asked.paths, threshold)
+        show_quiet(scenario, paths, threshold)
+        show_drops(scenario, paths, threshold)
 
 
 def drawn_from_population(bands: tuple[int, int], labels: tuple[int, int]) -> Scenario:
@@ -136,19 +122,19 @@ def wobbling(scenario: Scenario, paths: int) -> Truth:
 class Rule(Protocol):
     """A rule that watches all paths at once."""
 
-    def close(self, window: RoundStrata, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Whole) -> Flags:
         """Judge one more round; which paths raise an alarm, shape ``(paths,)``."""
 
 
 class Ours:
     """The detector of this package."""
 
-    def __init__(self, scenario: Scenario, reference: Ints) -> None:
+    def __init__(self, scenario: Scenario, reference: Whole) -> None:
         self._paths = Paths(limits_of(scenario), YEAR, reference.shape[1])
         for positive in reference:
             self._paths.learn(scenario.window, positive)
 
-    def close(self, window: RoundStrata, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Whole) -> Flags:
         """Judge one more round."""
         return np.asarray(self._paths.close(window, positive).any(axis=0))
 
@@ -159,7 +145,7 @@ class Ranges:
     def __init__(self, low: Values, high: Values) -> None:
         self._low, self._high = low, high  # (paths, 2)
 
-    def close(self, window: RoundStrata, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Whole) -> Flags:
         """Judge one more round."""
         found = estimates(window, positive)
         return np.asarray(((found < self._low) | (found > self._high)).any(axis=-1))
@@ -174,7 +160,7 @@ class Cusum:
         self._threshold = threshold
         self._sums = np.zeros((len(METRICS), len(before)))
 
-    def close(self, window: RoundStrata, positive: Ints) -> Flags:
+    def close(self, window: RoundStrata, positive: Whole) -> Flags:
         """Judge one more round."""
         negative = window.labeled - positive
         gain = positive * np.log(self._after / self._before)
@@ -185,7 +171,7 @@ class Cusum:
         return np.asarray(fired.any(axis=0))
 
 
-def rules(scenario: Scenario, reference: Ints, threshold: float) -> dict[str, Rule]:
+def rules(scenario: Scenario, reference: Whole, threshold: float) -> dict[str, Rule]:
     """Make every rule from the same reference, shape ``(rounds, paths, H)``."""
     chunks = estimates(scenario.window, reference)  # (rounds, paths, 2)
     mean, spread = chunks.mean(axis=0), chunks.std(axis=0, ddof=1)
@@ -199,7 +185,7 @@ def rules(scenario: Scenario, reference: Ints, threshold: float) -> dict[str, Ru
     }
 
 
-def estimates(window: RoundStrata, positive: Ints) -> Values:
+def estimates(window: RoundStrata, positive: Whole) -> Values:
     """Precision and recall, shape ``(..., 2)``, from answers of shape ``(..., H)``."""
     weighted = window.size * positive / window.labeled
     found, missed = weighted[..., window.is_flagged], weighted[..., ~window.is_flagged]
@@ -208,7 +194,7 @@ def estimates(window: RoundStrata, positive: Ints) -> Values:
     return np.stack([tp / flagged, tp / np.maximum(tp + fn, 1e-9)], axis=-1)
 
 
-def pooled_rates(scenario: Scenario, reference: Ints) -> Values:
+def pooled_rates(scenario: Scenario, reference: Whole) -> Values:
     """Rates of all reference rounds together with half a count, shape ``(paths, H)``."""
     return np.asarray((0.5 + reference.sum(axis=0)) / (1 + len(reference) * scenario.labeled))
 
@@ -226,7 +212,7 @@ def scaled(scenario: Scenario, rates: Values, metric: str, drop: float) -> Value
     return np.where(up, rates, np.minimum(lost, 0.999))
 
 
-def predicted(scenario: Scenario, reference: Ints, draws: int = 400) -> tuple[Values, Values]:
+def predicted(scenario: Scenario, reference: Whole, draws: int = 400) -> tuple[Values, Values]:
     """Range of the next round's estimates at 95 % (Algorithm 2), two arrays ``(paths, 2)``."""
     rng = np.random.default_rng(3)
     positive = reference.sum(axis=0)
@@ -292,7 +278,7 @@ def play(
 
 def answers(
     stretches: Sequence[tuple[Truth, int]], paths: int, rng: np.random.Generator
-) -> Iterator[tuple[RoundStrata, Ints]]:
+) -> Iterator[tuple[RoundStrata, Whole]]:
     """Draw the labels of every round."""
     for truth, rounds in stretches:
         for _ in range(rounds):
@@ -333,7 +319,3 @@ def heads() -> str:
     """Names of the rules above their columns."""
     names = ("ours", "predictive 95 %", "mean +- 3 sd", "baseline - .05", "Bernoulli CUSUM")
     return "".join(f"{name:>20}" for name in names)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Whether a round's e-factor has a mean of at most 1 wherever the limit is kept.
 
-    PYTHONPATH=. python benchmarks/e_factor.py
+    python -m benchmarks e_factor
 
 Two strata: every possible sample is enumerated, at 2,000 sets of rates that keep the limit. Five
 strata: the mean factorises over labels, so it is exact at each of 100,000 sets of rates per limit;
@@ -8,24 +8,15 @@ half of them lie on the limit, and half of those close to the projections, where
 largest. Nothing here is random but the rates, which are seeded. About a minute.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import special
 
+from benchmarks.harness import Values, Whole
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import ERRORS, alternatives, steps
 from monitor.stats.detection.e_detector import log_e_factor, log_mixed
 from monitor.stats.detection.half_space import HalfSpace, Limit, half_space
 from monitor.stats.detection.projection import project
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 TWO_LIMITS = [
     Limit("precision", 0.7, "at_least"),
@@ -98,7 +89,7 @@ def five_limit(metric: str, side: str, shift: float) -> Limit:
     return Limit(metric, value, "at_least" if side == "at_least" else "at_most")
 
 
-def worst_of_five(limit: Limit, labeled: Ints) -> float:
+def worst_of_five(limit: Limit, labeled: Whole) -> float:
     """Largest exact mean over points that keep the limit."""
     space, about = half_space(limit, SIZE, IS_FLAGGED), (limit, SIZE, IS_FLAGGED, GUESS)
     seen = labeled > 0
@@ -137,7 +128,3 @@ def around(space: HalfSpace, nearest: Values, count: int) -> Values:
     )
     kept = rates[space.contains(rates)]
     return np.asarray(rng.permutation(kept)[:count])
-
-
-if __name__ == "__main__":
-    main()

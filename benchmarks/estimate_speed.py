@@ -1,17 +1,14 @@
 """How much an estimate costs beside the Beta quantiles it draws, each found by scipy.
 
-Run ``python benchmarks/estimate_speed.py``. It times, in turn, the estimate of precision and
+Run ``python -m benchmarks estimate_speed``. It times, in turn, the estimate of precision and
 recall for 3 flagged and 5 passed strata (``rate`` estimand) and the bare quantile calls on as
 many points, and prints the medians of their processor time and their ratio, which is to stay
 under 2.
 """
 
-from __future__ import annotations
-
-import argparse
 import statistics
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
@@ -20,9 +17,6 @@ from scipy.stats import qmc
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, round_posterior
 from monitor.stats.estimation.posterior import estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 COUNTS = Counts.of_arrays(
     size=[20_000, 14_000, 12_000, 600_000, 220_000, 100_000, 50_000, 30_000],
@@ -39,12 +33,8 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def main() -> None:
+def main(repeats: int = 15) -> None:
     """Time both, one after the other, and print medians and ratio."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=15)
-    repeats = parser.parse_args().repeats
-
     posterior = round_posterior(COUNTS)
     alpha = np.concatenate([posterior.flagged.alpha[0], posterior.passed.alpha[0]])
     beta = np.concatenate([posterior.flagged.beta[0], posterior.passed.beta[0]])
@@ -64,7 +54,3 @@ def main() -> None:
     print(f"estimate of precision and recall  {1000 * whole:8.1f} ms")
     print(f"Beta quantiles alone              {1000 * bare:8.1f} ms")
     print(f"ratio                             {ratio:8.2f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,32 +1,28 @@
 """A labeled set beside its truth: MLflow's own evaluator, ours, and how often ours holds it.
 
-Run ``python -m benchmarks.evaluator``. The classifier is that of Table 1 of Shang et al. (AISTATS
+Run ``python -m benchmarks evaluator``. The classifier is that of Table 1 of Shang et al. (AISTATS
 2023): it flags 160 of 5,000, of which 138 are positive, as are 108 of the 4,840 it passes. First
 both evaluators see one set of 1,000 flagged and 1,000 passed items in one run of MLflow. Then sets
 are drawn in each of the ways that `monitor.evaluate` knows, and it is counted how often the 95 %
 intervals hold the truth.
 """
 
-from __future__ import annotations
-
-import argparse
 import logging
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import monitor
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Draw = Callable[[np.random.Generator], tuple[pd.DataFrame, dict[str, Any]]]
 
-    Draw = Callable[[np.random.Generator], tuple[pd.DataFrame, dict[str, Any]]]
 
 TP, FP, FN, TN = 138, 22, 108, 4732
 TRUTH = {"precision": TP / (TP + FP), "recall": TP / (TP + FN)}
@@ -192,14 +188,7 @@ def show_coverage(sets: int) -> None:
             )
 
 
-def main() -> None:
+def main(sets: int = 500) -> None:
     """Show one set, then the coverage."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=500)
-    sets = parser.parse_args().sets
     show_beside_mlflow()
     show_coverage(sets)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,27 +8,21 @@ over the normal scores, which is right to 1e-7; `tests/stats/test_benchmarks.py`
 intervals with `estimates`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special, stats
 from scipy.interpolate import CubicSpline
 from scipy.stats import qmc
 
+from benchmarks.harness import Values, Whole
 from monitor.stats.core.beta_mixture import round_priors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Prior = Callable[["Design", slice], tuple[Values, Values]]
 
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Prior = Callable[["Design", slice], tuple[Values, Values]]
 
 POINTS = 2**12
 CHUNK = 64

@@ -1,6 +1,6 @@
 """How cost grows: with the rounds of a history, with those after a correction, with monitors.
 
-    python -m benchmarks.growth [--rounds 10 100 500] [--correct 300] [--monitors 10 100 1000]
+    python -m benchmarks growth [--rounds 10 100 500] [--correct 300] [--monitors 10 100 1000]
         [--before TREE]
 
 Rounds: one monitor of weekly rounds, 400 labels and two limits, drawn by score cells or
@@ -22,7 +22,6 @@ monitors ten.
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import os
@@ -184,24 +183,19 @@ class Fleet:
         return self._work.running.last_success is not None
 
 
-def main() -> None:
+def main(
+    rounds: tuple[int, ...] = (10, 100, 500),
+    correct: int = 300,
+    monitors: tuple[int, ...] = (10, 100, 1000),
+    bands: bool = False,
+    before: Path | None = None,
+) -> None:
     """Print a line for each place, correction and number of monitors."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, nargs="*", default=[10, 100, 500])
-    parser.add_argument("--correct", type=int, default=300, help="rounds that a correction changes")
-    parser.add_argument("--monitors", type=int, nargs="*", default=[10, 100, 1000])
-    parser.add_argument("--bands", action="store_true", help="drawn by bands, not by score cells")
-    parser.add_argument("--before", type=Path, help="another state of this repository")
-    parser.add_argument("--in", dest="folder", type=Path, help=argparse.SUPPRESS)  # a child's
-    asked = parser.parse_args()
-    if asked.folder:
-        serve(asked.folder, bands=asked.bands)
-        return
-    trees = [Path(__file__).parents[1], *([asked.before.resolve()] if asked.before else [])]
+    trees = [Path(__file__).parents[1], *([before.resolve()] if before else [])]
     heads = ["now", *(["before", "ratio"] if len(trees) > 1 else [])]
     print(f"{'CPU ms of':<34}" + "".join(f"{head:>10}" for head in heads), flush=True)
-    compare_rounds(trees, asked.rounds, asked.correct, bands=asked.bands)
-    for number in asked.monitors:
+    compare_rounds(trees, rounds, correct, bands=bands)
+    for number in monitors:
         compare_fleets(trees, number)
 
 
@@ -263,8 +257,7 @@ class Child:
     def __init__(self, tree: Path, *, bands: bool = False) -> None:
         self._folder = tempfile.TemporaryDirectory()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__, "--in", self._folder.name]
-            + (["--bands"] if bands else []),
+            [sys.executable, "-P", __file__, self._folder.name] + (["--bands"] if bands else []),
             env=os.environ | {"PYTHONPATH": str(tree)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -316,4 +309,4 @@ def serve(folder: Path, *, bands: bool) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(Path(sys.argv[1]), bands="--bands" in sys.argv)

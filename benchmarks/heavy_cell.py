@@ -1,6 +1,6 @@
 """A score that 40 % of all items share just under the threshold.
 
-    PYTHONPATH=. python benchmarks/heavy_cell.py [--histories 400]     (2 minutes of one core)
+    python -m benchmarks heavy_cell [--histories 400]     (2 minutes of one core)
 
 500 labels a round over score cells. The first round is planned by the scores and goes out in two
 waves, each one after it by the rates of the rounds before. Populations: 60 % of the items have
@@ -15,28 +15,19 @@ normal log odds, the others one score, and
 standard error of a coverage .011 at 400 histories.
 """
 
-from __future__ import annotations
-
-import argparse
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import special
 
 from benchmarks.cell_assurance import in_two_waves
 from benchmarks.cell_waves import CELLS, FirstRound
 from benchmarks.cells import cut, interval_ends, probability_under
+from benchmarks.harness import Whole
 from benchmarks.label_cost import ITEMS, Population
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands
 from monitor.stats.detection.alternatives import DECAY
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Whole = NDArray[np.int64]
 
 TIED, LABELS, ROUNDS = 0.4, 500, 3
 CASES = {  # mean and spread of the others' log odds, the tie, the truth's shift and slope
@@ -46,11 +37,8 @@ CASES = {  # mean and spread of the others' log odds, the tie, the truth's shift
 }
 
 
-def main() -> None:
+def main(histories: int = 400) -> None:
     """Print one table for each population."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--histories", type=int, default=400)
-    histories = parser.parse_args().histories
     for case in CASES:
         design = heavy(case)
         precision, recall = design.truth
@@ -117,7 +105,3 @@ def _line(number: int, design: FirstRound, labeled: Whole, positive: Whole) -> N
 def _spread(labels: Whole) -> str:
     low, high = np.quantile(labels, [0.05, 0.95])
     return f"{labels.mean():4.0f} ({low:3.0f}-{high:3.0f})"
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Filters that could stand before md5 in a draw: what they cost, and whether they choose by chance.
 
-``python -m benchmarks.id_filters [--rows 10e6] [--items 200000] [--draws 400]``
+``python -m benchmarks id_filters [--rows 10e6] [--items 200000] [--draws 400]``
 
 A seeded polynomial modulo a prime of 31 bits is arithmetic that every SQL engine has; ids that are
 whole numbers go into it as they are, and 8 digits of a UUID, or characters of a text, as numbers.
@@ -10,25 +10,16 @@ seeds, how the number of chosen ids in tenths of sequential ids spreads, beside 
 the variance (1 is right), and the kurtosis (3 is).
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
 
 from benchmarks.draw import bands
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    Whole = NDArray[np.int64]
+from benchmarks.harness import Whole
 
 PRIME = 2**31 - 1
 _SEEDS = (1234567891, 987654321, 1357924680, 2024681357)
@@ -133,17 +124,8 @@ def spread(items: int, draws: int) -> dict[tuple[str, str], tuple[float, float]]
     return found
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(rows: float = 10e6, items: int = 200_000, draws: int = 400) -> None:
     """Print the figures of one run."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="10e6")
-    parser.add_argument("--items", type=int, default=200_000)
-    parser.add_argument("--draws", type=int, default=400)
-    chosen = parser.parse_args(arguments)
-    costs(int(float(chosen.rows)))
-    for (kind, by), (variance, kurtosis) in spread(chosen.items, chosen.draws).items():
+    costs(int(rows))
+    for (kind, by), (variance, kurtosis) in spread(items, draws).items():
         print(f"{kind}, tenths by {by}: variance {variance:.2f}, kurtosis {kurtosis:.1f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What it saves to leave alone the monitors where nothing changed: a pass that finds nothing due.
 
-    python -m benchmarks.idle_passes [--monitors 1 20 100] [--rounds 20]
+    python -m benchmarks idle_passes [--monitors 1 20 100] [--rounds 20]
 
 Every monitor has weekly rounds, closed but for the newest, which waits for half of its 200 labels
 in files; the last 12 of the closed ones still take late labels. Prints for each number of monitors
@@ -10,16 +10,13 @@ processor time of a whole `pr-monitor run-once`, without and with what the last 
 three minutes.
 """
 
-from __future__ import annotations
-
-import argparse
 import logging
 import re
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import structlog
 from sqlalchemy import delete
@@ -33,29 +30,21 @@ from monitor.service.change_detection import Idle
 from monitor.service.loop import advance_all, one_pass, tidy
 from monitor.storage.overview.scan_store import SCAN
 from monitor.storage.tables import labeler_cursors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from monitor.wiring import Application
+from monitor.wiring import Application
 
 TRIES = 5
 HEADS = ("monitors", "pass", "statements", "CPU ms", "run-once CPU s")
 
 
-def main() -> None:
+def main(monitors: tuple[int, ...] = (1, 20, 100), rounds: int = 20) -> None:
     """Print two lines for each number of monitors."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--monitors", type=int, nargs="+", default=[1, 20, 100])
-    parser.add_argument("--rounds", type=int, default=20, help="rounds of each monitor")
-    asked = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     print(_line(*HEADS), flush=True)
-    for number in asked.monitors:
+    for number in monitors:
         with tempfile.TemporaryDirectory() as folder:
             config = write_config(Path(folder), "sqlite:///monitor.db", number)
             _share_labels(config)
-            fill_store(config, asked.rounds)
+            fill_store(config, rounds)
             measure(config, number)
 
 
@@ -124,7 +113,3 @@ def _run_once(application: Application, config: Path, noted: str | None = None) 
 
 def _line(*cells: str) -> str:
     return "  ".join(f"{cell:>15}" for cell in cells)
-
-
-if __name__ == "__main__":
-    main()

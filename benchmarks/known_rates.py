@@ -1,14 +1,9 @@
 """Prior rates as some rounds leave them whose labels are known only by their number."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
 from monitor.stats.design.prior import PriorRates
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def after_labels(

@@ -1,6 +1,6 @@
 """Labels a round needs for intervals of +-.05 on precision and recall, by design and score.
 
-    PYTHONPATH=. python benchmarks/label_cost.py [--replicates 6000]     (about 4 minutes)
+    python -m benchmarks label_cost [--replicates 6000]     (about 4 minutes)
 
 Population: logit p ~ N(mu, sigma^2), y ~ Bernoulli(p), flagged where p >= t, for the three
 classifiers of Shang et al. 2023, Table 4; no finite window, the estimand `rate`. Scores:
@@ -19,30 +19,23 @@ replicates than the search. `by rounds` plans by the rates that earlier rounds f
 table is a first round: what is known are the scores (with and without the blend) or nothing.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
+from benchmarks.harness import Values, Whole
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Plan = Callable[[dict[str, float]], Whole]
 
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Plan = Callable[[dict[str, float]], Whole]
 
 CLASSIFIERS = {
     "Phi1": (-8.898, 5.160, 0.4768),
@@ -127,11 +120,8 @@ def population(name: str, score: str) -> Population:
     return Population(p, rate, threshold)
 
 
-def main() -> None:
+def main(replicates: int = 6000) -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=6000)
-    replicates = parser.parse_args().replicates
     print(f"Rates known from earlier rounds; {replicates} replicates")
     _say_head(replicates)
     for name in CLASSIFIERS:
@@ -299,7 +289,3 @@ def _say(text: str, design: Design, plan: Plan, replicates: int, base: int | Non
         f"   {width[0]:.4f} {width[1]:.4f}   {cover[0]:.3f} {cover[1]:.3f}",
         flush=True,
     )
-
-
-if __name__ == "__main__":
-    main()

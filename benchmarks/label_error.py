@@ -1,6 +1,6 @@
 """Coverage of the truth when labels err, with and without correction.
 
-    PYTHONPATH=. python benchmarks/label_error.py [--replicates 600] [--cells]
+    python -m benchmarks label_error [--replicates 600] [--cells]
 
 About 50 minutes; with --cells, 10.
 
@@ -19,16 +19,14 @@ rates and errors given labels and audit. `none` counts the rounds in which ours 
 and audit contradict each other. Standard error of .95: .009.
 """
 
-from __future__ import annotations
-
-import argparse
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.cells import cut as cut_into
 from benchmarks.cells import scored
+from benchmarks.harness import Values
 from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
@@ -38,11 +36,6 @@ from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.audit import ClassAudits, LabelAudit
 from monitor.stats.labels.label_error import corrected_estimates
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
 
 METRICS = ("precision", "recall")
 POINTS = 2**10
@@ -191,17 +184,12 @@ def row_of(
     return cells + f"  {none:4}"
 
 
-def main() -> None:
+def main(replicates: int = 600, cells: bool = False) -> None:
     """Print coverage and width per design, quality of the labels, audit and way."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=600)
-    parser.add_argument("--cells", action="store_true")
-    asked = parser.parse_args()
-    replicates = asked.replicates
     print(f"{'':32}precision{'':31}recall")
     head = "  ".join(f"{way:11}" for way in ("as given", "cut", "ours") * 2)
     print(f"strata  sens  spec   audit      {head}  none")
-    for design in (by_cells(),) if asked.cells else (TWO, BANDS):
+    for design in (by_cells(),) if cells else (TWO, BANDS):
         for sens, spec, size in (
             (1.0, 1.0, (100, 1000)),
             (0.95, 0.999, (100, 1000)),
@@ -209,21 +197,15 @@ def main() -> None:
             (0.95, 0.99, (400, 4000)),
             (0.90, 0.95, (400, 4000)),
         ):
-            cells = row_of(design, sens, spec, size, replicates)
+            row = row_of(design, sens, spec, size, replicates)
             print(
-                f"{design.name}  {sens:5.2f} {spec:6.3f} {size[0]:4} {size[1]:5}  {cells}",
+                f"{design.name}  {sens:5.2f} {spec:6.3f} {size[0]:4} {size[1]:5}  {row}",
                 flush=True,
             )
         for spec, mark in ((0.95, "!"), (0.95, "c"), (0.90, "!"), (0.90, "c")):
             by_class = mark == "c"
-            cells = row_of(
-                design, 0.95, spec, (100, 1000), replicates, easy=0.999, by_class=by_class
-            )
+            row = row_of(design, 0.95, spec, (100, 1000), replicates, easy=0.999, by_class=by_class)
             print(
-                f"{design.name}  {0.95:5.2f} {spec:5.2f}{mark} {100:4} {1000:5}  {cells}",
+                f"{design.name}  {0.95:5.2f} {spec:5.2f}{mark} {100:4} {1000:5}  {row}",
                 flush=True,
             )
-
-
-if __name__ == "__main__":
-    main()

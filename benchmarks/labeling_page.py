@@ -1,6 +1,6 @@
 """From the input that gives an answer to the painted next item, in a real browser.
 
-``python -m benchmarks.labeling_page`` labels a round of 200 mails by keys in Chromium without a
+``python -m benchmarks labeling_page`` labels a round of 200 mails by keys in Chromium without a
 window, and prints the median and the 95th percentile. Needs Chromium, its driver and selenium.
 ``--beside mlflow label_studio`` labels such mails in MLflow's review view and in Label Studio too,
 each started on loopback while it is measured; LABEL_STUDIO_COMMAND is what starts the latter.
@@ -9,9 +9,6 @@ each started on loopback while it is measured; LABEL_STUDIO_COMMAND is what star
 # mypy: allow-untyped-calls
 # (what the tests have for servers and people is not typed)
 
-from __future__ import annotations
-
-import argparse
 import logging
 import tempfile
 from datetime import UTC, datetime
@@ -124,24 +121,16 @@ def row(name: str, found: Timed) -> str:
     return f"| {name} | {len(took)} | {found.inputs()} | {' | '.join(figures)} |"
 
 
-def main() -> None:
+def main(
+    items: int = 200, characters: int = 2000, beside: tuple[str, ...] = (), items_beside: int = 50
+) -> None:
     """Measure, and print the table of docs/benchmarks.md."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", type=int, default=200)
-    parser.add_argument("--characters", type=int, default=2000)
-    parser.add_argument("--beside", nargs="*", choices=sorted(OTHERS), default=[])
-    parser.add_argument("--items-beside", type=int, default=50)
-    asked = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    print(f"texts of {asked.characters:,} characters; target of the labeling page:")
+    print(f"texts of {characters:,} characters; target of the labeling page:")
     print(f"median {TARGETS[0]:.0f} ms, 95th percentile {TARGETS[1]:.0f} ms\n")
     print("| page | answers | inputs an item | median | 95th percentile | longest |")
     print("|---|---|---|---|---|---|")
-    print(row("labeling page", our_page(asked.items, asked.characters)), flush=True)
-    for one in asked.beside:
+    print(row("labeling page", our_page(items, characters)), flush=True)
+    for one in beside:
         name, measure = OTHERS[one]
-        print(row(name, measure(asked.items_beside, asked.characters)), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        print(row(name, measure(items_beside, characters)), flush=True)

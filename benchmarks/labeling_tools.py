@@ -6,21 +6,17 @@ All by one script in the page, on the same mails: `benchmarks.labeling_page` pri
 # mypy: allow-untyped-calls
 # (what the tests have for servers and people is not typed)
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.domain.model import Task
+from monitor.storage.database import Database
 from tests.label_studio import LabelStudio, labeler_on
 from tests.plugins.mlflow_review.review_people import V3, View, review_labeler
-
-if TYPE_CHECKING:
-    from monitor.storage.database import Database
-    from tests.service.pages.browsers import Browser
+from tests.service.pages.browsers import Browser
 
 Answer = Callable[[int], object]
 """Answers the item on the screen as a person does: yes to the even ones, no to the odd ones."""

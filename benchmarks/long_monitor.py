@@ -4,38 +4,29 @@ Its first rounds and its newest are played for real; those between are copies in
 (`benchmarks.copied_rounds`), which keep items, tasks and answers as long as late labels are taken.
 """
 
-from __future__ import annotations
-
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sqlalchemy import func, insert, literal, select, update
+from sqlalchemy import Connection, func, insert, literal, select, update
 
 from benchmarks.copied_rounds import copy_closed, mend_sequences, unchecked
 from monitor.domain.model import Answer
+from monitor.domain.ports import Clock, Labeler
+from monitor.domain.settings import MonitorSettings
 from monitor.domain.slots import newest_slot
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
+from monitor.storage.database import Database
 from monitor.storage.labels import label_store
 from monitor.storage.pages.page_tables import page_answers, page_rounds, page_tasks
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import round_name
+from monitor.storage.rounds.round_store import Round, round_name
 from monitor.storage.tables import effects, items, monitors, rounds
 from monitor.testing import MemorySource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from monitor.domain.ports import Clock, Labeler
-    from monitor.domain.settings import MonitorSettings
-    from monitor.storage.database import Database
-    from monitor.storage.rounds.round_store import Round
 
 DAY = timedelta(days=1)
 PLAYED = 3

@@ -1,6 +1,6 @@
 """How often ordinary windows are reported for fewer rows, and how often lost rows are found.
 
-    python -m benchmarks.lost_traffic [--histories 900]     (10 minutes)
+    python -m benchmarks lost_traffic [--histories 900]     (10 minutes)
 
 Windows of 5000 rows with a trend, and segments of them of equal size, are reported
 by `monitor.rounds.sampling.traffic`. Counts vary by `cv` (coefficient of variation) beyond chance,
@@ -12,31 +12,20 @@ which a loss of three in ten of all rows gives a notice, `removed` the same for 
 Standard error of .01: .0033 at 900 histories.
 """
 
-from __future__ import annotations
-
-import argparse
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.harness import Values
 from monitor.rounds.sampling.traffic import reported
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
 
 ROWS = 5000
 HISTORIES = (4, 8, 12)
 TRENDS = (0.0, 0.03, -0.03)
 
 
-def main() -> None:
+def main(histories: int = 900) -> None:
     """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--histories", type=int, default=900)
-    asked = parser.parse_args()
     print("windows  segments  factor               cv     all (largest trend)  -30 %   gone")
     laws = (("gamma", "shared"), ("gamma", "own"), ("lognormal", "shared"))
     for windows, segments, law, cv in itertools.product(
@@ -45,7 +34,7 @@ def main() -> None:
         if (cv == 0 and law != laws[0]) or (segments == 1 and law[1] == "own"):
             continue
         rates = [
-            rates_of(windows, segments, law, cv, trend, asked.histories // len(TRENDS))
+            rates_of(windows, segments, law, cv, trend, histories // len(TRENDS))
             for trend in TRENDS
         ]
         false = [each[0] for each in rates]
@@ -90,7 +79,3 @@ def series(
 
 def _named(row: Values) -> dict[tuple[str, str] | None, float]:
     return {None: float(row.sum()), **{("desk", f"{i}"): float(y) for i, y in enumerate(row)}}
-
-
-if __name__ == "__main__":
-    main()

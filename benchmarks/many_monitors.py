@@ -1,6 +1,6 @@
 """Many monitors on one machine: 10, 100 and 1,000 rounds due at once, and ticks with nothing due.
 
-    python -m benchmarks.many_monitors [--postgres] [--monitors 10 100 1000] [--replicas 1 2 4]
+    python -m benchmarks many_monitors [--postgres] [--monitors 10 100 1000] [--replicas 1 2 4]
         [--lanes 4] [--before TREE] [--repeats 1] [--told 10]
 
 Every monitor scans a Parquet file with DuckDB, takes its labels from a column of it and has two
@@ -27,7 +27,6 @@ A thousand monitors take some minutes, those of 836a301 half an hour.
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import math
@@ -100,28 +99,23 @@ class Case(NamedTuple):
     lanes: int
 
 
-def main() -> None:
+def main(
+    postgres: bool = False,
+    monitors: tuple[int, ...] = (10, 100, 1000),
+    replicas: tuple[int, ...] = (1,),
+    lanes: tuple[int, ...] = (worker_pool.WORKERS,),
+    before: Path | None = None,
+    repeats: int = 1,
+    told: int = 10,
+) -> None:
     """Print a line for each case, and what the other tree does there."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--postgres", action="store_true", help="on PostgreSQL, not SQLite")
-    parser.add_argument("--monitors", type=int, nargs="+", default=[10, 100, 1000])
-    parser.add_argument("--replicas", type=int, nargs="+", default=[1])
-    parser.add_argument("--lanes", type=int, nargs="+", default=[worker_pool.WORKERS])
-    parser.add_argument("--before", type=Path, help="another state of this repository")
-    parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--told", type=int, default=10, help="rounds told to MLflow, 4 or more")
-    parser.add_argument("--in", dest="folder", type=Path, help=argparse.SUPPRESS)  # a replica's
-    asked = parser.parse_args()
-    if asked.folder:
-        obey(Service(asked.folder, asked.lanes[0]), asked.told)
-        return
-    trees = [Path(__file__).parents[1], *([asked.before.resolve()] if asked.before else [])]
+    trees = [Path(__file__).parents[1], *([before.resolve()] if before else [])]
     heads = ("monitors", "replicas", "lanes", "tree", *HEADS)
     print("  ".join(f"{head:>11}" for head in heads), flush=True)
-    for case in map(Case._make, product(asked.monitors, asked.replicas, asked.lanes)):
+    for case in map(Case._make, product(monitors, replicas, lanes)):
         found = [
-            [measure(tree, case, asked.told, on_postgres=asked.postgres) for tree in trees]
-            for _ in range(asked.repeats)
+            [measure(tree, case, told, on_postgres=postgres) for tree in trees]
+            for _ in range(repeats)
         ]
         _show(case, [_medians([each[place] for each in found]) for place in range(len(trees))])
 
@@ -198,9 +192,8 @@ class Replica:
     """A service in a process of its own, which does what it is asked to and tells its figures."""
 
     def __init__(self, tree: Path, folder: Path, lanes: int, told: int) -> None:
-        numbers = ["--lanes", str(lanes), "--told", str(told)]
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__, "--in", str(folder), *numbers],
+            [sys.executable, "-P", __file__, str(folder), str(lanes), str(told)],
             env=os.environ | {"PYTHONPATH": str(tree)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -367,4 +360,4 @@ def _seconds() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    obey(Service(Path(sys.argv[1]), int(sys.argv[2])), int(sys.argv[3]))

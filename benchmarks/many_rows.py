@@ -1,13 +1,13 @@
 """A store as many monitors leave it, written row by row without any estimating."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import insert, select
 
 from monitor.domain.settings import RoundSettings, Schedule
+from monitor.storage.database import Database
 from monitor.storage.tables import (
     effects,
     estimates,
@@ -19,11 +19,6 @@ from monitor.storage.tables import (
     rounds,
     strata,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from monitor.storage.database import Database
 
 WEEK = timedelta(days=7)
 SETTINGS = RoundSettings(

@@ -1,7 +1,7 @@
 """Misses that appear in the lowest band: how soon they are found, and what a round says of them.
 
-    PYTHONPATH=. python benchmarks/misses.py [--paths 4000]     (about 3 minutes)
-    PYTHONPATH=. python benchmarks/misses.py --cautions         (about 4 minutes)
+    python -m benchmarks misses [--paths 4000]     (about 3 minutes)
+    python -m benchmarks misses --cautions         (about 4 minutes)
 
 Population: a classifier of Shang et al. 2023, Table 4, with a good score in the default bands, see
 `benchmarks/label_cost.py`; labels are planned for a budget by the true rates, with a share of the
@@ -20,17 +20,15 @@ those with the misses in the lowest band where the interval covers less than .93
 and with leverage.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.coverage_grid import grid, make_cell
 from benchmarks.fast_rounds import Design, FastRounds
+from benchmarks.harness import Whole
 from benchmarks.label_cost import DEFAULT, population
 from benchmarks.rarer import expected_rarer
 from monitor.stats.core.counts import Counts
@@ -40,17 +38,8 @@ from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 from monitor.stats.detection.delay import played
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import smallest_drops
-from monitor.stats.detection.scenario import Scenario
+from monitor.stats.detection.scenario import Misses, Scenario
 from monitor.stats.estimation.small_counts import FewLabels, small_count_caution
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from monitor.stats.detection.scenario import Misses
-
-    Whole = NDArray[np.int64]
 
 CLASSIFIERS = ("Phi1", "Phi2")
 LABELS = (1250, 360)
@@ -61,23 +50,18 @@ SOME = 100
 """Rounds in which cautions are looked at."""
 
 
-def main() -> None:
+def main(paths: int = 4000, cautions: bool = False, cells: int = 100) -> None:
     """Print one table or the other."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, default=4000)
-    parser.add_argument("--cautions", action="store_true")
-    parser.add_argument("--cells", type=int, default=100)
-    asked = parser.parse_args()
-    if asked.cautions:
+    if cautions:
         for seed in (1, 7):
-            show_cautions(seed, asked.cells)
+            show_cautions(seed, cells)
         return
     print(f"{'labels, share by size':<28}misses           found (s.e.)  smallest", end="")
     print("   covered (s.e.)  width  one label  cautioned")
     for name in CLASSIFIERS:
         for labels in LABELS:
             for share in SHARES:
-                show_detection(name, labels, share, asked.paths)
+                show_detection(name, labels, share, paths)
 
 
 def planned(name: str, labels: int, share: float) -> Scenario:
@@ -207,7 +191,3 @@ def shares_of_cautions(design: Design) -> tuple[float, float]:
 def error(share: float, of: int) -> float:
     """Give the standard error of a share."""
     return math.sqrt(share * (1 - share) / of)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What missing answers do to estimates, to false alarms and to how soon a drop is found.
 
-    PYTHONPATH=. python -m benchmarks.missing_answers [--paths 150] [--rounds 30]
+    python -m benchmarks missing_answers [--paths 150] [--rounds 30]
 
 Windows of 6,000 rows with 8 score bands, 400 labels, precision .93 and recall .74. Of all answers a
 share is missing: at random, or 13 times as often for the classifier's mistakes, or for actual
@@ -11,18 +11,18 @@ rounds promised; a drop is to 10 points under limits that lie 5 points under the
 errors: .02 of a coverage by single rounds, .05 of a pooled one, .03 of alarms and drops found.
 """
 
-from __future__ import annotations
-
-import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from benchmarks.harness import Values, Whole
 from monitor.domain.report import MISSING_MAX
 from monitor.domain.settings import Pooling
-from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.history import HistoryState, history_states
 from monitor.rounds.estimation.tally import Completed
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
@@ -31,19 +31,8 @@ from monitor.stats.detection.e_detector import log_mixed, log_threshold, update
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.simulated_paths import RoundStrata, log_e_many
 from monitor.stats.estimation.missing import completions, worst_case
-from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.robust_mixture import with_robust_weight
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from monitor.rounds.estimation.history import HistoryState
-    from monitor.stats.estimation.posterior import MetricEstimate
-
-    Values = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 SIZE = np.array([160, 160, 160, 3520, 1100, 500, 250, 150])
 FLAGGED = np.arange(8) < 3
@@ -69,7 +58,7 @@ class Round:
     """A round as the product counts it."""
 
     counts: Counts
-    missing: Ints
+    missing: Whole
 
     @property
     def is_partial(self) -> bool:
@@ -95,7 +84,7 @@ def missing_at(share: float, kind: str) -> Missing:
 
 def drawn(
     rates: Values, missing: Missing, shape: tuple[int, ...], rng: np.random.Generator
-) -> tuple[Ints, Ints, Ints]:
+) -> tuple[Whole, Whole, Whole]:
     """Positives, positives that are answered, and answers, of shape ``(*shape, H)``."""
     positive = rng.binomial(LABELED, rates, (*shape, 8))
     lost_up = rng.binomial(positive, missing.positive)
@@ -109,19 +98,15 @@ def value(metric: str, rates: Values) -> float:
     return float(flagged / (SIZE[FLAGGED].sum() if metric == "precision" else flagged + passed))
 
 
-def main() -> None:
+def main(paths: int = 150, rounds: int = 30) -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, default=150)
-    parser.add_argument("--rounds", type=int, default=30, help="histories of 8 rounds")
-    args = parser.parse_args()
     truth = [value(metric, RATES) for metric in METRICS]
     print(f"precision {truth[0]:.3f}, recall {truth[1]:.3f}; covered P / R, mean width of R")
     for kind, share in [("random", 0.0), *product(KINDS, SHARES), ("random", 0.05)]:
-        print(f"{kind:<10}{share:4.0%}  {_coverage(kind, share, args.rounds)}", flush=True)
+        print(f"{kind:<10}{share:4.0%}  {_coverage(kind, share, rounds)}", flush=True)
     print("\nfalse alarms in 52 rounds, plain / now; now found within 4 rounds")
     for kind, share in [("random", 0.0), *product(("random", *KINDS), SHARES)]:
-        print(f"{kind:<10}{share:4.0%}  {_alarms(kind, share, args.paths)}", flush=True)
+        print(f"{kind:<10}{share:4.0%}  {_alarms(kind, share, paths)}", flush=True)
 
 
 def _coverage(kind: str, share: float, number: int) -> str:
@@ -159,7 +144,7 @@ def _coverage(kind: str, share: float, number: int) -> str:
     return "; ".join([*parts, said])
 
 
-def _round(up: Ints, labeled: Ints) -> Round:
+def _round(up: Whole, labeled: Whole) -> Round:
     counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=up, is_flagged=FLAGGED)
     return Round(counts, LABELED - labeled)
 
@@ -274,13 +259,13 @@ def _fired(
     return fired
 
 
-def _log_e(limit: Limit, up: Ints, labeled: Ints, guess: Values) -> Values:
+def _log_e(limit: Limit, up: Whole, labeled: Whole, guess: Values) -> Values:
     """Log e with missing answers in favor of the limit."""
     space = half_space(limit, SIZE, FLAGGED)
     return log_e_many(limit, WINDOW, up + np.where(space.c > 0, LABELED - labeled, 0), guess)
 
 
-def _log_e_plain(limit: Limit, up: Ints, labeled: Ints, guess: Values) -> Values:
+def _log_e_plain(limit: Limit, up: Whole, labeled: Whole, guess: Values) -> Values:
     """Log e with the answered items alone, whose numbers differ by path."""
     if (labeled == LABELED).all():
         return log_e_many(limit, WINDOW, up, guess)
@@ -290,7 +275,3 @@ def _log_e_plain(limit: Limit, up: Ints, labeled: Ints, guess: Values) -> Values
             for y, n, g in zip(up, labeled, guess, strict=True)
         ]
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Pictures of what MLflow's own pages show of a fleet, from a real server by a real browser.
 
-    python -m benchmarks.mlflow_pictures [--to FOLDER] [--served proxied] [--store sqlite]
+    python -m benchmarks mlflow_pictures [--to FOLDER] [--served proxied] [--store sqlite]
         [--widths 1600 1280] [--rounds 30] [--monitors 12] [--python PYTHON]
         [--for-docs] [--stay]
 
@@ -17,19 +17,17 @@ two minutes, the pictures of a width two more.
 # mypy: allow-untyped-calls
 # (what the tests have for servers and browsers is not typed)
 
-from __future__ import annotations
-
-import argparse
 import base64
 import logging
 import os
 import secrets
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import structlog
 
@@ -47,9 +45,6 @@ from monitor.tracking.saved_views import (
 from tests.mlflow_server import MlflowServer, accounts
 from tests.servers import postgres
 from tests.service.pages.browsers import chromium
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SERVED = ("proxied", "direct", "prefix", "auth")
 SETTLED = 4.0  # seconds that charts and tables of MLflow's pages take after their text
@@ -87,41 +82,41 @@ class Served:
         return {"Authorization": f"Basic {known}"}
 
 
-def main() -> None:
+def main(
+    *,
+    to: Path = Path("mlflow-pictures"),
+    served: str = "proxied",
+    store: Literal["sqlite", "postgres"] = "sqlite",
+    widths: tuple[int, ...] = (1600, 1280),
+    rounds: int = 30,
+    monitors: int = 12,
+    python: str = "",
+    for_docs: bool = False,
+    stay: bool = False,
+) -> None:
     """Play, tell, and take the pictures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--to", type=Path, default=Path("mlflow-pictures"))
-    parser.add_argument("--served", choices=SERVED, default="proxied")
-    parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
-    parser.add_argument("--widths", type=int, nargs="+", default=[1600, 1280])
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--monitors", type=int, default=12)
-    parser.add_argument("--python", default="", help="of an environment with another MLflow")
-    parser.add_argument("--for-docs", action="store_true", help="those of docs/mlflow.md")
-    parser.add_argument("--stay", action="store_true", help="go on serving until interrupted")
-    asked = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    asked.to.mkdir(parents=True, exist_ok=True)
+    to.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        stores = [stack.enter_context(store(asked.store)) for _ in range(2)]
-        server = stack.enter_context(served(folder, asked.served, stores[1], asked.python))
+        stores = [stack.enter_context(database(store)) for _ in range(2)]
+        server = stack.enter_context(server_of(folder, served, stores[1], python))
         print(f"{server.url} {server.headers()}", flush=True)
-        plot = Plot(asked.rounds, asked.monitors)
+        plot = Plot(rounds, monitors)
         story = played(folder, server.url, stores[0] or "sqlite:///monitor.db", plot)
         pages = pages_of(story)
         for page in pages:
             print(f"{page.name}: {server.url}/{page.path}")
-        if asked.for_docs:
+        if for_docs:
             take_for_docs(server, pages, DOCS)
-        for width in [] if asked.for_docs else asked.widths:
-            take(server, pages, width, asked.to)
-        if asked.stay:
+        for width in [] if for_docs else widths:
+            take(server, pages, width, to)
+        if stay:
             input("Enter ends it.")
 
 
 @contextmanager
-def store(kind: str) -> Iterator[str]:
+def database(kind: str) -> Iterator[str]:
     """Start a database server where one is asked for; empty for a file."""
     if kind == "sqlite":
         yield ""
@@ -131,7 +126,7 @@ def store(kind: str) -> Iterator[str]:
 
 
 @contextmanager
-def served(folder: Path, how: str, backend: str = "", python: str = "") -> Iterator[Served]:
+def server_of(folder: Path, how: str, backend: str = "", python: str = "") -> Iterator[Served]:
     """Run a server; the client's credentials are in the environment meanwhile."""
     more = ["--backend-store-uri", backend] if backend else []
     environment: dict[str, str] = {}
@@ -266,7 +261,3 @@ def show(browser: Any, server: Served, page: Page) -> None:
         for button in browser.all(OPENS_A_NOTE):
             button.click()
         time.sleep(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,28 +4,23 @@ The first monitor loses recall towards the end; one week nobody labels anything,
 sixth of the labels comes two weeks late. The others stand well or so, each with data of its own.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from monitor import wiring
 from monitor.config.load import load_config
+from monitor.domain.model import Effect
 from monitor.domain.notice import Notice
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.run import run
 from monitor.storage import schema
 from monitor.storage.tables import store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from monitor.domain.model import Effect
 
 FIRST = datetime(2025, 1, 6, 6, 1, tzinfo=UTC)
 WEEK = timedelta(days=7)

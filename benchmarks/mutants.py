@@ -1,7 +1,7 @@
 """Which small faults in `monitor.stats` its tests notice: a random sample of mutmut's mutants.
 
 ``make mutants SAMPLE=400 SEED=1``; where mutmut is installed,
-``python -m benchmarks.mutants --sample 400 --seed 1 [--near]``
+``python -m benchmarks mutants --sample 400 --seed 1 [--near]``
 
 Each subpackage has its share of the sample, and 40 mutants at least. Not among them is what changes
 messages only (`message = ...` and `raise`), defaults of parameters and, as in mutmut, docstrings
@@ -10,28 +10,22 @@ next to it first; one that takes a minute of CPU fails as well. ``--near`` runs 
 bound of the share killed, in a tenth of the time.
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 import random
 import signal
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import Any
 
 import libcst
 import numpy as np
 import pytest
 from mutmut.mutation.file_mutation import create_mutations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from types import CodeType
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 STATS = Path("monitor/stats")
 LEAST, SECONDS = 40, 60
@@ -210,20 +204,11 @@ def _line(
     return f"{name:<12}{total:>8}{ran:>6}{killed:>8}{share:>8.3f}  {low:.3f}-{high:.3f}"
 
 
-def main() -> None:
+def main(sample: int = 400, seed: int = 1, near: bool = False) -> None:
     """Choose, run and show."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sample", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--near", action="store_true")
-    arguments = parser.parse_args()
-    chosen = choose(arguments.sample, arguments.seed)
-    run = Run([each for _, ran in chosen.values() for each in ran], 1 if arguments.near else 2)
+    chosen = choose(sample, seed)
+    run = Run([each for _, ran in chosen.values() for each in ran], 1 if near else 2)
     os.environ["HYPOTHESIS_PROFILE"] = "mutants"
     tests = ["tests/stats", str(STATS), "--confcutdir=tests/stats", "-m", "not simulation"]
     pytest.main(["-q", "-s", "-p", "no:cacheprovider", *tests], plugins=[run])
     show(chosen, run.survivors)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How often notices come in ordinary rounds, and how soon after something happened.
 
-    python benchmarks/notices.py [--replicates 400]
+    python -m benchmarks notices [--replicates 400]
 
 A notice pages nobody, but one that comes every few weeks is not read. `frame` looks at stratum
 sizes only, so it is simulated with windows of 500 to a million items whose mix is steady, wobbles
@@ -12,16 +12,15 @@ of Shang et al. 2023, Table 4, in 3 + 5 score bands. Shares of rounds with a not
 error is .005 at a share of .01 and .035 at one of .5. Takes 8 minutes.
 """
 
-from __future__ import annotations
-
-import argparse
 import functools
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
+from benchmarks.harness import Values
 from monitor.domain.model import Stratum
 from monitor.domain.settings import Pooling, RoundSettings, Schedule
 from monitor.rounds.estimation.anomalies import round_anomalies
@@ -30,13 +29,6 @@ from monitor.rounds.estimation.tally import Tally
 from monitor.stats.design.score_bands import band_edges, band_of
 from monitor.stats.drift.shift import window_distances
 from monitor.storage.samples.frame_store import StratumTally
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
 
 PAST = (3, 6, 12, 26)
 ITEMS, THRESHOLD = 200_000, 0.4768
@@ -51,11 +43,8 @@ SETTINGS = RoundSettings(
 )
 
 
-def main() -> None:
+def main(replicates: int = 400) -> None:
     """Print the table of each kind."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=400)
-    replicates = parser.parse_args().replicates
     frame_quiet(replicates)
     frame_moved(replicates // 2)
     labels_table(replicates)
@@ -234,7 +223,3 @@ def _tally(
             for h, (up, items, asked, y) in enumerate(rows)
         )
     )
-
-
-if __name__ == "__main__":
-    main()

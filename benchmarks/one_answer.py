@@ -1,6 +1,6 @@
 """What people are asked for a block of classes: by each monitor, or once for all of them.
 
-    python -m benchmarks.one_answer [--classes 3 10 30] [--sample "{max_labels: 200}"]
+    python -m benchmarks one_answer [--classes 3 10 30] [--sample "{max_labels: 200}"]
 
 A Parquet file with the class that a classifier chose, right in .75 of cases; a monitor for each
 class with this sample a round. Their rounds are put on the labeling page and answered by the
@@ -11,35 +11,26 @@ first round, which plans as many flagged items as passed ones, and once with rat
 from before launch, by which most labels go to passed items. Takes five minutes.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from monitor.config.load import load_config
 from monitor.domain.block import Block
 from monitor.domain.model import Answer
-from monitor.domain.page_answer import ClassChosen
+from monitor.domain.page_answer import ClassChosen, PageAnswer
 from monitor.rounds import run
 from monitor.storage import schema
 from monitor.storage.pages import page_store
 from monitor.storage.pages.page_tables import page_shares, page_tasks
 from monitor.storage.tables import estimates, monitors, rounds, store, tasks
-from monitor.wiring import build
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from monitor.domain.page_answer import PageAnswer
-    from monitor.wiring import Application
+from monitor.wiring import Application, build
 
 NOW = datetime(2026, 3, 9, 6, 5, tzinfo=UTC)
 RIGHT = 0.75
@@ -69,24 +60,22 @@ class Found:
     estimates: list[tuple[Any, ...]]
 
 
-def main() -> None:
+def main(
+    classes: tuple[int, ...] = (3, 10, 30), sample: str = "{max_labels: 200}", rows: float = 30_000
+) -> None:
     """Print a line for each number of classes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--classes", type=int, nargs="+", default=[3, 10, 30])
-    parser.add_argument("--sample", default="{max_labels: 200}")
-    parser.add_argument("--rows", type=float, default=30_000)
-    asked = parser.parse_args()
-    print(f"sample: {asked.sample}, {int(asked.rows):,} rows", flush=True)
-    for count in asked.classes:
+    print(f"sample: {sample}, {int(rows):,} rows", flush=True)
+    for count in classes:
         for known, more in {"nothing known": "", "rates known": reference(count)}.items():
-            print(f"{count:3} classes, {known:13}: {compared(count, asked, more)}", flush=True)
+            line = compared(count, sample, int(rows), more)
+            print(f"{count:3} classes, {known:13}: {line}", flush=True)
 
 
-def compared(count: int, asked: argparse.Namespace, more: str) -> str:
+def compared(count: int, sample: str, rows: int, more: str) -> str:
     """Play both ways, and say what they came to."""
     with tempfile.TemporaryDirectory() as folder:
-        truth = write_table(Path(folder), count, int(asked.rows))
-        each, once = (played(Path(folder), way, count, asked.sample, more, truth) for way in WAYS)
+        truth = write_table(Path(folder), count, rows)
+        each, once = (played(Path(folder), way, count, sample, more, truth) for way in WAYS)
     same = "yes" if each.estimates == once.estimates else "NO"
     return (
         f"{each.tasks:6,} tasks by each monitor, {once.tasks:6,} for all "
@@ -184,7 +173,3 @@ def estimated() -> Any:
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
         .order_by(monitors.c.name, *columns[:3])
     )
-
-
-if __name__ == "__main__":
-    main()

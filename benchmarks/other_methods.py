@@ -7,24 +7,18 @@ samplics, R's survey and SAS compute from strata and weights: linearised varianc
 of statsmodels.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special, stats
 from statsmodels.stats.proportion import proportion_confint
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from benchmarks.fast_rounds import Design
+from benchmarks.harness import Values, Whole
 
-    from numpy.typing import NDArray
+Method = Callable[[Design, Whole], Values | None]
 
-    from benchmarks.fast_rounds import Design
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Method = Callable[[Design, Whole], Values | None]
 
 Z = float(special.ndtri(0.975))
 

@@ -1,24 +1,15 @@
 """Other priors and kinds of intervals on the rounds of the coverage benchmark."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.fast_rounds import METRICS, FastRounds, default_prior
+from benchmarks.coverage_grid import Cell
+from benchmarks.fast_rounds import METRICS, Design, FastRounds, Prior, default_prior
+from benchmarks.harness import Values
 from benchmarks.rarer import expected_rarer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from benchmarks.coverage_grid import Cell
-    from benchmarks.fast_rounds import Design, Prior
-
-    Values = NDArray[np.float64]
 
 POINTS = 2**10
 LEVEL = 0.95
@@ -146,7 +137,7 @@ def try_all(cell: Cell, replicates: int, seed: int) -> dict[str, Values]:
     return found | {"Wilson per stratum, MOVER": mover(cell.design, positive)}
 
 
-def compare(cells: Sequence[Cell], replicates: int) -> None:
+def show_priors(cells: Sequence[Cell], replicates: int) -> None:
     """Print coverage of every prior and kind of interval on the same rounds."""
     print(f"{len(cells)} cells, {replicates} rounds in each")
     missed = [try_all(cell, replicates, seed) for seed, cell in enumerate(cells)]

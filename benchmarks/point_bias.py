@@ -5,25 +5,18 @@ it has no value); the mean of the posterior; its median; and the scaled matrix's
 second order (for recall only, as precision has none). Part of `coverage.py`.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.coverage_grid import Setting, make_cell
 from benchmarks.fast_rounds import CHUNK, METRICS, Design, FastRounds
+from benchmarks.harness import Values
 from monitor.stats import METRICS as FORMULAS
 from monitor.stats import Matrix, scaled_matrix
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
 
 ROUNDS = 1000
 """Rounds of a cell whose points are looked at, at most."""

@@ -1,6 +1,6 @@
 """How a pooled estimate does after a change and in quiet times: coverage, width and its point.
 
-    python benchmarks/pooling_coverage.py [--replicates 1000] [--classifier Phi1] [--designs ...]
+    python -m benchmarks pooling_coverage [--replicates 1000] [--classifier Phi1] [--designs ...]
 
 Classifiers: Phi1 and Phi2 of Shang et al. 2023, Table 4, logit p normal and y ~ Bernoulli(p). A
 design is bands and labels of the predicted positives and of the negatives, 3+5:200+1050. A
@@ -14,31 +14,23 @@ by themselves are given over a quiet year. All replicates advance together; abou
 on one core.
 """
 
-from __future__ import annotations
-
-import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Literal
 
 import numpy as np
 from scipy import stats
 
-from benchmarks.pooling_stories import DOWN, UP, design, stories
+from benchmarks.harness import Values
+from benchmarks.pooling_stories import DOWN, UP, Story, Window, design, stories
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
 from monitor.stats.history.run_length import Run, RunLength, advance, begin
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Betas = tuple[Values, Values, Values]
+Runs = Mapping[bool, Run]
 
-    from numpy.typing import NDArray
-
-    from benchmarks.pooling_stories import Story, Window
-
-    Values: TypeAlias = NDArray[np.float64]
-    Betas: TypeAlias = tuple[Values, Values, Values]
-    Runs: TypeAlias = Mapping[bool, Run]
 
 QUIET, YEAR, DRAWS = 11, 52, 400
 DESIGNS = ("3+5:200+1050", "4+10:60+300", "1+1:307+4408", "1+1:60+300")
@@ -191,21 +183,20 @@ def sample(weight: Values, alpha: Values, beta: Values, rng: np.random.Generator
     )
 
 
-def main() -> None:
+def main(
+    replicates: int = 1000,
+    classifier: Literal["Phi1", "Phi2"] = "Phi1",
+    designs: tuple[str, ...] = tuple(DESIGNS),
+) -> None:
     """Print each design, then the least coverage over all of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=1000)
-    parser.add_argument("--classifier", choices=["Phi1", "Phi2"], default="Phi1")
-    parser.add_argument("--designs", nargs="+", default=list(DESIGNS))
-    asked = parser.parse_args()
     print(f"any interval that covers 90 % after every change, history exact: width {bound():.3f}")
-    error = (0.9 * 0.1 / asked.replicates) ** 0.5
-    print(f"{asked.replicates} replicates; standard error of a share of .9: {error:.4f}")
+    error = (0.9 * 0.1 / replicates) ** 0.5
+    print(f"{replicates} replicates; standard error of a share of .9: {error:.4f}")
     least = []
-    for text in asked.designs:
-        window, labels = design(asked.classifier, text)
-        print(f"\n{asked.classifier} {text}, labels a round: {labels.astype(int).tolist()}")
-        simulation = Simulation(window, labels, asked.replicates)
+    for text in designs:
+        window, labels = design(classifier, text)
+        print(f"\n{classifier} {text}, labels a round: {labels.astype(int).tolist()}")
+        simulation = Simulation(window, labels, replicates)
         least += [print_metric(simulation, metric) for metric in ("precision", "recall")]
     changed, quiet = (min(each) for each in zip(*least, strict=True))
     # Here, since what else is in this file is used where only the statistics are installed.
@@ -294,7 +285,3 @@ def bound(coverage: float = 0.9) -> float:
     """Least mean width in quiet times against the round's 95 % interval (Pratt 1963)."""
     z = stats.norm.ppf(coverage)
     return float((z * coverage + stats.norm.pdf(z)) / stats.norm.ppf(0.975))
-
-
-if __name__ == "__main__":
-    main()

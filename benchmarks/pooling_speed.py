@@ -1,9 +1,7 @@
 """Time of a core to pool a year of weekly rounds from scratch: 3 flagged + 5 passed strata.
 
-Run with ``python -m benchmarks.pooling_speed`` from the root of the repository.
+Run with ``python -m benchmarks pooling_speed`` from the root of the repository.
 """
-
-from __future__ import annotations
 
 import time
 
@@ -33,7 +31,3 @@ def main() -> None:
         f"pool {ROUNDS} rounds of 3+5 strata from scratch: "
         f"median {1e3 * float(np.median(taken)):.1f} ms, slowest {1e3 * max(taken):.1f} ms"
     )
-
-
-if __name__ == "__main__":
-    main()

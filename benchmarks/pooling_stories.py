@@ -1,22 +1,16 @@
 """Windows of Phi1 and Phi2 in strata, and what may happen to a metric over rounds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
+from benchmarks.harness import Values
 from benchmarks.label_cost import CLASSIFIERS
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.score_bands import band_edges, band_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values: TypeAlias = NDArray[np.float64]
 
 UP, DOWN = True, False  # the predicted positives, the predicted negatives
 STEPS = (-15, -10, -5, -3, 3, 5, 10, 15)

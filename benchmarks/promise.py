@@ -1,6 +1,6 @@
 """What the promise on false alarms covers: a metric that varies, and items that come back.
 
-    PYTHONPATH=. python benchmarks/promise.py [--paths 1000]
+    python -m benchmarks promise [--paths 1000]
 
 Mean number of alarms in 52 rounds, with limits on precision and recall and a promise of one false
 alarm in that time, of the population of benchmarks/drift.py, and of a plain one with precision .85
@@ -18,27 +18,17 @@ either way.
 Standard error of a mean: at most .08 at 1000 paths, .02 where it is under .5. Two minutes.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.drift import DESIGNS, METRICS, at_limits, drawn_from_population, level
+from benchmarks.harness import Values, Whole
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 NAMES = ("3+5, 200+1050", "3+5, 60+300")
 PLAIN = "1+1, 100+1150"
@@ -52,21 +42,17 @@ RECURRING = (0.0, 0.25, 0.5, 0.9)
 class CountedOnce(Paths):
     """Monitors that judge a part of each round's items and learn from all of them."""
 
-    whole: tuple[RoundStrata, Ints] | None = field(default=None, init=False)
+    whole: tuple[RoundStrata, Whole] | None = field(default=None, init=False)
 
-    def learn(self, window: RoundStrata, positive: Ints) -> None:
+    def learn(self, window: RoundStrata, positive: Whole) -> None:
         """Learn from the whole round."""
         Paths.learn(self, *(self.whole or (window, positive)))
 
 
-def main() -> None:
+def main(paths: int = 1000, designs: tuple[str, ...] = (*NAMES, PLAIN)) -> None:
     """Print both tables for each design."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, default=1000)
-    parser.add_argument("--designs", nargs="+", default=[*NAMES, PLAIN], choices=[*NAMES, PLAIN])
-    asked = parser.parse_args()
-    for name in asked.designs:
-        paths, scenario = asked.paths, scenario_of(name)
+    for name in designs:
+        scenario = scenario_of(name)
         head = "".join(f"{_varying_name(*each):>11}" for each in VARIES)
         errors = " and ".join(f"{standard_error(scenario, metric):.3f}" for metric in METRICS)
         print(f"\n{name} labels, standard errors of one round {errors}: the metrics vary")
@@ -162,7 +148,3 @@ def recurring_alarms(scenario: Scenario, share: float, paths: int, *, once: bool
         fired += int(watchers.close(*judged).sum())
         watchers.whole = None
     return fired / paths
-
-
-if __name__ == "__main__":
-    main()

@@ -7,15 +7,11 @@ smaller one among the classes that make up a tenth or more of its variance (delt
 `monitor.stats.estimation.small_counts` does the same with what a round found in place of the truth.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from benchmarks.fast_rounds import Design
+from benchmarks.fast_rounds import Design
 
 DECIDES = 0.1
 

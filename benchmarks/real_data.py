@@ -1,6 +1,6 @@
 """Measure coverage and the labels saved on real predictions whose labels are all known.
 
-    PYTHONPATH=. python benchmarks/real_data.py --data DIR [--by cells|bands] [--waves 2|1]
+    python -m benchmarks real_data --data DIR [--by cells|bands] [--waves 2|1]
                                                 [--straight] [--seeds 800]
 
 DIR holds `fte_mlb_world_series.csv.gz` (forecasts of FiveThirtyEight, a season a window) and
@@ -22,17 +22,15 @@ window needs for intervals as wide on average.
 Takes three minutes on one core; bands, and cells in one wave, less.
 """
 
-from __future__ import annotations
-
-import argparse
 import csv
 import gzip
 import math
 import time
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
 from scipy import special
@@ -40,6 +38,7 @@ from scipy import special
 from benchmarks.cell_rounds import CELLS, CellRounds, Judged, judged, whole_positives
 from benchmarks.coverage_grid import Setting
 from benchmarks.fast_rounds import METRICS, Design, FastRounds
+from benchmarks.harness import Flags, Values, Whole
 from benchmarks.rarer import expected_rarer, taken_whole
 from monitor.stats import (
     FLAGGED_BANDS,
@@ -53,15 +52,6 @@ from monitor.stats import (
 from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_log_odds
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, cell_edges
 from monitor.stats.design.two_waves import first_wave, second_wave
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 FILES = {
     "world-series": "fte_mlb_world_series.csv.gz",
@@ -98,7 +88,7 @@ class Strata:
         """Log odds of the mean scores, as the second wave has them."""
         return np.asarray(special.logit(np.clip(self.mean_score, 1e-9, 1 - 1e-9)))
 
-    def straightened(self) -> Strata:
+    def straightened(self) -> "Strata":
         """Let the rates of each class lie on the line that fits them best."""
         rate = np.empty(len(self.size))
         for of in (self.is_flagged, ~self.is_flagged):
@@ -349,27 +339,26 @@ def say_targets(rows: Sequence[Row]) -> None:
         print(f"{metric}: a random sample needs {np.median(saved):.2f} times the labels (median)")
 
 
-def main() -> None:
+def main(
+    data: Path,
+    by: Literal["cells", "bands"] = "cells",
+    waves: Literal[1, 2] = 2,
+    straight: bool = False,
+    seeds: int = 800,
+) -> None:
     """Run every window at both budgets."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the two files")
-    parser.add_argument("--by", choices=("cells", "bands"), default="cells")
-    parser.add_argument("--waves", type=int, choices=(1, 2), default=2, help="of cells")
-    parser.add_argument("--straight", action="store_true", help="what the form of the rates costs")
-    parser.add_argument("--seeds", type=int, default=800)
-    asked = parser.parse_args()
-    begun, seeds = time.perf_counter(), asked.seeds
-    every = list(windows(asked.data))
+    begun = time.perf_counter()
+    every = list(windows(data))
     rows: list[Row] = []
     for budget in BUDGETS:
         print(f"\nat most {budget} labels a window, {seeds} draws each")
         here: list[Row] = []
         for window in every:
-            strata = cut(window, budget, asked.by)
-            if asked.straight:
+            strata = cut(window, budget, by)
+            if straight:
                 strata = strata.straightened()
-            if asked.by == "cells":
-                found = of_cells(strata, budget, seeds, asked.waves)
+            if by == "cells":
+                found = of_cells(strata, budget, seeds, waves)
             else:
                 found = of_bands(strata, budget, seeds)
             if found.silent:
@@ -382,7 +371,3 @@ def main() -> None:
     print()
     say_targets(rows)
     print(f"{time.perf_counter() - begun:.0f} s")
-
-
-if __name__ == "__main__":
-    main()

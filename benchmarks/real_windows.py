@@ -1,39 +1,32 @@
 """Run both real data sets as monitors and print true against estimated precision and recall.
 
-    python benchmarks/real_windows.py --data DIR
+    python -m benchmarks real_windows --data DIR
 
 DIR holds `fte_mlb_world_series.csv.gz` (a season a window) and `census_ma_employment.csv.gz` (a
 year a window; it gets a time column from its year). Each runs by `backfill` on column labels with
 budgets 300 and 1,000. The World Series monitor has limits 5 points under its 2016 values.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 
 from monitor.config.load import load_config
+from monitor.domain.model import Window
 from monitor.domain.slots import window_of
 from monitor.presentation.numbers import number_text
 from monitor.rounds import run as rounds
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.reporting.report import find_row
 from monitor.storage import schema
 from monitor.storage.results import alert_store, estimate_store
 from monitor.storage.tables import store
 from monitor.wiring import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from monitor.domain.model import Window
-    from monitor.rounds.context import MonitorContext
 
 CONFIG = """
 store: sqlite:///monitor.db
@@ -67,17 +60,14 @@ DATA = (
 )
 
 
-def main() -> None:
+def main(data: Path) -> None:
     """Print one table per data set and budget."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the two files")
-    folder = parser.parse_args().data
-    for data in DATA:
+    for each in DATA:
         with tempfile.TemporaryDirectory() as work:
             path = Path(work) / "predictions.parquet"
-            prepare(folder / data.file, path)
+            prepare(data / each.file, path)
             for budget in (300, 1000):
-                run(data, path, budget, Path(work) / str(budget))
+                run(each, path, budget, Path(work) / str(budget))
 
 
 def prepare(file: Path, path: Path) -> None:
@@ -120,7 +110,7 @@ def windows(context: MonitorContext, path: Path) -> Iterator[tuple[Window, int, 
     span = context.source.span()
     if span is None:
         return
-    start: datetime = span[0].replace(month=1, day=1, hour=0)
+    start = span[0].replace(month=1, day=1, hour=0)
     for slot, round_ in rounds.backfill(context, start):
         if round_ is None:
             continue
@@ -158,7 +148,3 @@ def truth(path: Path, window: Window) -> dict[str, float]:
     )
     [(precision, recall)] = rows_of(query)
     return {"precision": float(precision), "recall": float(recall)}
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How soon an alert ends once its metric is back, beside a fixed test and the rule before it.
 
-    PYTHONPATH=. python benchmarks/recovery.py [--paths 4000] [--paths-before 600] [--alternatives]
+    python -m benchmarks recovery [--paths 4000] [--paths-before 600] [--alternatives]
 
 Population and limits as in benchmarks/drift.py, in 4 + 10 score bands. Each path has a reference
 round, 8 quiet ones and 4 in which the metric is 10 points down; with the last of them the alert is
@@ -23,38 +23,28 @@ Standard errors are at most .008 for ours and the fixed test and .020 for the ru
 minutes on one core.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
 from benchmarks.drift import QUIET, drawn_from_population, limits_of
+from benchmarks.harness import Flags, Values, Whole
 from benchmarks.pooling_coverage import metric_draws, pooled
 from benchmarks.pooling_stories import Window
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.projection import inside, project_many
 from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, advance, opposite
+from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, log_e_many
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
 from monitor.stats.history.run_length import Run, RunLength, begin
 from monitor.stats.history.run_length import advance as advance_run
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+Answers = tuple[list[Whole], list[Whole]]
 
-    from numpy.typing import NDArray
-
-    from monitor.stats.detection.scenario import Scenario
-
-    Values = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
-    Answers = tuple[list[Ints], list[Ints]]
 
 DESIGNS = {  # labels per class, share of those of the passed that goes by size, metrics
     "360 labels": ((60, 300), 0.0, ("precision", "recall")),
@@ -90,22 +80,17 @@ CHOICES = {
 }
 
 
-def main() -> None:
+def main(paths: int = 4000, paths_before: int = 600, alternatives: bool = False) -> None:
     """Print one table per number of labels."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, default=4000)
-    parser.add_argument("--paths-before", type=int, default=600)
-    parser.add_argument("--alternatives", action="store_true")
-    asked = parser.parse_args()
-    if asked.alternatives:
-        show_choices(asked.paths)
+    if alternatives:
+        show_choices(paths)
         return
     for name in DESIGNS:
         print(
             f"\n{name} a round; share of alerts ended within {ENDS} or {WRONG_ENDS} rounds (s.e.)"
         )
         for story in stories(name):
-            show(story, asked.paths, asked.paths_before)
+            show(story, paths, paths_before)
 
 
 @dataclass(frozen=True)
@@ -300,7 +285,3 @@ def show_choices(paths: int) -> None:
                 for story, drawn in zip(chosen, answers, strict=True)
             ]
             print(f"{name:<19}" + "".join(f"{row:>24}" for row in rows), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Rounds a minute of 1, 2 and 5 replicas of `pr-monitor serve` on one PostgreSQL store.
 
-    python -m benchmarks.replicas [--monitors 60] [--replicas 1 2 5] [--repeats 1]
+    python -m benchmarks replicas [--monitors 60] [--replicas 1 2 5] [--repeats 1]
 
 Each number of replicas gets a store of its own, in which the first round of every monitor is due:
 a scan of a Parquet file with DuckDB, 300 labels from a column of it, two limits, told to the log
@@ -17,9 +17,6 @@ looks       claims on rounds for each round: 1 is one worker once; more, that ot
 twice       rounds that were done twice
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 import signal
 import statistics
@@ -27,10 +24,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 from sqlalchemy import func, select
@@ -39,9 +36,6 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import effects, estimates, monitors, round_events, rounds
 from tests.servers import postgres
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONGEST_S = 300
 HEAD = """\
@@ -72,23 +66,18 @@ copy (
 Figures = dict[str, float]
 
 
-def main() -> None:
+def main(monitors: int = 60, replicas: tuple[int, ...] = (1, 2, 5), repeats: int = 1) -> None:
     """Print a line for each number of replicas."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--monitors", type=int, default=60)
-    parser.add_argument("--replicas", type=int, nargs="+", default=[1, 2, 5])
-    parser.add_argument("--repeats", type=int, default=1)
-    asked = parser.parse_args()
-    found: dict[int, list[Figures]] = {number: [] for number in asked.replicas}
-    for _ in range(asked.repeats):
-        for number in asked.replicas:
-            found[number].append(measure(asked.monitors, number))
+    found: dict[int, list[Figures]] = {number: [] for number in replicas}
+    for _ in range(repeats):
+        for number in replicas:
+            found[number].append(measure(monitors, number))
     medians = {
         number: {head: statistics.median(one[head] for one in each) for head in each[0]}
         for number, each in found.items()
     }
-    first = medians[asked.replicas[0]]["rounds/min"]
-    print(f"{os.cpu_count()} cores, {asked.monitors} monitors")
+    first = medians[replicas[0]]["rounds/min"]
+    print(f"{os.cpu_count()} cores, {monitors} monitors")
     print("replicas  rounds/min  ratio  CPU ms  looks  twice")
     for number, one in medians.items():
         print(
@@ -183,7 +172,3 @@ def done(database: Database, wanted: int) -> Figures:
         message = f"{made} rounds of {known} monitors, {wanted} were due"
         raise SystemExit(message)
     return {"looks": float(looks) / wanted, "twice": float(len(twice))}
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What a round costs, part by part: processor time of a first, a 12th and a 100th round.
 
-    python -m benchmarks.round_cost [--rounds 1 12 100] [--repeats 3] [--before TREE]
+    python -m benchmarks round_cost [--rounds 1 12 100] [--repeats 3] [--before TREE]
 
 A monitor of weekly rounds scans a Parquet file with DuckDB, takes 300 labels from a column of it
 and has two limits; each measured round is then told to MLflow, a SQLite tracking store, as its own
@@ -14,7 +14,6 @@ so is the memory of the process when it is done. A hundred rounds take a minute 
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import logging
@@ -43,7 +42,7 @@ from monitor.storage.results import report_store
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from monitor.rounds.context import MonitorContext
 
@@ -81,29 +80,20 @@ ONCE = ("loading MLflow, ms", "MB without MLflow", "MB with MLflow")
 Figures = dict[str, dict[str, float]]
 
 
-def main() -> None:
+def main(
+    rounds: tuple[int, ...] = (1, 12, 100), repeats: int = 3, before: Path | None = None
+) -> None:
     """Print a line for each part of each measured round."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, nargs="+", default=[1, 12, 100])
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--before", type=Path, help="another state of this repository")
-    parser.add_argument("--in", dest="folder", type=Path, help=argparse.SUPPRESS)  # a child's
-    asked = parser.parse_args()
-    if asked.folder:
-        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-        play(asked.folder / "warm", [1], is_told=False)  # loads what rounds need, but for MLflow
-        print(json.dumps(play(asked.folder / "played", asked.rounds)))
-        return
-    trees = [Path(__file__).parents[1], *([asked.before.resolve()] if asked.before else [])]
-    found = [[_child(tree, asked.rounds) for tree in trees] for _ in range(asked.repeats)]
+    trees = [Path(__file__).parents[1], *([before.resolve()] if before else [])]
+    found = [[_child(tree, rounds) for tree in trees] for _ in range(repeats)]
     _show([_medians([each[place] for each in found]) for place in range(len(trees))])
 
 
-def _child(tree: Path, rounds: list[int]) -> Figures:
+def _child(tree: Path, rounds: Sequence[int]) -> Figures:
     """Play the rounds with the code of a tree, in a process and a folder of their own."""
     with tempfile.TemporaryDirectory() as folder:
         told = subprocess.run(
-            [sys.executable, "-P", __file__, "--in", folder, "--rounds", *map(str, rounds)],
+            [sys.executable, "-P", __file__, folder, *map(str, rounds)],
             env=os.environ | {"PYTHONPATH": str(tree)},
             cwd=folder,
             stdout=subprocess.PIPE,
@@ -133,7 +123,7 @@ def _show(of_trees: list[Figures]) -> None:
             print(f"{where:>6}  {part:<20}" + "".join(cells))
 
 
-def play(folder: Path, wanted: list[int], *, is_told: bool = True) -> Figures:
+def play(folder: Path, wanted: Sequence[int], *, is_told: bool = True) -> Figures:
     """Play all rounds up to the last that is wanted; returns what the wanted ones cost."""
     _write(folder, max(wanted))
     now = MONDAY
@@ -298,5 +288,11 @@ def _memory() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def _played(folder: Path, rounds: list[int]) -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    play(folder / "warm", [1], is_told=False)  # loads what rounds need, but for MLflow
+    print(json.dumps(play(folder / "played", rounds)))
+
+
 if __name__ == "__main__":
-    main()
+    _played(Path(sys.argv[1]), [int(number) for number in sys.argv[2:]])

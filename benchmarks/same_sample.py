@@ -1,23 +1,21 @@
 """Whether DuckDB, databases, tables of a lake and Spark draw the same items by the same seed.
 
-``python -m benchmarks.same_sample [--rows 1e6] [--candidates 1000]``, with ``--postgres URL`` and
-``--mariadb URL`` for these, and ``--also delta,iceberg,spark`` for what their extras install
+``python -m benchmarks same_sample [--rows 1e6] [--candidates 1000]``, with ``--postgres URL`` and
+``--mariadb URL`` for these, and ``--also delta iceberg spark`` for what their extras install
 
 Writes the same predictions into each, with ids that are unicode texts, whole numbers or UUIDs, and
 draws from each by the same strata and seed. A database without an address is left out; in one with
 an address the tables ``same_unicode``, ``same_integer`` and ``same_uuid`` are made anew.
 """
 
-from __future__ import annotations
-
-import argparse
 import random
 import tempfile
 import time
 import uuid
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -26,6 +24,7 @@ import pyarrow.parquet as pq
 from sqlalchemy import create_engine, text
 
 from monitor.domain.model import BandEdges, Window
+from monitor.domain.ports import Source
 from monitor.plugins.lake.settings import LakeSettings
 from monitor.plugins.lake.source import LakeSource
 from monitor.plugins.spark.settings import SparkSettings
@@ -34,11 +33,6 @@ from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from monitor.domain.ports import Source
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 WINDOW = Window(START, START + timedelta(days=7))
@@ -193,24 +187,22 @@ def _source(name: str, url: str, kind: str) -> SqlSource:
     return SqlSource(SqlSettings.model_validate(asked))
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(
+    rows: float = 1e6,
+    candidates: int = 1000,
+    kinds: tuple[str, ...] = KINDS,
+    postgres: str = "",
+    mariadb: str = "",
+    also: tuple[str, ...] = (),
+) -> None:
     """Print for each kind of id and each place whether it drew what DuckDB did."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=float, default=1e6)
-    parser.add_argument("--candidates", type=int, default=1000)
-    parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--postgres", default="")
-    parser.add_argument("--mariadb", default="")
-    parser.add_argument("--also", default="", help="some of delta,iceberg,spark")
-    chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        given = {"postgresql": chosen.postgres, "mariadb": chosen.mariadb}
+        given = {"postgresql": postgres, "mariadb": mariadb}
         urls = {name: url for name, url in given.items() if url}
         urls["sqlite"] = f"sqlite:///{folder}/same.sqlite"
-        for kind in chosen.kinds.split(","):
-            also = [name for name in chosen.also.split(",") if name]
-            sources = filled(Path(folder), urls, int(chosen.rows), [kind], also)[kind]
-            _compare(kind, sources, chosen.candidates)
+        for kind in kinds:
+            sources = filled(Path(folder), urls, int(rows), [kind], also)[kind]
+            _compare(kind, sources, candidates)
 
 
 def _compare(kind: str, sources: Mapping[str, Source], candidates: int) -> None:
@@ -226,7 +218,3 @@ def _compare(kind: str, sources: Mapping[str, Source], candidates: int) -> None:
             f"{seconds:7.2f} s  {verdict}",
             flush=True,
         )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Try a prior that pools the bands of a class along the score, beside the monitor's.
 
-    python benchmarks/score_prior.py [--replicates 200] [--every 5]
+    python -m benchmarks score_prior [--replicates 200] [--every 5]
 
 In each class logit pi_h = a + b x_h + s z_h, with x_h from -1 to 1 in the order of the bands, z_h
 standard normal, and flat priors of the level a, the slope b (from slightly falling to steep) and
@@ -10,27 +10,16 @@ intervals see the same rounds, and both reach to a class without an answer that 
 Takes a minute on one core.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special, stats
 
 from benchmarks.coverage_grid import Cell, every_cell
-from benchmarks.fast_rounds import METRICS, FastRounds
+from benchmarks.fast_rounds import METRICS, Design, FastRounds
+from benchmarks.harness import Values, Whole
 from benchmarks.rarer import expected_rarer
 from benchmarks.second_grid import second_cells
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from benchmarks.fast_rounds import Design
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 DRAWS = 600
 _LEVEL, _SLOPE, _SPREAD = (
@@ -117,16 +106,12 @@ def run(cell: Cell, replicates: int, seed: int) -> Values:
     return np.column_stack([expected_rarer(design), *held, width[1] / width[0]])
 
 
-def main() -> None:
+def main(replicates: int = 200, every: int = 5) -> None:
     """Run the cells and print each, then the groups."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=200)
-    parser.add_argument("--every", type=int, default=5)
-    asked = parser.parse_args()
     found = []
     print(f"{'':50}  metric     expected  monitor  pooled  width")
-    for seed, cell in enumerate(suited(asked.every)):
-        found.append(run(cell, asked.replicates, seed))
+    for seed, cell in enumerate(suited(every)):
+        found.append(run(cell, replicates, seed))
         for name, (rarer, ours, its, ratio) in zip(METRICS, found[-1], strict=True):
             print(f"{cell.name:50}  {name:<9}  {rarer:8.1f}  {ours:.3f}    {its:.3f}   {ratio:.2f}")
     print("\nmetric     expected  cells  monitor: mean least  pooled: mean least  width")
@@ -143,7 +128,3 @@ def main() -> None:
                     f"{name:<9}  {low:>3g} and up  {len(group):4d}         {ours:.3f} {least:.3f}"
                     f"         {its:.3f} {lowest:.3f}   {ratio:.2f}"
                 )
-
-
-if __name__ == "__main__":
-    main()

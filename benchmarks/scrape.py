@@ -1,15 +1,12 @@
 """What it costs to see how many monitors stand: a page of metrics, and a tick with nothing due.
 
-    python -m benchmarks.scrape --monitors 1000 --rounds 100 [--store URL]
+    python -m benchmarks scrape --monitors 1000 --rounds 100 [--store URL]
 
 Writes the rows of monitors that have run for long, half of a round labeled, and 2 deliveries
 waiting for each; then prints, for three tries, seconds for a page of metrics, and for finding out
 that no monitor needs a look.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
@@ -25,27 +22,23 @@ from monitor.storage.database import Database
 from monitor.testing import MemorySource
 
 
-def main() -> None:
+def main(
+    *, monitors: int = 1000, rounds: int = 100, labels: int = 200, store: str | None = None
+) -> None:
     """Measure and print."""
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--monitors", type=int, default=1000)
-    asked.add_argument("--rounds", type=int, default=100)
-    asked.add_argument("--labels", type=int, default=200)
-    asked.add_argument("--store")
-    given = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        database = Database(given.store or f"sqlite:///{folder}/monitor.db")
+        database = Database(store or f"sqlite:///{folder}/monitor.db")
         schema.ready(database)
         now = datetime.now(UTC)
         fill(
             database,
-            many=given.monitors,
-            rounds_each=given.rounds,
-            items_each=given.labels,
+            many=monitors,
+            rounds_each=rounds,
+            items_each=labels,
             newest=now - timedelta(days=1),
         )
         waiting_effects(database, sinks=("ops", "mlflow"), now=now)
-        measure(database, folder, given.monitors, now)
+        measure(database, folder, monitors, now)
         database.close()
 
 
@@ -81,7 +74,3 @@ def _parts(database: Database, labeler: FilesLabeler, name: str) -> MonitorConte
         labeler=labeler,
         clock=lambda: datetime.now(UTC),
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -15,19 +15,11 @@ The truth behind the claims keeps each class's rate and is
 - `turn`: turned round among all of the flagged.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import optimize, special, stats
 
 from benchmarks.coverage_grid import NODES, Cell, Setting, cut_cell, false_omission_rate
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
+from benchmarks.harness import Values
 
 CELLS = 120
 SEED = 2

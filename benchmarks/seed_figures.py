@@ -1,14 +1,16 @@
 """Figures 1 to 3 of Shang et al. (AISTATS 2023), drawn by `seed_tables.py --out DIR`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from monitor.stats.literature.shang_design import (
+    ShangRates,
     best_ratio,
     floored,
     margins,
@@ -20,14 +22,6 @@ from monitor.stats.literature.shang_predictive import (
     precision_predictive,
     recall_predictive,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-
-    from monitor.stats.literature.shang_design import ShangRates
 
 CLASSIFIERS = {"$\\Phi_1$": (0.79, 0.67, 0.046), "$\\Phi_2$": (0.86, 0.56, 0.033),
                "$\\Phi_3$": (0.90, 0.66, 0.458)}  # fmt: skip

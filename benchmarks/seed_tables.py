@@ -1,6 +1,6 @@
 """Tables 1, 3 and 4 and Figures 1 to 3 of the paper that the method comes from.
 
-    python benchmarks/seed_tables.py [--samples 2000] [--out docs/figures]
+    python -m benchmarks seed_tables [--samples 2000] [--out docs/figures]
 
 Shang et al., "Precision/Recall on Imbalanced Test Data" (AISTATS 2023). Each number of ours stands
 beside the printed one, so that a reader can check the formulas against the paper. Table 3 is
@@ -8,9 +8,6 @@ simulated: standard errors are printed, and the paper's own (1000 samples) is .7
 a minute; `--out` writes the figures, else none are drawn.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 from pathlib import Path
 
@@ -63,19 +60,15 @@ METHODS = ("Eq. 3", "Alg. 1", "Eq. 6", "Alg. 2", "Eq. 4", "Alg. 1", "Eq. 7", "Al
 REPLICAS = 1000  # the paper's Q
 
 
-def main() -> None:
+def main(samples: int = 2000, out: Path | None = None) -> None:
     """Print the tables, and draw the figures where asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--out", type=Path)
-    asked = parser.parse_args()
     table_1()
     ratios()
     table_4()
-    table_3(asked.samples)
-    if asked.out is not None:
-        asked.out.mkdir(parents=True, exist_ok=True)
-        for path in draw_all(asked.out):
+    table_3(samples)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for path in draw_all(out):
             print(f"wrote {path}")
 
 
@@ -190,7 +183,3 @@ def intervals(
         recall_predictive(*known, k, labels),
         later[1],
     ]
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Coverage and width of segment intervals, by size of the segment and by prior.
 
-    PYTHONPATH=. python benchmarks/segments.py [--replicates 400]     (about 12 minutes)
+    python -m benchmarks segments [--replicates 400]     (about 12 minutes)
 
 One window of a classifier with precision .78 and recall .62, 27,000 predicted positives (x 1/5)
 and 964,000 others, in 3 + 5 score bands with 200 + 1,050 labels or in 1 + 1 strata with 307 +
@@ -15,15 +15,14 @@ adds the stratum's rate over all segments, worth 2 labels a cell; `ours` is
 is of the window's own items and the labels foretold for +-.10. Standard error of .95: about .011.
 """
 
-from __future__ import annotations
-
-import argparse
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
+from benchmarks.harness import Values, Whole
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, round_posterior
@@ -32,14 +31,8 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import segment_estimates, segment_posterior
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Prior = Callable[[Counts, Counts], JointPosterior]
 
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Sizes = NDArray[np.int64]
-    Prior = Callable[[Counts, Counts], JointPosterior]
 
 SHARES = np.array([0.40, 0.30, 0.15, 0.10, 0.04, 0.01])
 METRICS = ("precision", "recall")
@@ -57,22 +50,22 @@ class Design:
 
     name: str
     rate: Values
-    size: Sizes
-    labels: Sizes
+    size: Whole
+    labels: Whole
     is_flagged: NDArray[np.bool_]
 
-    def segment_sizes(self) -> Sizes:
+    def segment_sizes(self) -> Whole:
         """Items of each segment and stratum, shape ``(S, H)``."""
         rest = np.round(self.size * SHARES[1:, np.newaxis]).astype(np.int64)
         return np.vstack([self.size - rest.sum(axis=0), rest])
 
-    def counts(self, size: Sizes, labeled: Sizes, positive: Sizes) -> Counts:
+    def counts(self, size: Whole, labeled: Whole, positive: Whole) -> Counts:
         """Make counts of these strata."""
         return Counts.of_arrays(
             size=size, labeled=labeled, positive=positive, is_flagged=self.is_flagged
         )
 
-    def value(self, name: str, positive: Values | Sizes, size: Sizes) -> float:
+    def value(self, name: str, positive: Values | Whole, size: Whole) -> float:
         """Compute a metric from the positives and sizes of the strata."""
         up, down = self.is_flagged, ~self.is_flagged
         negative = size - positive
@@ -132,8 +125,8 @@ def shifts(scenario: str, design: Design, rng: np.random.Generator) -> Values:
 
 
 def sampled(
-    design: Design, rate: Values, size: Sizes, labels: Sizes, rng: np.random.Generator
-) -> tuple[Sizes, Sizes]:
+    design: Design, rate: Values, size: Whole, labels: Whole, rng: np.random.Generator
+) -> tuple[Whole, Whole]:
     """Labels and positives of each segment and stratum of one round, shape ``(S, H)`` each."""
     labeled = np.array(
         [
@@ -202,8 +195,8 @@ def window_and_plan(design: Design, replicates: int) -> None:
 
 
 def drawn(
-    size: Sizes, positives: Sizes, labels: Sizes, rng: np.random.Generator
-) -> tuple[Sizes, Sizes]:
+    size: Whole, positives: Whole, labels: Whole, rng: np.random.Generator
+) -> tuple[Whole, Whole]:
     """Draw labels without replacement from a window whose truth is fixed."""
     labeled, positive = np.zeros_like(size), np.zeros_like(size)
     for h, wanted in enumerate(labels):
@@ -216,9 +209,9 @@ def drawn(
 
 def half_width_after(
     design: Design,
-    size: Sizes,
-    positives: Sizes,
-    labels: Sizes,
+    size: Whole,
+    positives: Whole,
+    labels: Whole,
     s: int,
     name: str,
     rng: np.random.Generator,
@@ -231,11 +224,8 @@ def half_width_after(
     return np.nan if row.low is None or row.high is None else (row.high - row.low) / 2
 
 
-def main() -> None:
+def main(replicates: int = 400) -> None:
     """Print coverage and width per design, scenario, prior and metric."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=400)
-    replicates = parser.parse_args().replicates
     shares = " ".join(f"{share:6.0%}" for share in SHARES)
     print(f"{'':44}coverage{'':36}width")
     print(f"{'strata':12}  {'segments':14}  {'prior':6}  {'metric':9}{shares}  {shares}")
@@ -250,7 +240,3 @@ def main() -> None:
     print(f"\nafter the labels that `more_labels` foretells for +-.10:{'':5}{shares}")
     for design in (BANDS, _two_strata()):
         window_and_plan(design, replicates // 2)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Many monitors over one table: one reading of it for all of them, against one for each.
 
-    python -m benchmarks.shared_scans [--engine postgres] [--monitors 30] [--rows 1e6]
+    python -m benchmarks shared_scans [--engine postgres] [--monitors 30] [--rows 1e6]
 
 A table with a score column for each monitor, a tenth of each flagged; every monitor counts
 7 strata a class and draws 200 items of each by the seed of the block. Prints, both ways in one run:
@@ -11,22 +11,20 @@ of its own; Spark is run on this machine, each way once before it counts, as it 
 runs. DuckDB takes a minute, the others take some.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 from sqlalchemy import create_engine, event, text
 
 from benchmarks import draw_postgres, draw_spark
-from monitor.domain.model import BandEdges, Window
+from monitor.domain.model import BandEdges, Frame, Window
 from monitor.domain.ports import PlannedScan
 from monitor.plugins.spark.reading import SparkStatements
 from monitor.plugins.spark.settings import SparkSettings
@@ -36,11 +34,6 @@ from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_settings import SqlSettings
 from tests.servers import postgres
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from monitor.domain.model import Frame
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 WINDOW = Window(START, START + timedelta(days=7))
@@ -69,19 +62,14 @@ class Place:
         self.readings += 1
 
 
-def main() -> None:
+def main(engine: str = "duckdb", monitors: int = 30, rows: float = 1e6) -> None:
     """Print a line for each way, and what their samples share."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--engine", choices=list(ENGINES), default="duckdb")
-    parser.add_argument("--monitors", type=int, default=30)
-    parser.add_argument("--rows", type=float, default=1e6)
-    asked = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
-        ENGINES[asked.engine](Path(folder), asked.monitors, int(asked.rows)) as place,
+        ENGINES[engine](Path(folder), monitors, int(rows)) as place,
     ):
-        print(f"{asked.engine}: {asked.monitors} monitors, {int(asked.rows):,} rows", flush=True)
-        compare(place, asked.monitors)
+        print(f"{engine}: {monitors} monitors, {int(rows):,} rows", flush=True)
+        compare(place, monitors)
 
 
 def compare(place: Place, monitors: int) -> None:
@@ -242,7 +230,3 @@ def sampled(frames: Sequence[Frame]) -> tuple[int, int]:
         for candidate in part.candidates[: FLAGGED if part.stratum.flagged else PASSED]
     ]
     return len(drawn), len(set(drawn))
-
-
-if __name__ == "__main__":
-    main()

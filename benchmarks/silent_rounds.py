@@ -1,6 +1,6 @@
 """How many rounds of score cells say nothing about a limit, and how soon a collapse is found.
 
-    PYTHONPATH=. python benchmarks/silent_rounds.py [--paths 400]
+    python -m benchmarks silent_rounds [--paths 400]
 
 Cells or bands as the plan cuts and fills them (`monitor.stats.design.cell_sizes`), of populations
 whose log odds are normal within each predicted class. Eight quiet rounds, then the metric falls to
@@ -17,17 +17,14 @@ was silent; nothing was tuned on any of the rest. Standard error of a share at m
 paths. Half a minute.
 """
 
-from __future__ import annotations
-
-import argparse
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize, special
 
 from benchmarks.cells import edges
 from benchmarks.e_factor import around, null_points
+from benchmarks.harness import Values
 from monitor.stats.design.cell_sizes import CELL_FLOOR, expected_sizes, systematic_sizes
 from monitor.stats.design.score_bands import band_edges, band_of
 from monitor.stats.detection.alternatives import alternatives, steps
@@ -35,11 +32,6 @@ from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.projection import inside, project
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata, log_e_many
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
 
 QUIET, AFTER, YEAR = 8, 4, 52
 BANDS = 4  # flagged ones at most
@@ -109,11 +101,8 @@ SETTINGS = (
 )
 
 
-def main() -> None:
+def main(paths: int = 400) -> None:
     """Print a line for each setting."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, default=400)
-    paths = parser.parse_args().paths
     print(f"{'':<58}   silent quiet / first    found by round 1 / 2 / 4   mean e")
     for setting in SETTINGS:
         print(f"{_named(setting):<58}   {_played(setting, paths)}", flush=True)
@@ -176,7 +165,3 @@ def _named(s: Setting) -> str:
         f"P {s.precision:g} R {s.recall:g}, {s.metric} at least {s.limit:g}, to {s.to:g}, "
         f"{cut}, {s.labels}"
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What it costs to start a command, in processor time, beside an empty Python.
 
-    python -m benchmarks.start_up [--monitors 1 50] [--repeats 7] [--before TREE]
+    python -m benchmarks start_up [--monitors 1 50] [--repeats 7] [--before TREE]
 
 Runs `pr-monitor --help`, `status`, `run-once` with nothing due and `check`, and `import
 monitor.stats`, each as a process of its own with bytecode cached as an installed program has it.
@@ -11,9 +11,6 @@ seconds, its ratio to ``python -c pass``, and which of the heavy packages are im
 one: each repeat then runs both, one after the other, on stores that each has filled by itself.
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 import statistics
 import subprocess
@@ -110,23 +107,20 @@ class Tree:
         return {**kept, "PYTHONPATH": str(self.path), "PYTHONPYCACHEPREFIX": cache}
 
 
-def main() -> None:
+def main(
+    *, monitors: tuple[int, ...] = (1, 50), repeats: int = 7, before: Path | None = None
+) -> None:
     """Print a line for each number of monitors and command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--monitors", type=int, nargs="+", default=[1, 50])
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--before", type=Path, help="another state of this repository")
-    asked = parser.parse_args()
-    states = [Path(__file__).parents[1], *([asked.before.resolve()] if asked.before else [])]
-    heads = ("now", "x pass", *(("before", "ratio") if asked.before else ()))
+    states = [Path(__file__).parents[1], *([before.resolve()] if before else [])]
+    heads = ("now", "x pass", *(("before", "ratio") if before else ()))
     print(f"{'monitors':>8}  {'':<22}" + "".join(f"{head:>8}" for head in heads) + "  imports")
-    for number in asked.monitors:
+    for number in monitors:
         with tempfile.TemporaryDirectory() as folder:
             trees = [
                 Tree(path, _filled(Path(folder) / f"{place}", number))
                 for place, path in enumerate(states)
             ]
-            measure(trees, number, asked.repeats)
+            measure(trees, number, repeats)
 
 
 def _filled(folder: Path, monitors: int) -> Path:
@@ -168,7 +162,3 @@ def _medians(processes: list[tuple[Tree, list[str]]], repeats: int) -> list[floa
     """Return the medians of processes that run in turn; the first run of each fills its cache."""
     runs = [[tree.seconds(words) for tree, words in processes] for _ in range(repeats + 1)][1:]
     return [statistics.median(column) for column in zip(*runs, strict=True)]
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How often a pass asks the store: SQL statements of closing, correcting and idle passes.
 
-    python -m benchmarks.statements [--rounds 8] [--list closing]
+    python -m benchmarks statements [--rounds 8] [--list closing]
 
 One monitor of weekly rounds with 400 labels in 4 + 10 bands and two limits, on SQLite, over
 stand-ins in memory for the predictions and the people. Its newest round was drawn by an earlier
@@ -10,17 +10,15 @@ Passes do not deliver effects: how many statements that takes depends on how man
 With ``--list`` each statement of one pass is printed with the times it was sent. Takes 5 seconds.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import Connection, event
 
 from benchmarks.growth import MONDAY, WEEK, Stage
 from monitor.domain.model import Answer, LabelEvent
@@ -29,11 +27,6 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.labels import label_store
 from monitor.storage.rounds import round_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from sqlalchemy import Connection
 
 Sent = tuple[str, str]
 """Text of a statement and its values."""
@@ -134,22 +127,18 @@ def _change_a_label(stage: Stage, back: int) -> None:
         label_store.add_events(connection, labeler.name, [news], stage.now)
 
 
-def main() -> None:
+def main(rounds: int = 8, list: str | None = None) -> None:
     """Print a line for each kind of pass, and what one of them sent if asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=8, help="closed rounds before the newest")
-    parser.add_argument("--list", help="a kind of pass, to print what it sends")
-    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{Path(folder)}/monitor.db")
         schema.ready(database)
-        passes = played(database, asked.rounds)
+        passes = played(database, rounds)
         database.close()
     print(f"{'pass':<28}  statements  SELECTs  distinct  transactions")
     for name, statements in passes.items():
         print(f"{name:<28}  {statements.line()}")
-    if asked.list:
-        _print_all(passes[asked.list], print)
+    if list:
+        _print_all(passes[list], print)
 
 
 def _print_all(statements: Statements, say: Callable[[str], None]) -> None:
@@ -157,7 +146,3 @@ def _print_all(statements: Statements, say: Callable[[str], None]) -> None:
     times = Counter(statements.sent)
     for (text, values), count in times.items():
         say(f"{count} x {text[:_WIDTH]}  {values[:_WIDTH]}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What it costs to ask how many monitors with a long past stand, and to find nothing due.
 
-    python -m benchmarks.status_at_size [--postgres] [--monitors 20 200] [--rounds 200]
+    python -m benchmarks status_at_size [--postgres] [--monitors 20 200] [--rounds 200]
 
 Every monitor has weekly rounds, closed but for the newest, which waits for half of its labels in
 files; one in 20 has an open alert. Each command is a process of its own, as cron and people start
@@ -10,19 +10,16 @@ that nothing changed. Ends with the times of a page of metrics and of the status
 makes them. Filling the largest store takes some minutes.
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.copied_rounds import fill
 from monitor.config.load import load_config
@@ -40,9 +37,6 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.wiring import build
 from tests.servers import stoppable_postgres
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 COMMANDS = {
     "run-once, the first": ["run-once"],
@@ -77,23 +71,20 @@ class Store:
     used: Callable[[], float]
 
 
-def main() -> None:
+def main(
+    *, postgres: bool = False, monitors: tuple[int, ...] = (20, 200), rounds: int = 200
+) -> None:
     """Measure and print a line for each number of monitors and command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--postgres", action="store_true", help="on PostgreSQL, not SQLite")
-    parser.add_argument("--monitors", type=int, nargs="+", default=[20, 200])
-    parser.add_argument("--rounds", type=int, default=200, help="rounds of each monitor")
-    asked = parser.parse_args()
     print("monitors  command                 CPU s  server CPU s  wall s  memory MB", flush=True)
-    for number in asked.monitors:
-        with tempfile.TemporaryDirectory() as folder, store_on(asked.postgres) as store:
+    for number in monitors:
+        with tempfile.TemporaryDirectory() as folder, store_on(postgres) as store:
             config = write_config(Path(folder), store.url, number)
-            fill_store(config, asked.rounds)
+            fill_store(config, rounds)
             for name, words in COMMANDS.items():
                 told = measured([*words, "--config", str(config)], store)
                 print(f"{number:>8}  {name:<22}  {told}", flush=True)
             print(f"{number:>8}  {'a page of metrics':<22}  {_page(config)}", flush=True)
-            for name, took in _pages(config, asked.rounds).items():
+            for name, took in _pages(config, rounds).items():
                 print(f"{number:>8}  {name:<22}  {took}", flush=True)
 
 
@@ -196,7 +187,3 @@ def _second(make: Callable[[], object]) -> str:
         make()
         took, cpu = time.monotonic() - begun, time.process_time() - busy
     return f"{cpu:>5.2f}  {'-':>12}  {took:>6.2f}  {'-':>9}"
-
-
-if __name__ == "__main__":
-    main()

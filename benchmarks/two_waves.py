@@ -1,6 +1,6 @@
 """A first round in two waves of a fixed total, beside the same labels in one wave.
 
-    PYTHONPATH=. python benchmarks/two_waves.py [--replicates 1000] [--cells 24]   (about 3 minutes)
+    python -m benchmarks two_waves [--replicates 1000] [--cells 24]   (about 3 minutes)
 
 One wave is the plan of a first round, which knows the scores only. Two waves label 40 % of it, and
 the rest as `stats/design/two_waves.py` says. Both estimate from all labels by the posterior of a
@@ -20,16 +20,13 @@ round. Four tables:
     prevalences, precisions and recalls), drawn with a seed of their own: means and worst cells.
 """
 
-from __future__ import annotations
-
-import argparse
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
-from benchmarks.coverage_grid import class_probabilities, grid, weakened
+from benchmarks.coverage_grid import Setting, class_probabilities, grid, weakened
+from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import CLASSIFIERS, DEFAULT, MARGIN, SCALE, Design, population
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import allocate
@@ -41,14 +38,6 @@ from monitor.stats.design.two_waves import (
     second_wave,
     towards_optimum,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from benchmarks.coverage_grid import Setting
-
-    Values = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 POINTS, CHUNK = 2000, 40
 LONGER = 4  # times as many rounds for a bias, which needs no interval
@@ -110,24 +99,20 @@ class FirstRound:
         return first + more, found + rng.binomial(more, self.design.rate)
 
 
-def main() -> None:
+def main(replicates: int = 1000, cells: int = 24) -> None:
     """Print the four tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=1000)
-    parser.add_argument("--cells", type=int, default=24)
-    asked = parser.parse_args()
-    rounds: int = asked.replicates
+    rounds = replicates
     error = np.sqrt(0.95 * 0.05 / rounds)
     print(f"One number of labels; {rounds} rounds, standard error of a coverage {error:.4f}")
     say_head()
-    cells = [
+    every = [
         cell_of(name, score, total) for name in LABELS for total in LABELS[name] for score in SCORES
     ]
-    for cell in cells:
+    for cell in every:
         say(cell, rounds)
     error = 1 / np.sqrt(LONGER * rounds)
     print(f"\nLargest bias of a band's y/n, in its sd; standard error {error:.4f}")
-    for cell in cells:
+    for cell in every:
         biases = [largest_bias(cell, LONGER * rounds, naive=naive) for naive in (False, True)]
         print(f"{cell.name:<30}{biases[0]:+8.3f}{biases[1]:+8.3f} naive", flush=True)
     print("\nLabels for half-widths of .05")
@@ -135,7 +120,7 @@ def main() -> None:
         for score in SCORES[:4]:
             one, two = (labels_needed(cell_of(name, score, 1000), wave, rounds) for wave in (1, 2))
             print(f"{name} {score:<25}{one:6}{two:6}  x{two / one:.2f}", flush=True)
-    say_grid(asked.cells, rounds)
+    say_grid(cells, rounds)
 
 
 def cell_of(name: str, score: str, total: int) -> FirstRound:
@@ -270,7 +255,3 @@ def say_grid(cells: int, rounds: int) -> None:
 
 def _pair(values: Values) -> str:
     return " ".join(f"{each:.3f}" for each in values)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Whether the md5 rule draws each item, and each pair of items, as often as chance would.
 
-``python -m benchmarks.uniform_draws [--seeds 2000] [--kind unicode] [--postgres URL]``
+``python -m benchmarks uniform_draws [--seeds 2000] [--kind unicode] [--postgres URL]``
 
 Draws one window by the seeds of so many weekly rounds of a monitor, from DuckDB and from SQLite
 (and from PostgreSQL where an address is given), which have to agree, and counts how often each item
@@ -10,29 +10,22 @@ samples without replacement that are independent between strata, and where that 
 samples by numpy's generator: ``larger`` is the share of these sets whose spread is larger.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.same_sample import EDGES, START, WINDOW, filled
+from monitor.domain.ports import Source
 from monitor.domain.seeds import seed_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+Drawn = NDArray[np.float64]
+"""One row a seed, one column an item of a stratum: 1 where it was drawn."""
 
-    from numpy.typing import NDArray
-
-    from monitor.domain.ports import Source
-
-    Drawn = NDArray[np.float64]
-    """One row a seed, one column an item of a stratum: 1 where it was drawn."""
 
 ROWS = 600
 CANDIDATES = 20
@@ -125,22 +118,16 @@ def compared(strata: Sequence[Drawn], sets: int, seed: int = 1) -> Iterator[tupl
         yield name, spread, f"{larger:.2f}"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(seeds: int = 2000, sets: int = 200, kind: str = "unicode", postgres: str = "") -> None:
     """Print whether the engines agree, and the table of spreads."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2000)
-    parser.add_argument("--sets", type=int, default=200)
-    parser.add_argument("--kind", default="unicode")
-    parser.add_argument("--postgres", default="")
-    chosen = parser.parse_args(arguments)
-    seeds = seeds_of(chosen.seeds)
+    every = seeds_of(seeds)
     with tempfile.TemporaryDirectory() as folder:
         urls = {"sqlite": f"sqlite:///{folder}/uniform.sqlite"}
-        if chosen.postgres:
-            urls["postgresql"] = chosen.postgres
-        sources = filled(Path(folder), urls, ROWS, [chosen.kind])[chosen.kind]
-        drawn = {name: drawn_by(source, seeds) for name, source in sources.items()}
-    _print(drawn, chosen.sets)
+        if postgres:
+            urls["postgresql"] = postgres
+        sources = filled(Path(folder), urls, ROWS, [kind])[kind]
+        drawn = {name: drawn_by(source, every) for name, source in sources.items()}
+    _print(drawn, sets)
 
 
 def _print(drawn: Mapping[str, Sequence[Drawn]], sets: int) -> None:
@@ -153,7 +140,3 @@ def _print(drawn: Mapping[str, Sequence[Drawn]], sets: int) -> None:
     print("counted       spread  larger")
     for name, spread, larger in compared(first, sets):
         print(f"{name:<14}{spread:6.3f}  {larger:>6}")
-
-
-if __name__ == "__main__":
-    main()

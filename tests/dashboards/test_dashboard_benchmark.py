@@ -7,11 +7,7 @@ from tests.dashboards import grafana
 
 
 def test_the_views_are_measured_on_a_store_with_many_rounds(monkeypatch, capsys):
-    monkeypatch.setattr(
-        "sys.argv", ["dashboard_queries.py", "--sqlite", "--monitors", "2", "--rounds", "20"]
-    )
-
-    dashboard_queries.main()
+    dashboard_queries.main(sqlite=True, monitors=2, rounds=20)
 
     head, *lines = capsys.readouterr().out.splitlines()
     rows = {line.split(maxsplit=2)[2]: int(line.split()[0]) for line in lines}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -76,12 +75,8 @@ def test_every_story_moves_its_metric_by_what_its_name_says():
         assert {story.gained[0] for story in told if story.is_step} >= {-0.15, -0.03, 0.03, 0.1}
 
 
-def test_it_runs_at_a_tiny_size(monkeypatch, capsys):
-    monkeypatch.setattr(
-        sys, "argv", ["pooling_coverage.py", "--replicates", "5", "--designs", "1+1:60+300"]
-    )
-
-    pooling_coverage.main()
+def test_it_runs_at_a_tiny_size(capsys):
+    pooling_coverage.main(replicates=5, designs=("1+1:60+300",))
 
     printed = capsys.readouterr().out
     assert len(re.findall(r"a quiet year: bias of the point", printed)) == 2

@@ -21,7 +21,7 @@ def test_monitors_find_all_their_labels_alone_and_together(tmp_path, ids):
 
 
 def test_it_prints_each_work_beside_the_bare_scan(capsys):
-    column_labels.main(["--rows", "2e3", "--monitors", "2", "--items", "5", "--repeats", "1"])
+    column_labels.main(rows=2000, monitors=2, items=5, repeats=1)
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "2,000 rows, ids: numbers in order; 2 monitors x 5"

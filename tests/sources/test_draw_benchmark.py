@@ -30,7 +30,7 @@ def test_the_query_of_before_and_both_kinds_of_round_draw_the_same_items(path, s
 
 
 def test_it_prints_each_work_beside_the_bare_scan(capsys):
-    draw.main(["--rows", "2e3", "--threads", "1", "--repeats", "1", "--works", "bare,later"])
+    draw.main(rows=(2000,), threads=(1,), repeats=1, works=("bare", "later"))
 
     title, _, bare, later = capsys.readouterr().out.splitlines()
     assert title == "2,000 rows, 8 strata x 1000, threads 1"

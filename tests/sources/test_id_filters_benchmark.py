@@ -33,7 +33,7 @@ def test_a_cubic_polynomial_spreads_its_choice_as_chance_does_and_a_linear_one_d
 
 
 def test_it_prints_what_each_kind_of_id_costs(capsys):
-    id_filters.main(["--rows", "2e3", "--items", "1000", "--draws", "3"])
+    id_filters.main(rows=2000, items=1000, draws=3)
 
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines[:3]] == [

@@ -19,7 +19,7 @@ def random_samples(size=30, taken=10):
 
 
 def test_the_rule_draws_as_evenly_as_a_generator(capsys):
-    benchmark.main(["--seeds", "60", "--sets", "20"])
+    benchmark.main(seeds=60, sets=20)
 
     title, sizes, _, *rows = capsys.readouterr().out.splitlines()
     assert title == "duckdb, sqlite: 60 seeds, same items"

@@ -111,10 +111,9 @@ def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():
 
 def test_the_coverage_command_says_targets_and_bias(monkeypatch, capsys):
     coverage = pytest.importorskip("benchmarks.coverage", reason="needs statsmodels")
-    monkeypatch.setattr("sys.argv", ["coverage.py", "--grid", "second", "--replicates", "20"])
     monkeypatch.setattr(coverage, "second_cells", lambda: second_cells(2))
 
-    coverage.main()
+    coverage.main(grid="second", replicates=20)
 
     said = capsys.readouterr().out
     assert "wanted .947 to .953" in said
@@ -139,10 +138,8 @@ def test_the_prior_along_the_score_leaves_a_well_labeled_band_alone():
     assert drawn.std() == pytest.approx(100 * (0.6 * 0.4 / 400) ** 0.5, rel=0.1)
 
 
-def test_the_prior_along_the_score_is_tried_on_the_same_rounds(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["score_prior.py", "--replicates", "5", "--every", "90"])
-
-    score_prior.main()
+def test_the_prior_along_the_score_is_tried_on_the_same_rounds(capsys):
+    score_prior.main(replicates=5, every=90)
 
     assert "pooled: mean least" in capsys.readouterr().out
 
@@ -270,7 +267,7 @@ def test_sets_are_evaluated_beside_mlflows_own_evaluator_and_covered():
     pytest.importorskip("mlflow", reason="the benchmark needs it")
 
     done = subprocess.run(  # MLflow changes the process that evaluates in it
-        [sys.executable, "-m", "benchmarks.evaluator", "--sets", "3"],
+        [sys.executable, "-m", "benchmarks", "evaluator", "--sets", "3"],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,

@@ -82,12 +82,9 @@ def test_a_heavy_cell_that_looks_pure_leaves_room_for_what_it_may_hold():
     assert found.cautioned[1] > 0.4  # half of the rounds find no positive there
 
 
-def test_the_coverage_of_cells_is_said_beside_its_targets(monkeypatch, capsys):
+def test_the_coverage_of_cells_is_said_beside_its_targets(capsys):
     for which in ("first", "bent", "second"):
-        asked = ["cell_coverage.py", "--grid", which, "--settings", "3", "--replicates", "16"]
-        monkeypatch.setattr("sys.argv", asked)
-
-        cell_coverage.main()
+        cell_coverage.main(grid=which, settings=3, replicates=16)
 
         said = capsys.readouterr().out
         assert "precision: never under 0.93 where        10+ are expected" in said
@@ -97,11 +94,10 @@ def test_the_coverage_of_cells_is_said_beside_its_targets(monkeypatch, capsys):
 def test_a_heavy_cell_is_covered_by_enumeration_where_it_expects_next_to_nothing(
     monkeypatch, capsys
 ):
-    monkeypatch.setattr("sys.argv", ["cell_coverage.py", "--heavy"])
     monkeypatch.setattr(cell_coverage, "HEAVY_EXPECTED", (0.2,))
     monkeypatch.setattr(cell_coverage, "MOST_FOUND", (4, 22))
 
-    cell_coverage.main()
+    cell_coverage.main(heavy=True)
 
     row = capsys.readouterr().out.splitlines()[-1].split()
     assert float(row[0]) == 0.2
@@ -185,10 +181,9 @@ def test_hidden_misses_take_ten_points_of_recall_and_none_of_precision():
 
 
 def test_the_two_waves_of_cells_are_said_beside_those_of_bands(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["x", "--replicates", "20", "--classifiers", "Phi3"])
     monkeypatch.setattr(cell_waves, "SCORES", ("good",))
 
-    cell_waves.main()
+    cell_waves.main(replicates=20, classifiers=("Phi3",))
 
     said = capsys.readouterr().out
     assert "Phi3 good 450           bands, 2" in said
@@ -207,10 +202,9 @@ def test_widths_drawn_at_the_line_ask_for_the_labels_that_cells_by_chance_poor_w
 
 
 def test_the_assurance_of_plans_over_cells_is_said_for_each_case(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["x", "--histories", "1", "--cases", "Phi3 good"])
     monkeypatch.setattr(cell_assurance, "ROUNDS", 2)
 
-    cell_assurance.main()
+    cell_assurance.main(histories=1, cases=("Phi3 good",))
 
     said = capsys.readouterr().out
     assert "Phi3 good, seen; needed by the true rates" in said
@@ -271,11 +265,10 @@ def test_a_heavy_cell_that_holds_most_misses_gets_labels_whatever_the_scores_cla
 
 @pytest.mark.simulation
 def test_recall_is_covered_where_most_misses_share_one_score(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["x", "--histories", "150"])
     monkeypatch.setattr(heavy_cell, "CASES", {"claims": heavy_cell.CASES["claims"]})
     monkeypatch.setattr(heavy_cell, "ROUNDS", 1)
 
-    heavy_cell.main()
+    heavy_cell.main(histories=150)
 
     line = capsys.readouterr().out.splitlines()[-1].split()
     assert float(line[-3]) >= 0.91 - 0.05
@@ -283,10 +276,9 @@ def test_recall_is_covered_where_most_misses_share_one_score(monkeypatch, capsys
 
 
 def test_the_plans_of_windows_are_said_for_each_case(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["x", "--histories", "1", "--cases", "hidden common"])
     monkeypatch.setattr(assured_windows, "ROUNDS", 2)
 
-    assured_windows.main()
+    assured_windows.main(histories=1, cases=("hidden common",))
 
     said = capsys.readouterr().out
     assert "hidden common\n" in said

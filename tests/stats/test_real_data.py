@@ -108,13 +108,11 @@ def test_a_metric_that_is_known_or_rests_on_few_answers_stands_apart(rarer, coun
     assert [row.counts for row in rows] == [counts, counts]
 
 
-@pytest.mark.parametrize("how", [["--straight"], ["--waves", "1"], ["--by", "bands"]], ids=str)
-def test_coverage_on_real_predictions_is_said_for_each_window(how, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("how", [{"straight": True}, {"waves": 1}, {"by": "bands"}], ids=str)
+def test_coverage_on_real_predictions_is_said_for_each_window(how, tmp_path, capsys):
     write_data(tmp_path)
-    asked = ["real_data.py", "--data", str(tmp_path), "--seeds", "12", *how]
-    monkeypatch.setattr("sys.argv", asked)
 
-    real_data.main()
+    real_data.main(data=tmp_path, seeds=12, **how)
 
     said = capsys.readouterr().out
     for name in ("world-series 2016", "world-series 2017", "census 2015", "census 2016"):

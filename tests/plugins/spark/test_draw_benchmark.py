@@ -13,8 +13,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.soak]
 def test_it_prints_each_work_beside_the_bare_scan(capsys):
     need_spark()
 
-    words = ["--threads", "1", "--repeats", "1", "--works", "bare,later + show,min_by"]
-    draw.main(["--engine", "spark", "--rows", "2e3", *words])
+    works = ("bare", "later + show", "min_by")
+    draw.main(engine="spark", rows=(2000,), threads=(1,), repeats=1, works=works)
 
     title, heading, *lines = capsys.readouterr().out.splitlines()
     assert title == "Spark, 2,000 rows, 8 strata x 1000"

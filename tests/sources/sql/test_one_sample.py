@@ -84,7 +84,7 @@ def temporary_files(connection):
 
 
 def test_the_benchmark_says_whether_all_drew_the_same(capsys):
-    same_sample.main(["--rows", "2000", "--candidates", "20"])
+    same_sample.main(rows=2000, candidates=20)
 
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 * len(same_sample.KINDS)

@@ -1,0 +1,25 @@
+"""Run a benchmark, ``python -m benchmarks NAME --help``; without a name, list them."""
+
+import ast
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.harness import run
+
+
+def main(words: list[str]) -> None:
+    """Run the benchmark that the first word names."""
+    if words:
+        benchmark = import_module(f"benchmarks.{words[0]}")
+        run(words[0], benchmark.main, benchmark.__doc__, words[1:])
+        return
+    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+        text = path.read_text()
+        if "\ndef main(" in text:
+            title = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+            print(f"{path.stem:<20}{title}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

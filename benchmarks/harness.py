@@ -1,0 +1,43 @@
+"""What the benchmarks share: types of arrays, and the options of their commands."""
+
+import argparse
+import inspect
+from collections.abc import Callable, Sequence
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+def run(name: str, main: Callable[..., None], text: str | None, words: Sequence[str]) -> None:
+    """Call the ``main`` of a benchmark: each of its parameters is an option of the command."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m benchmarks {name}",
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for parameter in inspect.signature(main, eval_str=True).parameters.values():
+        option = "--" + parameter.name.replace("_", "-")
+        parser.add_argument(option, **_settings(parameter.annotation, parameter.default))
+    main(**vars(parser.parse_args(words)))
+
+
+def _settings(kind: Any, default: Any) -> dict[str, Any]:
+    if kind is bool:
+        return {"action": "store_true"}
+    if default is inspect.Parameter.empty:
+        return {"type": kind, "required": True}
+    if isinstance(kind, UnionType):
+        kind = get_args(kind)[0]
+    settings = {"default": default}
+    if get_origin(kind) is tuple:
+        settings["nargs"] = "*"
+        kind = get_args(kind)[0]
+    if get_origin(kind) is Literal:
+        return {**settings, "choices": get_args(kind), "type": type(get_args(kind)[0])}
+    return {**settings, "type": kind}
