@@ -1,4 +1,8 @@
-"""Run a benchmark, ``python -m benchmarks NAME --help``; without a name, list them."""
+"""Run a benchmark, ``python -m benchmarks NAME --help``; without a name, list them.
+
+``python -m benchmarks --tree TREE NAME`` runs it with the code of another state of this repository,
+as ``git worktree add TREE COMMIT`` makes one.
+"""
 
 import ast
 import sys
@@ -10,6 +14,10 @@ from benchmarks.harness import run
 
 def main(words: list[str]) -> None:
     """Run the benchmark that the first word names."""
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    if words[:1] == ["--tree"]:
+        sys.path.insert(0, str(Path(words[1]).resolve()))
+        words = words[2:]
     if words:
         benchmark = import_module(f"benchmarks.{words[0]}")
         run(words[0], benchmark.main, benchmark.__doc__, words[1:])

@@ -1,18 +1,8 @@
 """How long people and passes wait on a store with many monitors and a long history.
 
-    python -m benchmarks answers_at_size [--sqlite] [--monitors 1000] [--each 15]
-        [--rounds 10000] [--items 5000]
-
-On PostgreSQL (or SQLite): so many monitors with weekly rounds of 200 labels each, and one, `long`,
-with daily rounds of so many items each, labeled on the labeling page. Of all monitors the newest
-round is half labeled. Rounds are copies in SQL of some that were played (`copied_rounds`); items
-and answers are there of those that still take labels.
-
-First commands, each a process of its own: what the last of them takes is starting, and reading
-the config of a thousand monitors. Then what a service that runs already answers, the second time
-it is asked, with the statements sent for it. At last passes over all monitors: with nothing due,
-with the next round of `long` due, and with its labels in. Seconds by the clock and of this process;
-the server's own come to the clock. Filling the store takes some minutes and 5 GB.
+So many monitors with weekly rounds of 200 labels each, and one, `long`, with daily rounds of so
+many items, labeled on the labeling page. First commands, each a process of its own; then what a
+running service answers the second time, with its statements; then passes over all monitors.
 """
 
 import logging
@@ -23,29 +13,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import structlog
+from sqlalchemy import Connection, func, insert, literal, select, update
 
-from benchmarks.copied_rounds import fill
-from benchmarks.long_monitor import (
-    DAY,
-    TRAFFIC,
-    answer,
-    day_of_rows,
-    fill_long,
-    rows_of,
-    write_long,
-)
+from benchmarks.copied_rounds import copy_closed, fill, mend_sequences, unchecked
 from benchmarks.statements import counted
 from benchmarks.status_at_size import Store, measured, store_on, write_config
 from monitor.config.load import load_config
 from monitor.config.model import Config
 from monitor.domain.model import Answer
-from monitor.domain.ports import Clock
+from monitor.domain.ports import Clock, Labeler
+from monitor.domain.settings import MonitorSettings
+from monitor.domain.slots import newest_slot
+from monitor.domain.state import RoundState
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
+from monitor.rounds import run
+from monitor.rounds.context import MonitorContext
 from monitor.service.change_detection import Idle
 from monitor.service.loop import one_pass
 from monitor.service.pages.labeling.task_queue import TaskQueue
@@ -56,7 +45,182 @@ from monitor.service.pages.status import addresses
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.labels import label_store
+from monitor.storage.pages.page_tables import page_answers, page_rounds, page_tasks
+from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round, round_name
+from monitor.storage.tables import effects, items, monitors, rounds
+from monitor.testing import MemorySource
 from monitor.wiring import Application, build
+
+DAY = timedelta(days=1)
+PLAYED = 3
+TRAFFIC = 5
+"""Predictions of a day for each item that is drawn."""
+
+PEOPLE = 5
+
+LONG = """\
+  - name: long
+    source:
+      kind: duckdb
+      path: long.parquet
+      columns: {{id: id, time: at, score: score, show: [text]}}
+      threshold: 0.5
+    schedule: {{cron: "{cron}"}}
+    sample: {{max_labels: {items}, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {{kind: page, question: "Is this mail really about travel?", late_labels: 14d}}
+    limits: {{precision: 0.5, recall: 0.2}}
+"""
+
+
+def write_long(config: Path, items_each: int, now: datetime) -> None:
+    """Add the monitor to a config; its newest slot was 20 minutes ago, and it has one each day."""
+    slot = now - timedelta(minutes=20)
+    block = LONG.format(cron=f"{slot.minute} {slot.hour} * * *", items=items_each)
+    config.write_text(config.read_text() + block)
+
+
+def fill_long(
+    database: Database,
+    settings: MonitorSettings,
+    page: Callable[[Clock], Labeler],
+    count: int,
+    now: datetime,
+) -> None:
+    """Give the monitor so many daily rounds, closed but for the newest, which is half labeled."""
+    newest = newest_slot(settings.round.schedule, now)
+    clock = [newest]
+    source = MemorySource([], threshold=0.5, show=["text"])
+    context = MonitorContext(
+        settings, database, source, page(lambda: clock[0]), clock=lambda: clock[0]
+    )
+    traffic = TRAFFIC * settings.round.sample.max_labels
+    for number in range(1, PLAYED + 1):
+        clock[0] = newest - (count - number) * DAY
+        source.rows = day_of_rows(number, clock[0] - DAY, traffic)
+        _play(context, clock)
+    with database.read() as connection:
+        closed = round_store.find_rounds(connection, settings.name)[-1]
+    if closed.state is not RoundState.CLOSED:
+        message = f"the round to be copied is {closed.state}"
+        raise SystemExit(message)
+    _copy(database, closed, count, now - settings.round.late_labels)
+    clock[0] = newest
+    source.rows = day_of_rows(count, newest - DAY, traffic)
+    run.run(context)
+    answer(database, settings.name, clock[0], share=0.5)
+    run.run(context)
+    with database.write() as connection:
+        mine = effects.c.monitor_id == closed.monitor_id
+        delivered = {"status": "done", "receipt": "taken", "done_at": now}
+        connection.execute(update(effects).where(mine).values(delivered))
+
+
+def _play(context: MonitorContext, clock: list[datetime]) -> None:
+    """Draw a round, answer it and close it; a first one goes out in two waves."""
+    for _ in range(2):
+        run.run(context)
+        clock[0] += timedelta(minutes=1)
+        answer(context.database, context.settings.name, clock[0])
+    run.run(context)
+
+
+def _copy(database: Database, closed: Round, count: int, since: datetime) -> None:
+    """Copy the closed round up to the one before the newest."""
+    numbers = range(PLAYED + 1, count)
+    silent = [one for one in numbers if closed.slot + (one - closed.number) * DAY <= since]
+    with database.write() as connection:
+        unchecked(connection)
+        copy_closed(connection, closed, silent, step=DAY, shown=False)
+        late = numbers[len(silent) :]
+        copies = copy_closed(connection, closed, late, step=DAY)
+        for number, copy in zip(late, copies, strict=True):
+            _copy_page(connection, closed, copy, (number - closed.number) * DAY)
+        mend_sequences(connection)
+
+
+def _copy_page(connection: Connection, source: Round, copy: int, later: timedelta) -> None:
+    """Copy what the labeling page has of a round."""
+    name = literal(round_name(source.monitor, source.slot + later, 1))
+    mark = literal(f"{copy}x")
+    changed: dict[str, Any] = {"name": name, "round_name": name}
+    changed |= {"key": mark + page_tasks.c.key, "task_key": mark + page_answers.c.task_key}
+    mine = select(page_tasks.c.key).where(page_tasks.c.round_name == source.name)
+    for table, whose in (
+        (page_rounds, page_rounds.c.name == source.name),
+        (page_tasks, page_tasks.c.round_name == source.name),
+        (page_answers, page_answers.c.task_key.in_(mine)),
+    ):
+        columns = [column for column in table.c if column.name != "id"]
+        picked = [changed.get(column.name, column) for column in columns]
+        connection.execute(insert(table).from_select(columns, select(*picked).where(whose)))
+
+
+def answer(database: Database, monitor: str, at: datetime, share: float = 1.0) -> int:
+    """Let people answer on the page what is out of a monitor's rounds that wait for labels.
+
+    Returns how many answers they gave: true ones, as the scores have it.
+    """
+    with database.write() as connection:
+        waiting = round_store.find_rounds(connection, monitor, states=[RoundState.LABELING])
+        given = 0
+        for round_ in waiting:
+            given += _answer_round(connection, round_, at, share)
+    return given
+
+
+def _answer_round(connection: Connection, round_: Round, at: datetime, share: float) -> int:
+    tasks = label_store.all_tasks(connection, [round_.id])
+    is_open = select(page_tasks.c.key).where(
+        page_tasks.c.round_name == round_.name,
+        page_tasks.c.key.not_in(select(page_answers.c.task_key)),
+    )
+    keys = sorted(connection.execute(is_open).scalars())
+    scores = select(items.c.id, items.c.score).where(items.c.round_id == round_.id)
+    score = {row.id: row.score for row in connection.execute(scores)}
+    chosen = keys[: round(share * len(keys))]
+    sure = np.random.default_rng(round_.number).random(len(chosen))
+    rows = [
+        {
+            "task_key": key,
+            "annotator": f"person-{tasks[key].slot}-{place % PEOPLE}",
+            "revision": 1,
+            "answer": Answer.POSITIVE
+            if sure[place] < score[tasks[key].item_id]
+            else Answer.NEGATIVE,
+            "at": at,
+        }
+        for place, key in enumerate(chosen)
+    ]
+    if rows:
+        connection.execute(insert(page_answers), rows)
+    return len(rows)
+
+
+def day_of_rows(number: int, start: datetime, count: int) -> list[dict[str, Any]]:
+    """Make the predictions of a day."""
+    score = np.random.default_rng(number).random(count) ** 4
+    return [
+        {
+            "id": f"{number}-{place:06}",
+            "time": start + place * DAY / count,
+            "score": float(score[place]),
+            "text": f"mail no. {place}",
+        }
+        for place in range(count)
+    ]
+
+
+def rows_of(database: Database) -> str:
+    """Say how many monitors, rounds and items a store has."""
+    with database.read() as connection:
+        numbers = [
+            connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in (monitors, rounds, items, page_answers)
+        ]
+    told = zip(numbers, ("monitors", "rounds", "items", "answers on the page"), strict=True)
+    return ", ".join(f"{number:,} {what}" for number, what in told)
 
 
 @dataclass(frozen=True)
@@ -97,7 +261,7 @@ def filled(folder: Path, url: str, size: Size) -> Path:
     _analyze(database)
     fill_long(database, every[-1], page_of(config, database), size.rounds, now)
     _analyze(database)
-    print(rows_of(database), flush=True)
+    print(rows_of(database))
     database.close()
     return path
 
@@ -131,13 +295,13 @@ def show_answers(path: Path, size: Size) -> None:
         "alerts, which read little else": ["alerts"],
     }
     measured(["status", "--config", str(path)], Store("", lambda: 0.0))  # caches the bytecode
-    print(f"\n{'command':<34}{'wall s':>9}{'CPU s':>9}", flush=True)
+    print(f"\n{'command':<34}{'wall s':>9}{'CPU s':>9}")
     for name, words in commands.items():
         cpu, _, wall, _ = measured([*words, "--config", str(path)], Store("", lambda: 0.0)).split()
-        print(f"{name:<34}{float(wall):>9.2f}{float(cpu):>9.2f}", flush=True)
-    print(f"\n{'in a service':<34}{'wall s':>9}{'CPU s':>9}{'statements':>12}", flush=True)
+        print(f"{name:<34}{float(wall):>9.2f}{float(cpu):>9.2f}")
+    print(f"\n{'in a service':<34}{'wall s':>9}{'CPU s':>9}{'statements':>12}")
     for name, figures in chain(answers(path, size), passes(path)):
-        print(_line(name, figures), flush=True)
+        print(_line(name, figures))
 
 
 Figures = tuple[float, float, int]

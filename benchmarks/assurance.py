@@ -1,39 +1,42 @@
 """How often a round's intervals miss the margin that its plan was made for, round after round.
 
-    python -m benchmarks assurance [--histories 120]     (about 5 minutes)
-
-Population: classifiers of Shang et al. 2023, Table 4, in the default bands, nothing changing; see
-`benchmarks/label_cost.py` for the scores. Every round is planned for +-.05 on precision and
-recall and has as many labels as that asks for: the first by the scores, each one after it by the
-rates pooled from all rounds before. The half-width is half of the 95 % interval of the round alone;
-a margin is missed where that is more than .05.
-
-`expected` plans by the expected half-width, `assured` for the margin with probability .8; `by size`
-is the share of the passed labels that is spread by size. `needed` are the labels with which a plan
-by the true rates keeps each margin in .8 of the rounds. Standard errors of shares in brackets.
+Every round is planned for +-.05 on precision and recall. Over 20+40 score cells `line` draws widths
+to come at the line's rates, `cells` at those that the plan goes by; `seen` marks the cases that the
+method was chosen on. ``--by bands``: planned by the expected half-width or for the margin with
+probability .8; `by size` is the share of the passed labels that is spread by size. `needed` are the
+labels with which a plan by the true rates keeps each margin in .8 of the rounds.
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
+from benchmarks.cell_waves import first_round
+from benchmarks.cells import CellDesign, interval_ends
 from benchmarks.fast_rounds import Design as SimulatedDesign
 from benchmarks.fast_rounds import FastRounds
 from benchmarks.harness import Values, Whole
-from benchmarks.label_cost import DEFAULT, METRICS, Design, population
+from benchmarks.label_cost import DEFAULT, MARGIN, METRICS, Design, population
 from monitor.stats.core.draws import JointPosterior
-from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import ASSURANCE
+from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.recalibration import recalibrated_prior
 from monitor.stats.design.share_by_size import SHARE_BY_SIZE
+from monitor.stats.design.two_waves import first_wave
+from monitor.stats.detection.alternatives import DECAY
 from monitor.stats.history.change_point import pool
 
-Round = tuple[Whole, Whole]
-
-
-MARGIN = 0.05
-CASES = ("Phi1 good", "Phi1 weak", "Phi3 good")
+SEEN = ("Phi1 good", "Phi3 good", "Phi3 weak")
+UNSEEN = ("Phi2 good", "Phi1 overconfident", "Phi3 overconfident")
+BAND_CASES = ("Phi1 good", "Phi1 weak", "Phi3 good")
 ROUNDS = 6
+MARGINS = dict.fromkeys(METRICS, MARGIN)
+METHODS = ("line", "cells")
+MANY = 10_000  # labels that afford all cells
 POINTS = 2**10
 VARIANTS = {
     "expected, by size 0": (None, 0.0),
@@ -41,96 +44,151 @@ VARIANTS = {
     f"assured, by size {SHARE_BY_SIZE:g}": (ASSURANCE, SHARE_BY_SIZE),
 }
 
+Played = list[tuple[float, ...]]
+"""Labels and half-widths of each round of a history."""
 
-def main(histories: int = 120, cases: tuple[str, ...] = tuple(CASES)) -> None:
+
+def main(
+    histories: int = 80, by: Literal["cells", "bands"] = "cells", cases: tuple[str, ...] = ()
+) -> None:
     """Print one table for each case."""
-    for case in cases:
-        design, mean = population(*case.split()).strata(DEFAULT)
-        print(f"\n{case}, {histories} histories")
-        print(f"{'':26}round  labels (sd)    half-widths     missed: precision     recall")
-        for text, (assurance, share) in VARIANTS.items():
-            played = [history(design, mean, assurance, share, seed) for seed in range(histories)]
-            show(text, np.array(played))
-            needed = needed_labels(design, share)
-        print(f"needed by the true rates, assured, by size {SHARE_BY_SIZE:g}: {needed}")
+    for case in cases or ((*SEEN, *UNSEEN) if by == "cells" else BAND_CASES):
+        (show_cells if by == "cells" else show_bands)(case, histories)
 
 
-def history(
-    design: Design,
-    mean: Values,
-    assurance: float | None,
-    share: float,
-    seed: int,
-) -> list[tuple[float, ...]]:
-    """Play one history: labels and half-widths of each round."""
+def show_cells(case: str, histories: int) -> None:
+    """Print the table of a case over score cells."""
+    name, score = case.split()
+    design = first_round(name, score, MANY, "two")
+    rates = PriorRates.of_rates(np.clip(design.rate, 1e-9, 1 - 1e-9))
+    needed = needed_labels(
+        lambda margins: design.allocated(rates, margins=margins, uniform=0.5),
+        design.rate,
+        lambda labels, positive: half_widths(design, labels, positive),
+    )
+    print(f"\n{case}{', seen' if case in SEEN else ''}; needed by the true rates: {needed}")
+    print("       round  labels (sd)    half-widths    missed: precision     recall")
+    for method in METHODS:
+        played = np.array([history(design, method, seed) for seed in range(histories)])
+        show(method, played, 7)
+        _line(f"{'':<7} mean", played[:, 1:])
+
+
+def show_bands(case: str, histories: int) -> None:
+    """Print the table of a case over bands."""
+    design, mean = population(*case.split()).strata(DEFAULT)
+    rates = PriorRates.of_rates(design.rate)
+    print(f"\n{case}, {histories} histories")
+    print(f"{'':26}round  labels (sd)    half-widths     missed: precision     recall")
+    for text, (assurance, share) in VARIANTS.items():
+        played = [band_history(design, mean, assurance, share, s) for s in range(histories)]
+        show(text, np.array(played), 26)
+    needed = needed_labels(
+        lambda margins: design.allocated(rates, margins=margins, share_by_size=SHARE_BY_SIZE),
+        design.rate,
+        lambda labels, positive: band_half_widths(design, labels, positive),
+    )
+    print(f"needed by the true rates, assured, by size {SHARE_BY_SIZE:g}: {needed}")
+
+
+def history(design: CellDesign, method: str, seed: int, rounds: int | None = None) -> Played:
+    """Play one history over cells; the first round goes out in two waves."""
     rng, up = np.random.default_rng(seed), design.is_flagged
-    known = PriorRates.of_scores(mean, up)
-    rounds: list[Round] = []
+    known = PriorRates.of_scores(design.claim, up)
+    n, y = np.zeros((2, len(up)))
     found = []
-    for _ in range(ROUNDS):
-        labels = allocate(
-            design.size,
-            up,
-            known,
-            margins=dict.fromkeys(METRICS, MARGIN),
-            estimand="rate",
-            share_by_size=share,
-            assurance=assurance,
-        ).labels
-        positive = rng.binomial(labels, design.rate)
-        rounds.append((positive, labels))
-        known = PriorRates.of_posterior(pooled(design, rounds))
-        found.append((float(labels.sum()), *half_widths(design, labels, positive[np.newaxis])[0]))
+    for number in range(rounds or ROUNDS):
+        u = rng.random()
+        labeled = design.allocated(known, margins=MARGINS, assurance=ASSURANCE, uniform=u)
+        if number == 0:
+            labeled, positive = in_two_waves(design, labeled, u, rng)
+        else:
+            positive = rng.binomial(labeled, design.rate)
+        found.append((float(labeled.sum()), *half_widths(design, labeled, positive[np.newaxis])[0]))
+        n, y = DECAY * n + labeled, DECAY * y + positive
+        known = recalibrated_prior(design.size, up, n, y)
+        if method == "cells":
+            known = replace(known, joint=None)
     return found
 
 
-def pooled(design: Design, rounds: list[Round]) -> JointPosterior:
-    """Pool what earlier rounds found."""
-    return JointPosterior(
-        *(
-            pool([(positive[part], labeled[part]) for positive, labeled in rounds])
-            for part in design.classes
-        )
-    )
+def in_two_waves(
+    design: CellDesign, plan: Whole, u: float, rng: np.random.Generator
+) -> tuple[Whole, Whole]:
+    """Labels and positives of a history's first round."""
+    first = first_wave(plan, u)
+    found = rng.binomial(first, design.rate)
+    more = design.second(plan, first, found, rng.random())
+    return first + more, found + rng.binomial(more, design.rate)
 
 
-def half_widths(design: Design, labels: Whole, positive: Whole) -> Values:
+def half_widths(design: CellDesign, labeled: Whole, positive: Whole) -> Values:
+    """Half-widths of the interval of each round alone, shape ``(rounds, 2)``."""
+    up = design.is_flagged
+    laws = []
+    for members in (up, ~up):
+        worth = cell_counts(design.size[members], labeled[members], positive[:, members])
+        laws.append((0.5 + worth.positive[:, 0], 0.5 + (worth.labeled - worth.positive)[:, 0]))
+    ends = interval_ends(design, laws[0], laws[1], len(positive))
+    return np.asarray((ends[:, 1] - ends[:, 0]).T / 2)
+
+
+def band_history(
+    design: Design, mean: Values, assurance: float | None, share: float, seed: int
+) -> Played:
+    """Play one history over bands: each round is planned by the rates pooled before it."""
+    rng, up = np.random.default_rng(seed), design.is_flagged
+    known = PriorRates.of_scores(mean, up)
+    rounds: list[tuple[Whole, Whole]] = []
+    found = []
+    for _ in range(ROUNDS):
+        how: dict[str, Any] = {"margins": MARGINS, "share_by_size": share, "assurance": assurance}
+        labels = design.allocated(known, **how)
+        positive = rng.binomial(labels, design.rate)
+        rounds.append((positive, labels))
+        pooled = (pool([(y[part], n[part]) for y, n in rounds]) for part in design.classes)
+        known = PriorRates.of_posterior(JointPosterior(*pooled))
+        widths = band_half_widths(design, labels, positive[np.newaxis])[0]
+        found.append((float(labels.sum()), *widths))
+    return found
+
+
+def band_half_widths(design: Design, labels: Whole, positive: Whole) -> Values:
     """Half-widths of the interval of each round alone, shape ``(rounds, 2)``."""
     drawn = SimulatedDesign(design.size, labels, design.flagged, rate=design.rate)
     ends = FastRounds(drawn, positive, points=POINTS).ends(len(positive))
     return np.asarray((ends[:, 1] - ends[:, 0]).T / 2)
 
 
-def needed_labels(design: Design, share: float) -> int:
+def needed_labels(
+    plan: Callable[[dict[str, float]], Whole],
+    rate: Values,
+    widths: Callable[[Whole, Whole], Values],
+) -> int:
     """Labels of a plan by the true rates that keeps both margins in ``ASSURANCE`` of the rounds."""
-    margins = dict.fromkeys(METRICS, MARGIN)
-    labels = np.zeros(0, dtype=np.int64)
+    margins, labels = dict(MARGINS), np.zeros(0, dtype=np.int64)
     for _ in range(5):
-        labels = allocate(
-            design.size,
-            design.is_flagged,
-            PriorRates.of_rates(design.rate),
-            margins=margins,
-            estimand="rate",
-            share_by_size=share,
-        ).labels
-        positive = np.random.default_rng(9).binomial(labels, design.rate, (400, len(labels)))
-        reached = np.quantile(half_widths(design, labels, positive), ASSURANCE, axis=0)
+        labels = plan(margins)
+        positive = np.random.default_rng(9).binomial(labels, rate, (400, len(labels)))
+        reached = np.quantile(widths(labels, positive), ASSURANCE, axis=0)
         for metric, width in zip(METRICS, reached, strict=True):
             margins[metric] = float(np.clip(margins[metric] * MARGIN / width, 0.01, 0.1))
     return int(labels.sum())
 
 
-def show(text: str, played: Values) -> None:
-    """Print one row for each round; ``played`` is (histories, rounds, labels and half-widths)."""
+def show(text: str, played: Values, width: int) -> None:
+    """Print one row for each round; ``played`` is (histories, rounds, numbers)."""
     for place in range(1, played.shape[1]):
-        labels, widths = played[:, place, 0], played[:, place, 1:]
-        missed = (widths > MARGIN).mean(axis=0)
-        errors = [math.sqrt(share * (1 - share) / len(played)) for share in missed]
-        print(
-            f"{text if place == 1 else '':<26}{place + 1:5}"
-            f"{labels.mean():8.0f} ({labels.std():4.0f})"
-            f"   {widths[:, 0].mean():.4f} {widths[:, 1].mean():.4f}"
-            f"     {missed[0]:8.3f} ({errors[0]:.3f})  {missed[1]:.3f} ({errors[1]:.3f})",
-            flush=True,
-        )
+        title = text if place == 1 else ""
+        _line(f"{title:<{width}}{place + 1:5}", played[:, place : place + 1])
+
+
+def _line(text: str, played: Values) -> None:
+    labels, widths = played[..., 0], played[..., 1:]
+    missed = (widths > MARGIN).mean(axis=1)  # of each history
+    share, error = missed.mean(axis=0), missed.std(axis=0) / math.sqrt(len(played))
+    width = widths.mean(axis=(0, 1))
+    print(
+        f"{text}{labels.mean():8.0f} ({labels.std():4.0f})   {width[0]:.4f} {width[1]:.4f}"
+        f"     {share[0]:8.3f} ({error[0]:.3f})  {share[1]:.3f} ({error[1]:.3f})"
+    )

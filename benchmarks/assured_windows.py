@@ -1,33 +1,22 @@
 """How often rounds of a finite window keep the margins that their plan was made for.
 
-    python -m benchmarks assured_windows [--histories 60] [--cases ...]   (4 minutes)
-
-As benchmarks/cell_assurance.py, but for a window's own items, and for populations in which a line
-along the score fits badly. Every round is planned for +-.05 on precision and recall with
-probability .8, over 20+40 score cells; the first by the scores, in two waves. `kept` is the share
-of rounds in which half of the window's 95 % interval is within .05; `said` is the plan's
-probability. True probabilities of each predicted class:
-
-    normal   normal log odds
-    hidden   the same, but a tenth of the misses is spread evenly over all passed items
-    beta     a Beta law of .1 (passed) and 2 (flagged) answers
-    bumps    normal log odds, wound by a sine: the score is in order in part only
-
-Scores are the true probabilities, with log odds times `slope` plus `shift`. The method was chosen
-on the cases marked `seen`. Standard error of a share .05 in a row, .03 in a mean, at 60 histories.
+As `assurance`, but for a window's own items, and for populations in which a line along the
+score fits badly: `hidden` spreads a tenth of the misses evenly over all passed items, `beta` has
+Beta laws, and in `bumps` the score is in order in part only. The method was chosen on the cases
+marked `seen`. `said` is the plan's probability of the margin, `kept` the share of rounds.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 from scipy.stats import qmc
 
 from benchmarks.cells import shift_to
 from benchmarks.coverage_grid import NODES, class_probabilities, false_omission_rate
 from benchmarks.fast_rounds import beta_quantiles, binomial_quantiles
-from benchmarks.harness import Values, Whole
+from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import ASSURANCE
@@ -63,7 +52,7 @@ class Cells:
     size: Whole
     rate: Values
     claim: Values
-    is_flagged: NDArray[np.bool_]
+    is_flagged: Flags
 
 
 def main(histories: int = 60, cases: tuple[str, ...] = tuple(CASES)) -> None:
@@ -140,16 +129,8 @@ def history(window: Cells, seed: int) -> list[tuple[float, ...]]:
 
 def _second(window: Cells, plan: Whole, first: Whole, found: Whole, u: float) -> Whole:
     place = special.logit(np.clip(window.claim, *_INSIDE))
-    more = second_wave(
-        window.size,
-        window.is_flagged,
-        place,
-        plan=plan,
-        first=first,
-        labeled=first,
-        positive=found,
-        uniform=u,
-    )
+    waves: dict[str, Any] = {"plan": plan, "first": first, "labeled": first}
+    more = second_wave(window.size, window.is_flagged, place, **waves, positive=found, uniform=u)
     return np.asarray(np.minimum(more, window.size - first))
 
 
@@ -174,6 +155,5 @@ def _line(text: str, played: Values) -> None:
     kept, mean = (widths <= MARGIN).mean(axis=0), widths.mean(axis=0)
     print(
         f"{text}{labels.mean():8.0f} ({labels.std():4.0f})   {mean[0]:.4f} {mean[1]:.4f}"
-        f"   {kept[0]:.2f} {kept[1]:.2f}      {said[0]:.2f} {said[1]:.2f}",
-        flush=True,
+        f"   {kept[0]:.2f} {kept[1]:.2f}      {said[0]:.2f} {said[1]:.2f}"
     )

@@ -1,22 +1,9 @@
 """Coverage, bias and cautions of a round's estimates where strata are score cells.
 
-    python -m benchmarks cell_coverage [--grid first] [--settings 150] [--seed 3]
-        [--replicates 1000] [--heavy]
-
-The settings of a grid (classifier, precision, recall, labels, score, window, what the plan knows)
-are cut into 20+40 score cells, fewer where a cell would have under 6 labels on average. Labels are
-planned and estimates made as the monitor does (`cell_rounds.py`): of the rates, or of the very
-items where the setting has a finite window. `first` are other draws of the first coverage grid,
-`bent` the same with a truth whose log odds wind around .7 of what the score claims, `second` those
-of `second_grid.py`. Settings are sorted by the labels of the rarer answer that can be expected
-(`rarer.py`); limits of single ones are widened by 3 standard errors. A metric that the labels
-leave no doubt of is not counted.
-
-With `--heavy`: one cell that holds 97 % of the passed items with 200 labels, another with 60 labels
-and a rate of .15, every round enumerated: coverage of the passed class's rate by cells and by
-bands, and how often a caution is given, by the positives that the heavy cell expects.
-
-`cautioned` is the share of rounds that say that few labels decide the metric, in 50 of a setting.
+Settings of the first coverage grid (`bent`: the log odds of the truth wind around .7 of what the
+score claims) or of the second. A metric that the labels leave no doubt of is not counted; limits
+of single settings are widened by 3 standard errors. With ``--heavy`` one cell holds 97 % of the
+passed items with 200 labels, another has 60 labels and a rate of .15, all rounds enumerated.
 """
 
 import math
@@ -27,11 +14,10 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.cell_rounds import PLANS, CellRounds, first_rounds, judged, second_rounds
-from benchmarks.harness import Values
+from benchmarks.harness import Values, Whole
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
 from monitor.stats.estimation.posterior import estimates
@@ -96,7 +82,7 @@ def run(design: CellRounds, replicates: int, seed: int) -> Result:
         )
 
 
-def cautioned(design: CellRounds, plan: int, positive: NDArray[np.int64]) -> Values:
+def cautioned(design: CellRounds, plan: int, positive: Whole) -> Values:
     """Share of rounds that say that few labels decide precision, recall."""
     said = np.zeros(len(MAIN))
     for found in positive:

@@ -1,27 +1,18 @@
 """Pooling rounds that were labeled by score cells: width in quiet times, coverage after a change.
 
-    python -m benchmarks cell_pooling [--paths 1000]
-
-Phi1 of benchmarks/label_cost.py, good score, 20+40 cells planned by their rates with a quarter of
-the passed labels by size. Each round's
-answers become the effective counts of one stratum per class, real numbers, and these go through
-the run-length mixture (`monitor.stats.history.run_length`) and get a share of .30 for the newest
-round alone (`robust_mixture`, without a shift). Twelve quiet rounds, then a lasting change of
-precision or recall by a factor common to the wrong answers of its class. `width` is against the
-newest round alone; coverage is that of the 95 % interval in the first, second and fourth round
-after the change, its standard error .007 at 1000 paths. `lag` is that of the pooled point behind
-the point of the round alone in the first round after a change, in half-widths of the pooled
-interval.
+Each round's answers become the effective counts of one stratum per class and go through the
+run-length mixture, with a share of .30 for the newest round alone. Coverage in the first, second
+and fourth round after a change of precision (P) and recall (R); `width` is against the newest
+round alone, `lag` is that of the pooled point in half-widths of the pooled interval.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.cells import CellDesign, cut, scored
-from benchmarks.harness import Values
+from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes
@@ -30,7 +21,7 @@ from monitor.stats.history.run_length import Run, RunLength, advance, begin
 
 Answers = list[tuple[Values, Values]]
 """Effective positives and labels of each class."""
-Round = tuple[Values, NDArray[np.int64], NDArray[np.int64]]
+Round = tuple[Values, Whole, Whole]
 """Items, labels and positives of each cell, the last two with a row for each path."""
 
 
@@ -51,10 +42,10 @@ def main(paths: int = 1000, labels: tuple[int, ...] = (1250, 360)) -> None:
         print(f"\n{each} labels a round, {paths} paths")
         for of_precision, of_recall in CHANGES:
             row = played(design, changed(design, of_precision, of_recall), paths)
-            print(f"P {of_precision:+.2f}  R {of_recall:+.2f}   {row}", flush=True)
+            print(f"P {of_precision:+.2f}  R {of_recall:+.2f}   {row}")
         for sizes in ("present", "each"):
             row = played(design, moved(design), paths, present=sizes == "present")
-            print(f"scores move, {sizes:<8} {row}", flush=True)
+            print(f"scores move, {sizes:<8} {row}")
 
 
 def planned(design: CellDesign, labels: int) -> CellDesign:
@@ -105,7 +96,7 @@ def played(quiet: CellDesign, after: CellDesign, paths: int, *, present: bool = 
 
 
 def pooled(
-    rounds: Sequence[Round], is_flagged: NDArray[np.bool_], *, present: bool
+    rounds: Sequence[Round], is_flagged: Flags, *, present: bool
 ) -> tuple[list[Run], Answers]:
     """Pool each class over all rounds; and what the newest one alone is worth."""
     runs, newest = [], []

@@ -1,9 +1,6 @@
 """Simulated rounds of score cells, planned and estimated as the monitor does, many at once.
 
-A design has the cells of its settings, sizes of whole items and plans by `allocate`, each with a
-uniform of its own. Laws of the classes come from `cell_counts` and `counts_of_the_rest`, as in
-`monitor.stats.estimation.cell_matrix`; `tests/stats/test_cell_benchmarks.py` compares whole
-intervals with `estimates(..., cells=True)`.
+`tests/stats/test_cell_benchmarks.py` compares whole intervals with `estimates(..., cells=True)`.
 """
 
 import warnings
@@ -15,11 +12,16 @@ from scipy import special
 from scipy.stats import qmc
 
 from benchmarks.cells import shift_to
-from benchmarks.coverage_grid import INFINITE, Setting, class_probabilities, grid, weakened
-from benchmarks.fast_rounds import Design, beta_quantiles, binomial_quantiles
+from benchmarks.coverage_grid import (
+    INFINITE,
+    Setting,
+    class_probabilities,
+    grid,
+    second_populations,
+    weakened,
+)
+from benchmarks.fast_rounds import Design, beta_quantiles, binomial_quantiles, expected_rarer
 from benchmarks.harness import Flags, Values, Whole
-from benchmarks.rarer import expected_rarer
-from benchmarks.second_grid import second_populations
 from monitor.stats.core.draws import Estimand
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.scaled_matrix import scaled_matrix
@@ -27,12 +29,7 @@ from monitor.stats.design.allocation import allocate
 from monitor.stats.design.cell_counts import cell_counts, counts_of_the_rest
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_prior
-from monitor.stats.design.score_bands import (
-    LABELS_PER_CELL,
-    affordable_bands,
-    band_of,
-    cell_edges,
-)
+from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, band_of, cell_edges
 from monitor.stats.estimation.posterior import UNDEFINED_LIMIT
 
 Population = Sequence[tuple[Values, Values]]

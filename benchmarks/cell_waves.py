@@ -1,40 +1,22 @@
 """A first round in two waves over score cells, beside one wave and beside bands.
 
-    python -m benchmarks cell_waves [--replicates 1000] [--classifiers Phi1 Phi2 Phi3]
-
-Populations, scores and rounds by bands as in benchmarks/two_waves.py; cells as in
-benchmarks/cells.py, estimated by `monitor.stats.design.cell_counts`. Mean half-widths and coverage
-of precision and recall at one number of labels, the shares of rounds in which the truth lies below
-/ above the interval, and the bias of the weighted ratio.
-
-    bands, 2     two waves by bands
-    cells, 1     one wave by cells
-    cells, 2     two waves by cells, each cell's second size from a fit without its own answers
-    naive        the same from a fit with them
-
-At the end, the mean coverage of each way, and how long wave 2 of one round takes. Standard error of
-a coverage .007 at 1000 rounds.
+Populations as in `two_waves`, cells as in `cells`. `naive` fits each cell's second size with its
+own answers. Mean half-widths and coverage of precision and recall, the shares of rounds in which
+the truth lies below / above, and the bias of the weighted ratio.
 """
 
 import time
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
 
 from benchmarks import two_waves
 from benchmarks.cells import CellDesign, cut, judged, scored
 from benchmarks.harness import Values, Whole
-from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands
-from monitor.stats.design.two_waves import (
-    LEARNED_SHARE,
-    first_wave,
-    second_wave,
-    towards_optimum,
-)
+from monitor.stats.design.two_waves import LEARNED_SHARE, first_wave, towards_optimum
 
 SCORES = ("good", "weak", "flat", "inverted", "hidden")
 LABELS = {"Phi1": (450, 1250, 1800), "Phi2": (1800,), "Phi3": (450,)}
@@ -71,29 +53,14 @@ class FirstRound(CellDesign):
 
     def plan(self, u: float) -> Whole:
         """Labels of one wave: a first round's, by the scores."""
-        return allocate(
-            self.size.astype(np.int64),
-            self.is_flagged,
-            PriorRates.of_scores(self.claim, self.is_flagged),
-            max_labels=self.total,
-            estimand="rate",
-            uniform=u,
-        ).labels
+        known = PriorRates.of_scores(self.claim, self.is_flagged)
+        return self.allocated(known, max_labels=self.total, uniform=u)
 
     def rest(self, plan: Whole, first: Whole, found: Whole, u: Values) -> Whole:
         """Labels of wave 2 in many rounds."""
-        size, up = self.size.astype(np.int64), self.is_flagged
         if self.waves != "naive":
-            return second_wave(
-                size,
-                up,
-                special.logit(self.claim),
-                plan=plan,
-                first=first,
-                labeled=first,
-                positive=found,
-                uniform=u,
-            )
+            return self.second(plan, first, found, u)
+        size, up = self.size.astype(np.int64), self.is_flagged
         rates = recalibrated_rates(size, up, first, found)
         return towards_optimum(
             size,
@@ -166,8 +133,7 @@ def _line(title: str, width: Values, below: Values, above: Values, bias: Values 
     told = "" if bias is None else f"   {bias[0]:+.4f} {bias[1]:+.4f}"
     print(
         f"{title:<35}{width[0]:.4f} {width[1]:.4f}  {cover[0]:.3f} {cover[1]:.3f}   "
-        f"{below[0]:.3f}/{above[0]:.3f} {below[1]:.3f}/{above[1]:.3f}{told}",
-        flush=True,
+        f"{below[0]:.3f}/{above[0]:.3f} {below[1]:.3f}/{above[1]:.3f}{told}"
     )
     return np.asarray(cover)
 

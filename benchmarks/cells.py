@@ -1,38 +1,26 @@
 """Labels for +-.05 by score cells, beside the least that any design needs given the score.
 
-    python -m benchmarks cells [--replicates 4000] [--classifiers Phi1 Phi2 Phi3]
-
-Classifiers and scores as in benchmarks/label_cost.py, and `overconfident`: the log odds of the
-truth have half the spread that the score claims. A design is 20 flagged and 40 passed cells whose
-edges share out the sum of sqrt(p(1-p)), p the claimed score; expected sizes by
-`monitor.stats.design.cell_sizes`, whole ones by systematic rounding; intervals by
-`monitor.stats.design.cell_counts`. The labels are those at which the mean half-width of
-the 95 % interval is .05 for the wider of precision and recall. `bound` are the labels that the
-delta method asks of Neyman's allocation item by item, with the same share of the passed labels by
-size. The point is the weighted ratio.
-
-    known     the plan knows each cell's rate
-    learned   the plan has six rounds of as many labels, its own, and smooths their rates along the
-              score (`monitor.stats.design.recalibration`); each replicate has its own history
-    low       as learned, and then misses appear among the lower half of the passed scores only:
-              recall falls from .67 to .57
-
-Standard errors: coverage .003 at 4000 replicates (learned and low .007 at 1000), labels about .3 %.
+`overconfident` halves the log odds that the score claims. `bound` are the labels of Neyman's
+allocation item by item. `known` plans by each cell's rate, `learned` after six rounds of its own,
+and in `low` misses then appear among the lower half of the passed scores: recall falls by .10.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
 from scipy.stats import qmc
 
-from benchmarks.harness import Values, Whole
+from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS, Population, population
+from monitor.stats.design.allocation import allocate
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
+from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.design.score_bands import band_of
+from monitor.stats.design.two_waves import second_wave
 from monitor.stats.detection.alternatives import DECAY
 
 CELLS = (20, 40)
@@ -54,7 +42,7 @@ class CellDesign:
     size: Values
     rate: Values
     claim: Values
-    is_flagged: NDArray[np.bool_]
+    is_flagged: Flags
     expected: Values
 
     @property
@@ -68,6 +56,17 @@ class CellDesign:
         """True precision and recall."""
         found, up = self.size * self.rate, self.is_flagged
         return found[up].sum() / self.size[up].sum(), found[up].sum() / found.sum()
+
+    def allocated(self, known: PriorRates, **how: Any) -> Whole:
+        """Labels that the monitor plans by what is known."""
+        size = self.size.astype(np.int64)
+        return allocate(size, self.is_flagged, known, estimand="rate", **how).labels
+
+    def second(self, plan: Whole, first: Whole, found: Whole, uniform: Values | float) -> Whole:
+        """Labels of wave 2, after the positives that wave 1 found."""
+        strata = (self.size.astype(np.int64), self.is_flagged, special.logit(self.claim))
+        waves: dict[str, Any] = {"plan": plan, "first": first, "labeled": first}
+        return second_wave(*strata, **waves, positive=found, uniform=uniform)
 
     def draw(self, replicates: int, rng: np.random.Generator) -> tuple[Whole, Whole]:
         """Labels and positives of rounds, shape ``(replicates, H)``."""
@@ -100,11 +99,7 @@ def main(
             for share in shares:
                 whole = scored(name, score)
                 least = bound(whole, share)
-                say(
-                    f"{name} {score} {share:.2f} known",
-                    known(whole, share, replicates),
-                    least,
-                )
+                say(f"{name} {score} {share:.2f} known", known(whole, share, replicates), least)
                 some = max(20, replicates // 4)
                 say(f"{name} {score} {share:.2f} learned", learned(whole, share, some), least)
     for name in classifiers:
@@ -229,7 +224,7 @@ def after_history(
     return planned
 
 
-def _mean(design: CellDesign, members: NDArray[np.bool_]) -> float:
+def _mean(design: CellDesign, members: Flags) -> float:
     return float(design.size[members] @ design.claim[members] / design.size[members].sum())
 
 
@@ -314,7 +309,4 @@ def say(text: str, found: Found, least: float | None) -> None:
         for low, high, bias in zip(found.below, found.above, found.bias, strict=True)
     )
     width = " ".join(f"{each:.4f}" for each in found.half_width)
-    print(
-        f"{text:<34}{told}{found.labels:7.0f}{ratio}{found.flagged:8.0f}  {width}   {covered}",
-        flush=True,
-    )
+    print(f"{text:<34}{told}{found.labels:7.0f}{ratio}{found.flagged:8.0f}  {width}   {covered}")

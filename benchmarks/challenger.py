@@ -1,29 +1,9 @@
 """A challenger on the labels of a round: coverage of the paired difference, and labels saved.
 
-    python -m benchmarks challenger [--replicates 400] [--rounds 1]
-        [--challengers close better other] [--total] [--looks]
-
-Windows of score cells (`cell_rounds.py`: cells, plans and labels as the monitor has them, drawn for
-the classifier and not for the challenger). Each replicate draws windows of its own: actual classes
-by the cells' rates, the challenger's decisions by the chances below, and the labeled items without
-replacement. What the challenger flags is counted in every cell, as a scan does. `covered` is how
-often the interval of the difference holds that of the very windows, with the shares of truths below
-and above it; `half` is its mean half-width, and `apart` that of the difference of two samples of
-as many labels, each as good for its classifier as the round's is for the monitored one. As
-half-widths fall with the root of the labels, two such samples need 2 (apart / half)^2 times the
-labels to be as narrow: `saved`.
-
-    close     keeps nearly all that the classifier flags and adds little: a retrained version
-    better    drops two fifths of the false positives and finds a quarter of what is missed
-    other     decides by itself, whatever the classifier says: the same precision and recall
-
-With `--rounds 4` each replicate has so many rounds, of which sizes and prevalence change (factors
-1, .5, 2, 1 and 1, 1.5, .7, 1.2 over and over), compared on all their windows together.
-
-With `--total` only the total of what the challenger flags is known, as in `pr-monitor compare`.
-
-With `--looks`: how often one of k looks at a growing number of rounds finds an interval without 0
-where there is no difference, the sums of rounds being normal.
+`close` keeps nearly all that the classifier flags, `better` drops two fifths of the false positives
+and finds a quarter of the missed, `other` decides by itself. `apart` is the half-width of two
+samples of as many labels, `saved` how many times the labels they need. ``--total``: only the total
+of what the challenger flags is known; ``--looks``: false findings of repeated comparisons.
 """
 
 import math
@@ -206,17 +186,9 @@ def main(
     for setting in SETTINGS:
         design = design_of(setting)
         for challenger in challengers:
-            found = run(
-                design,
-                challenger,
-                replicates=replicates,
-                rounds=rounds,
-                total=total,
-            )
+            found = run(design, challenger, replicates=replicates, rounds=rounds, total=total)
             for place, name in enumerate(METRICS):
-                print(
-                    f"{design.name}, {challenger:<8}  {name:<10} {_line(found, place)}", flush=True
-                )
+                print(f"{design.name}, {challenger:<8}  {name:<10} {_line(found, place)}")
 
 
 def _line(found: Result, location: int) -> str:

@@ -1,19 +1,9 @@
 """Macro and micro averages over classes: coverage, with and without regard to shared items.
 
-    python -m benchmarks class_averages [--settings unseen] [--replicates 400]
-        [--only "30 classes"] [--draws 1024] [--apart]
-
-Each replicate makes a window: every item has an actual class, and is predicted to be that with the
-cell's chance, else another at random. A sample is drawn for each class, so many flagged and so
-many passed items in the order of one hash for all classes (`separate`: of a hash for each), and
-`class_averages` is asked for the averages of that very window. The intervals were chosen on the
-settings `chosen` and `few`; on `unseen` they were only measured. `covered` is how often the 95 %
-interval holds the truth, with the shares of truths below and above it, `half` its mean half-width.
-`bias` is that of the point, in half-widths. With `--apart`, `apart` is how often the interval holds
-it that takes the classes for independent (the same call, with no item said to be shared), and how
-wide that is in widths of ours. `missed found` is the mean number of missed items among a class's
-labels, `answers` the share of all labels that has to be asked for, since one answer counts in all
-samples.
+The intervals were chosen on the settings `chosen` and `few`; on `unseen` they were only measured.
+`bias` is in half-widths. ``--apart`` adds the intervals that take the classes for independent.
+`missed found` is the mean number of missed items among a class's labels, `answers` the share of
+all labels that has to be asked for, since one answer counts in all samples.
 """
 
 import math

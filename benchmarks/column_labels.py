@@ -1,17 +1,12 @@
 """What labels from a column cost monitors that wait for the same file: CPU beside a bare scan.
 
-``python -m benchmarks column_labels [--rows 5e6] [--monitors 3] [--items 1000]``
-
-``bare`` reads id and value; ``before`` is the query that each monitor ran until now, ``alone`` what
-each does by itself, ``together`` what all do in one pass. Items are those of the newest tenth of
-the file, whose ids are numbers in the order of time, or texts in none.
+``bare`` reads id and value; ``before`` is the earlier query of each monitor, ``alone`` what each
+does by itself, ``together`` what all do in one pass.
 """
 
 import multiprocessing
 import random
-import resource
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 
+from benchmarks.harness import peak_mb
 from monitor.domain.model import Task
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 
@@ -98,8 +94,7 @@ def measured(work: str, path: Path, asked: Sequence[Sequence[str]]) -> tuple[flo
     started = time.process_time()
     works[work]()
     spent = time.process_time() - started
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return spent, peak_mb()
 
 
 def main(rows: float = 5e6, monitors: int = 3, items: int = 1000, repeats: int = 3) -> None:

@@ -1,23 +1,34 @@
 """A store as many monitors leave it: one is played for real, and its rounds are copied in SQL.
 
-The copies have all that a round writes (strata, counts, estimates, evidence, effects with their
-reports, events); items, tasks and labels only as long as late labels are taken, since what is
-older is read by nothing that a pass or a page does.
+Copies have all that a round writes; items, tasks and labels only while late labels are taken.
 """
 
-from __future__ import annotations
-
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
-from sqlalchemy import String, cast, func, insert, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    String,
+    Table,
+    cast,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from monitor.domain.model import Answer
+from monitor.domain.settings import MonitorSettings
 from monitor.domain.slots import newest_slot
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
+from monitor.storage.database import Database
 from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import (
     alerts,
     effects,
@@ -32,16 +43,6 @@ from monitor.storage.tables import (
     tasks,
 )
 from monitor.testing import MemoryLabeler, MemorySource
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, Table
-
-    from monitor.domain.settings import MonitorSettings
-    from monitor.storage.database import Database
-    from monitor.storage.rounds.round_store import Round
 
 WEEK = timedelta(days=7)
 ITEMS = 4000

@@ -1,10 +1,7 @@
 """The cells of the coverage benchmark: populations with known precision and recall, cut in bands.
 
-A cell fixes a classifier (k, precision, recall), how good its scores are, the window's size, the
-bands and the labels per stratum. The population is that of the project's method: logit p is
-normal, an item is flagged where p passes a threshold, and mean, spread and threshold follow from
-k, precision and recall. A *good* score is p itself. A *weak* one claims p where the truth has a
-quarter of its spread within each class; bands and the first plan follow the claim.
+logit p is normal, and an item is flagged where p passes a threshold. A *good* score is p itself. A
+*weak* one claims p where the truth has a quarter of its spread within each class.
 """
 
 from collections.abc import Sequence
@@ -13,21 +10,19 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from benchmarks.fast_rounds import Design
-from benchmarks.harness import Values, Whole
-from benchmarks.known_rates import after_labels
-from monitor.stats import (
-    FLAGGED_BANDS,
-    PASSED_BANDS,
-    PriorRates,
-    allocate,
-    band_edges,
-    band_of,
-)
+from benchmarks.harness import Flags, Values, Whole
+from monitor.stats import FLAGGED_BANDS, PASSED_BANDS, PriorRates, allocate, band_edges, band_of
 from monitor.stats.design.score_bands import affordable_bands
+
+
+def after_labels(positive: Values, labeled: Values, is_flagged: Flags) -> PriorRates:
+    """Add counts, which may be means, to the prior of each class."""
+    prior = PriorRates.nothing(is_flagged)
+    return PriorRates(prior.alpha + positive, prior.beta + labeled - positive, "rounds")
+
 
 Known = Literal["scores", "rounds"]
 
@@ -157,9 +152,7 @@ def cut_cell(setting: Setting, classes: Sequence[tuple[Values, Values]]) -> Cell
     return Cell(setting, Design(size, labeled, flagged, positive=positive))
 
 
-def _labels(
-    setting: Setting, size: Whole, is_flagged: NDArray[np.bool_], rate: Values, claim: Values
-) -> Whole:
+def _labels(setting: Setting, size: Whole, is_flagged: Flags, rate: Values, claim: Values) -> Whole:
     if setting.ratio is not None:
         odds = setting.k * setting.ratio
         flagged = round(setting.labels * odds / (1 + odds))
@@ -235,3 +228,97 @@ def grid(cells: int = 210, seed: int = 1) -> list[Setting]:
 def every_cell() -> list[Cell]:
     """Make the 40 named cells and the grid."""
     return [make_cell(setting) for setting in (*NAMED, *grid())]
+
+
+SECOND_CELLS = 120
+SECOND_SEED = 2
+SECOND_BANDS = ((1, 2), (2, 4), (3, 6), (4, 10), (5, 15), None)
+SECOND_TIMES = (None, None, None, 6, 40)
+LAWS = ("beta", "tails")
+TRUTHS = ("true", "half", "kink", "turn")
+
+_MIDDLE = (np.arange(NODES) + 0.5) / NODES
+
+
+def second_cells(cells: int = SECOND_CELLS, seed: int = SECOND_SEED) -> list[Cell]:
+    """Draw cells, each law and truth as likely as any other."""
+    return [cut_cell(*each) for each in second_populations(cells, seed)]
+
+
+def second_populations(
+    settings: int, seed: int
+) -> list[tuple[Setting, list[tuple[Values, Values]]]]:
+    """Draw settings and their populations: claims and true probabilities of both classes."""
+    rng = np.random.default_rng(seed)
+    made: list[tuple[Setting, list[tuple[Values, Values]]]] = []
+    while len(made) < settings:
+        setting = _setting(rng)
+        omission = false_omission_rate(setting.k, setting.precision, setting.recall)
+        if omission > 0.6 * setting.precision:
+            continue  # no classifier: it would pass what it should flag
+        if setting.times is not None and setting.times * setting.k / (1 + setting.k) < 0.25:
+            continue  # a census of the flagged
+        claims = _claims(setting, omission, rng)
+        truth = setting.score.split("-")[1]
+        classes = [
+            (claimed, _truth(claimed, truth, flagged=up))
+            for claimed, up in zip(claims, (True, False), strict=True)
+        ]
+        made.append((setting, classes))
+    return made
+
+
+def _setting(rng: np.random.Generator) -> Setting:
+    def log_uniform(low: float, high: float) -> float:
+        return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+    return Setting(
+        k=log_uniform(0.001, 1),
+        precision=float(rng.uniform(0.35, 0.98)),
+        recall=float(rng.uniform(0.25, 0.97)),
+        labels=round(log_uniform(80, 4000)),
+        bands=SECOND_BANDS[rng.integers(len(SECOND_BANDS))],
+        times=SECOND_TIMES[rng.integers(len(SECOND_TIMES))],
+        score=f"{rng.choice(LAWS)}-{rng.choice(TRUTHS)}",
+        plan="rounds" if rng.random() < 0.5 else "scores",
+    )
+
+
+def _claims(setting: Setting, omission: float, rng: np.random.Generator) -> tuple[Values, Values]:
+    """Claimed probabilities of both classes, rising, shape ``(NODES,)`` each."""
+    if setting.score.startswith("beta"):
+        count, shape = float(rng.choice([0.5, 2, 8])), float(rng.choice([0.3, 1, 3]))
+        rate = setting.precision
+        flagged = stats.beta.ppf(_MIDDLE, count * rate, count * (1 - rate))
+        passed = stats.beta.ppf(_MIDDLE, shape, shape * (1 - omission) / omission)
+        return np.asarray(flagged), np.asarray(passed)
+    spread, share = float(rng.choice([0.5, 1.0])), float(rng.choice([0.02, 0.1]))
+    return (_tails(setting.precision, spread, share, -4.0), _tails(omission, spread, share, 4.0))
+
+
+def _tails(mean: float, spread: float, share: float, off: float) -> Values:
+    """Probabilities with heavy tails and a cluster so far off, of this mean."""
+    logit = spread * stats.t.ppf(_MIDDLE, 2)
+    logit[np.random.default_rng(0).permutation(NODES)[: round(share * NODES)]] += off
+    return np.sort(_shifted(logit, mean))
+
+
+def _truth(claimed: Values, truth: str, *, flagged: bool) -> Values:
+    if truth == "half":
+        logit = np.clip(special.logit(np.clip(claimed, 1e-12, 1 - 1e-12)), -25, 25)
+        return _shifted(0.5 * logit, float(claimed.mean()))
+    if truth == "kink":
+        first = round(0.7 * NODES)
+        return np.concatenate([claimed[:first], claimed[first:][::-1]])
+    if truth == "turn" and flagged:
+        return claimed[::-1]
+    return claimed
+
+
+def _shifted(logit: Values, mean: float) -> Values:
+    """Probabilities of this mean whose log odds are those given but for a common shift."""
+
+    def gap(shift: float) -> float:
+        return float(special.expit(shift + logit).mean()) - mean
+
+    return np.asarray(special.expit(optimize.brentq(gap, -100, 100) + logit))

@@ -1,17 +1,8 @@
 """Coverage of what is read from one stratified sample beside the classifier itself.
 
-Why: `pr-monitor compare` and the curves promise 95 % intervals for other thresholds and for another
-classifier, although the strata were made for neither. This measures how often they hold the truth,
-how much narrower a paired difference is than that of two samples of the same size each, and what a
-counted number of flagged items adds.
-
-Population: logit p ~ N(-8.898, 5.160), label ~ Bernoulli(p), flagged if p >= .4768 (precision .86,
-recall .60, prevalence 4.8 %: Shang et al., AISTATS 2023, classifier 1). The second classifier sees
-logit p with noise of standard deviation 1.5 and flags as many. 3 flagged and 5 passed score bands;
-labels per class proportional to the size of a band times the standard deviation of its label.
-
-    python -m benchmarks curve_coverage                 # 300 rounds a case, 2 minutes
-    python -m benchmarks curve_coverage --rounds 2000
+Other thresholds, a second classifier that sees logit p with noise, and curves, on samples whose
+strata were made for none of them: how often intervals hold the truth, how much narrower a paired
+difference is than that of two samples, and what a counted number of flagged items adds.
 """
 
 from collections import defaultdict

@@ -1,11 +1,7 @@
 """What the dashboard and the views cost a database with many monitors.
 
-    python -m benchmarks dashboard_queries [--sqlite] [--monitors 1000] [--rounds 100]
-
-The store is that of `benchmarks.status_at_size`: weekly rounds, closed but for the newest, which
-is half labeled; one monitor in 20 has an open alert. Prints rows and wall time of each view, whole
-and of one monitor, and on PostgreSQL of each panel of deploy/grafana for two years. Each is asked
-twice, and the second time counts. Filling 1,000 monitors with 100 rounds takes some minutes.
+Rows and wall time of each view, and on PostgreSQL of each panel of deploy/grafana for two years,
+the second time it is asked, on the store of `status_at_size`.
 """
 
 import tempfile
@@ -34,9 +30,9 @@ def main(sqlite: bool = False, monitors: int = 1000, rounds: int = 100) -> None:
         config = write_config(Path(folder), store.url, monitors)
         fill_store(config, rounds)
         engine = reader_of(Database(load_config(config).store_url))
-        print("   rows  seconds  query", flush=True)
+        print("   rows  seconds  query")
         for line in measured(engine):
-            print(line, flush=True)
+            print(line)
         engine.dispose()
 
 

@@ -1,15 +1,8 @@
 """The demo's half year with other seeds, by score cells and by bands, at the statistics.
 
-Run ``python -m benchmarks demo_seeds --by cells bands`` from the root of the repository. Every seed
-trains a classifier of its own and gets limits from its own reference; all designs play the same
-weeks. A round is drawn, planned, estimated and judged by the same functions that the product calls,
-without SQL and MLflow, and in one wave, since the demo has a reference with scores. Without
-``--intervals`` nothing is estimated, and a seed ends with its first alert or with the fourth round
-of the drop.
-
-Intervals are those that the demo shows: of the window, from the round alone. The first round of the
-drop is drawn many times, all after the same rounds. Standard errors take the rounds of a seed
-together.
+A round is drawn, planned, estimated and judged by the functions that the product calls, without
+SQL and MLflow. Intervals are those that the demo shows; the first round of the drop is drawn many
+times. Standard errors take the rounds of a seed together.
 """
 
 import math

@@ -1,26 +1,15 @@
 """What drawing a round's items costs: CPU, wall time and memory beside a bare scan of its columns.
 
-``python -m benchmarks draw [--rows 10e6 30e6] [--strata 8] [--candidates 1000] [--threads 1,0]``
-
-Works, each a process of its own and in turn: ``bare`` reads id, time and score; ``md5`` takes md5
-of every id besides, without which no draw by md5 can be; ``hash`` takes DuckDB's own of them, which
-no other engine and no other version of it computes; ``before`` is the query that sorted every
-row; ``later`` is the scan of a round whose bands are known, ``later + show`` all its reads;
-``first`` all reads of a history's first round. ``pandas`` and ``polars`` are what a user would
-write, a sample that cannot be drawn again elsewhere; they are left out where not installed.
-
-``--engine delta`` keeps the predictions in a Delta table, whose bare scan reads the same stream of
-Arrow batches, by one thread of DuckDB's. ``--engine postgres`` has the works of
-`benchmarks.draw_postgres`, in a server of its own, and ``--engine spark`` those of
-`benchmarks.draw_spark`, on this machine.
+``bare`` reads id, time and score; ``md5`` takes md5 of every id besides, ``hash`` DuckDB's own;
+``before`` sorts every row; ``later`` is the scan of a round whose bands are known, ``later + show``
+all its reads; ``first`` all reads of a first round; ``pandas`` and ``polars`` what a user would
+write. Each work is a process of its own; 0 threads are as many as DuckDB takes.
 """
 
 import importlib.util
 import multiprocessing
 import os
-import resource
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -33,7 +22,8 @@ from typing import Any, Literal
 import deltalake
 import duckdb
 
-from benchmarks import draw_postgres, draw_spark
+from benchmarks import draw_engines
+from benchmarks.harness import peak_mb
 from monitor.domain.model import BandEdges, Frame, Stratum, Window
 from monitor.plugins.lake.settings import LakeSettings
 from monitor.plugins.lake.source import LakeSource
@@ -235,8 +225,7 @@ def measured(work: str, path: Path, edges: BandEdges, candidates: int, threads: 
     cpu, wall = time.process_time(), time.perf_counter()
     works[work]()
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return Cost(cpu, wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+    return Cost(cpu, wall, peak_mb())
 
 
 def _limit(threads: int) -> None:
@@ -254,7 +243,7 @@ def _limit(threads: int) -> None:
 def works_for(rows: int, engine: str) -> list[str]:
     """List the works that can be run."""
     if engine in {"postgres", "spark"}:
-        return list((draw_postgres if engine == "postgres" else draw_spark).WORKS)
+        return list(draw_engines.WORKS[engine])
     if engine == "delta":
         return ["bare", "md5", "later", "later + show", "first"]
     others = [name for name in ("pandas", "polars") if importlib.util.find_spec(name)]
@@ -288,23 +277,18 @@ def in_postgres(
     url: str, rows: int, edges: BandEdges, candidates: int, works: Sequence[str], repeats: int
 ) -> None:
     """Print the figures of the works in PostgreSQL."""
-    draw_postgres.write(url, rows)
+    draw_engines.fill(url, rows)
     costs: dict[str, list[Any]] = {work: [] for work in works}
     with FRESH.Pool(1, maxtasksperchild=1) as pool:
         for work in [*works] * repeats:
             arguments = (work, url, WINDOW, edges, candidates)
-            costs[work].append(pool.apply(draw_postgres.measured, arguments))
+            costs[work].append(pool.apply(draw_engines.in_postgres, arguments))
     print(f"PostgreSQL, {rows:,} rows, {len(edges.strata())} strata x {candidates}")
-    show(costs, "files", "temp_mb")
+    show(costs, "files")
 
 
 def in_spark(
-    rows: int,
-    edges: BandEdges,
-    candidates: int,
-    works: Sequence[str],
-    repeats: int,
-    threads: int,
+    rows: int, edges: BandEdges, candidates: int, works: Sequence[str], repeats: int, threads: int
 ) -> None:
     """Print the figures of the works by Spark."""
     with tempfile.TemporaryDirectory() as folder, FRESH.Pool(1, maxtasksperchild=1) as pool:
@@ -312,9 +296,9 @@ def in_spark(
         pool.apply(write, (path, rows))
         arguments = (path, threads, WINDOW, edges, candidates)
         how = {"works": works, "repeats": repeats}
-        costs: dict[str, list[Any]] = pool.apply(draw_spark.costs_of, arguments, how)
+        costs: dict[str, list[Any]] = pool.apply(draw_engines.in_spark, arguments, how)
     print(f"Spark, {rows:,} rows, {len(edges.strata())} strata x {candidates}")
-    show(costs, "Spark", "heap")
+    show(costs, "Spark")
 
 
 def in_process(
@@ -342,13 +326,13 @@ def in_process(
             show(costs)
 
 
-def show(costs: dict[str, list[Any]], name: str = "", attribute: str = "") -> None:
+def show(costs: dict[str, list[Any]], name: str = "") -> None:
     """Print a line for each work, with the most of one more figure of its engine."""
     head = f"{'':<14}{'CPU':>8}   {'wall':>8}   {'x bare':>6} {'peak':>7}"
     print(f"{head}    {name:>7}" if name else head)
     for line, runs in zip(table(costs), costs.values(), strict=True):
-        more = f" {max(getattr(run, attribute) for run in runs):7.0f} MB" if name else ""
-        print(line + more, flush=True)
+        more = f" {max(run.more for run in runs):7.0f} MB" if name else ""
+        print(line + more)
 
 
 def main(

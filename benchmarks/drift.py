@@ -1,17 +1,9 @@
 """False alarms in a year without drift, and how soon a drop is found: our rule and those in use.
 
-    python -m benchmarks drift [--paths 2000]
-
-Population: logit p ~ N(-8.898, 5.160^2), y ~ Bernoulli(p), predicted positive from .4768: the
-first classifier of Shang et al. 2023, Table 4. Limits lie 3 points under the true precision and 5
-under the true recall; the promise is one false alarm a year of weekly rounds, over both. Every
-rule sees the same labels: 12 reference rounds, then a year, or 8 quiet rounds and 26 with a drop
-(the wrong answers of the class grow by one factor). An alarm of either metric counts.
-
-The others: the range that Algorithm 2 of the same paper (its Eq. 6-8 by Monte Carlo) predicts for
-a round at 95 %; mean +- 3 standard deviations of the reference rounds; "5 points under the mean of
-the reference rounds"; and a Bernoulli CUSUM towards a ten-point drop, its threshold tuned by
-simulation at known rates to the same promise. About 5 minutes on one core.
+Population: logit p ~ N(-8.898, 5.160^2), y ~ Bernoulli(p), flagged from .4768 (Shang et al. 2023,
+Table 4). Limits lie 3 points under precision and 5 under recall; the promise is one false alarm a
+year over both. Others: the predictive range of Algorithm 2 of that paper, mean +- 3 standard
+deviations, "5 points under the mean", and a Bernoulli CUSUM tuned to the same promise.
 """
 
 import math
@@ -298,7 +290,7 @@ def show_quiet(scenario: Scenario, paths: int, threshold: float) -> None:
     for name, truth in truths.items():
         tallies = play(scenario, [(truth, YEAR)], paths, threshold)
         cells = [f"{m:6.2f} ({e:.2f}) {a:4.0%}" for m, e, a in map(Tally.a_year, tallies.values())]
-        print(f"{name:<28}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
+        print(f"{name:<28}" + "".join(f"{cell:>20}" for cell in cells))
 
 
 def show_drops(scenario: Scenario, paths: int, threshold: float) -> None:
@@ -312,7 +304,7 @@ def show_drops(scenario: Scenario, paths: int, threshold: float) -> None:
             f"{share:5.3f} ({error:.3f}) {median:>4}"
             for (share, error), median in ((t.found(4), t.median()) for t in tallies.values())
         ]
-        print(f"{metric:<12}-{by:<15.2f}" + "".join(f"{c:>20}" for c in cells), flush=True)
+        print(f"{metric:<12}-{by:<15.2f}" + "".join(f"{c:>20}" for c in cells))
 
 
 def heads() -> str:

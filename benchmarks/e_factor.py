@@ -1,11 +1,7 @@
 """Whether a round's e-factor has a mean of at most 1 wherever the limit is kept.
 
-    python -m benchmarks e_factor
-
-Two strata: every possible sample is enumerated, at 2,000 sets of rates that keep the limit. Five
-strata: the mean factorises over labels, so it is exact at each of 100,000 sets of rates per limit;
-half of them lie on the limit, and half of those close to the projections, where the mean is
-largest. Nothing here is random but the rates, which are seeded. About a minute.
+Two strata: every possible sample is enumerated. Five strata: the mean factorises over labels, so
+it is exact at each of 100,000 sets of rates per limit, half of them on the limit.
 """
 
 import numpy as np
@@ -44,7 +40,7 @@ def main() -> None:
     largest = []
     for limit in TWO_LIMITS:
         largest.append(enumerated(limit))
-        print(f"  {limit!s:<26}{largest[-1]:.6f}", flush=True)
+        print(f"  {limit!s:<26}{largest[-1]:.6f}")
     print(f"\nlargest mean of e: five strata, {POINTS:,} points that keep the limit, by labels")
     print(f"{'':<32}" + "".join(f"{labeled.tolist()!s:>24}" for labeled in LABELED))
     for metric in FIVE_METRICS:
@@ -52,7 +48,7 @@ def main() -> None:
             limit = five_limit(metric, side, shift)
             found = [worst_of_five(limit, labeled) for labeled in LABELED]
             largest += found
-            print(f"  {limit!s:<30}" + "".join(f"{each:24.6f}" for each in found), flush=True)
+            print(f"  {limit!s:<30}" + "".join(f"{each:24.6f}" for each in found))
     print(f"\nlargest of all: 1 {max(largest) - 1:+.1e}")
 
 

@@ -1,10 +1,6 @@
 """A labeled set beside its truth: MLflow's own evaluator, ours, and how often ours holds it.
 
-Run ``python -m benchmarks evaluator``. The classifier is that of Table 1 of Shang et al. (AISTATS
-2023): it flags 160 of 5,000, of which 138 are positive, as are 108 of the 4,840 it passes. First
-both evaluators see one set of 1,000 flagged and 1,000 passed items in one run of MLflow. Then sets
-are drawn in each of the ways that `monitor.evaluate` knows, and it is counted how often the 95 %
-intervals hold the truth.
+The classifier is that of Table 1 of Shang et al. (AISTATS 2023).
 """
 
 import logging

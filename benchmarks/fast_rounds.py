@@ -1,32 +1,28 @@
 """Thousands of simulated rounds of one design, estimated as the monitor does, in a second.
 
-All rounds share the Sobol points, so a stratum's draws depend on its positive count alone: they
-are made once per stratum and count, and a round only adds up one row per stratum. An interval
-misses the truth exactly where the share of draws under the truth leaves the level's middle, so
-no quantile is sorted out either. The Beta quantiles come from a cubic spline of their log odds
-over the normal scores, which is right to 1e-7; `tests/stats/test_benchmarks.py` compares whole
-intervals with `estimates`.
+All rounds share the Sobol points, so a stratum's draws depend on its positive count alone. Beta
+quantiles come from a cubic spline of their log odds over the normal scores, right to 1e-7;
+`tests/stats/test_benchmarks.py` compares whole intervals with `estimates`.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 from scipy.interpolate import CubicSpline
 from scipy.stats import qmc
 
-from benchmarks.harness import Values, Whole
+from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.beta_mixture import round_priors
-
-Prior = Callable[["Design", slice], tuple[Values, Values]]
-
 
 POINTS = 2**12
 CHUNK = 64
 METRICS = ("precision", "recall")
+DECIDES = 0.1
+Prior = Callable[["Design", slice], tuple[Values, Values]]
 
 _NODES = np.linspace(-6.4, 6.4, 401)  # the Sobol points reach 2**-31, a score of -6.2
 _MANY = 25.0  # variance from which a binomial quantile is expanded, not looked up
@@ -144,7 +140,7 @@ class FastRounds:
         )
         return np.asarray(tp), np.asarray(fn)
 
-    def misses(self, level: float = 0.95) -> NDArray[np.bool_]:
+    def misses(self, level: float = 0.95) -> Flags:
         """Whether the truth lies below, and above, each interval: shape ``(2, 2, rounds)``.
 
         The first axis is precision and recall, the second below and above. Equal to comparing
@@ -223,3 +219,33 @@ def binomial_quantiles(uniforms: Values, items: int, rates: Values) -> Values:
     found = np.clip(np.ceil(items * rates + spread * w - 0.5), 0, items)
     found[few] = stats.binom.ppf(uniforms[few], items, rates[few])
     return np.asarray(found)
+
+
+def expected_rarer(design: Design) -> tuple[float, float]:
+    """Expect so many labels of the rarer answer for precision, recall; infinite where known."""
+    tp, fn = design.truth
+    recall = tp / (tp + fn)
+    worth, variance = [], []
+    for part, gradient in zip(design.classes, (1 - recall, recall), strict=True):
+        size, rate = design.size[part].astype(np.float64), design.true_rate[part]
+        spread = size**2 * rate * (1 - rate) / np.maximum(design.labeled[part], 1)
+        mean, total = float(size @ rate / size.sum()), float(spread.sum() / size.sum() ** 2)
+        worth.append(mean * (1 - mean) / total * min(mean, 1 - mean) if total > 0 else math.inf)
+        left = np.broadcast_to(design.open_items, design.size.shape)[part]
+        variance.append(gradient**2 * float(np.sum(spread * left)))
+    for_recall = [
+        each
+        for each, moved in zip(worth, variance, strict=True)
+        if moved >= DECIDES * sum(variance)
+    ]
+    return (
+        worth[0] if variance[0] > 0 else math.inf,
+        min(for_recall) if sum(variance) > 0 else math.inf,
+    )
+
+
+def taken_whole(design: Design) -> bool:
+    """Whether some stratum of a window that holds items is labeled whole."""
+    return design.rate is None and bool(
+        np.any(design.labeled[design.size > 0] == design.size[design.size > 0])
+    )

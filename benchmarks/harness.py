@@ -2,6 +2,8 @@
 
 import argparse
 import inspect
+import resource
+import sys
 from collections.abc import Callable, Sequence
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
@@ -12,6 +14,12 @@ from numpy.typing import NDArray
 Values = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+
+def peak_mb() -> float:
+    """Return the most memory that this process ever held."""
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def run(name: str, main: Callable[..., None], text: str | None, words: Sequence[str]) -> None:

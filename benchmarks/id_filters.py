@@ -1,13 +1,8 @@
 """Filters that could stand before md5 in a draw: what they cost, and whether they choose by chance.
 
-``python -m benchmarks id_filters [--rows 10e6] [--items 200000] [--draws 400]``
-
-A seeded polynomial modulo a prime of 31 bits is arithmetic that every SQL engine has; ids that are
-whole numbers go into it as they are, and 8 digits of a UUID, or characters of a text, as numbers.
-First the CPU of counting the rows of 60 strata of which a filter lets 6 % through, beside a bare
-scan of the three columns, and of the draw that takes md5 of those alone or of all. Then, over many
-seeds, how the number of chosen ids in tenths of sequential ids spreads, beside independent choice:
-the variance (1 is right), and the kurtosis (3 is).
+The CPU of counting the rows of 60 strata of which a filter lets 6 % through, and of the draw by
+md5 of those alone; then how the number of chosen ids in tenths of sequential ids spreads over
+seeds, beside independent choice (variance 1, kurtosis 3).
 """
 
 import tempfile

@@ -1,13 +1,6 @@
-"""What it saves to leave alone the monitors where nothing changed: a pass that finds nothing due.
+"""What a pass that finds nothing due costs: each monitor looked at, or left alone where unchanged.
 
-    python -m benchmarks idle_passes [--monitors 1 20 100] [--rounds 20]
-
-Every monitor has weekly rounds, closed but for the newest, which waits for half of its 200 labels
-in files; the last 12 of the closed ones still take late labels. Prints for each number of monitors
-the statements that one pass sends to a SQLite store and its processor time (the median of five),
-when each monitor is looked at and when `monitor.service.change_detection` leaves it alone; then the
-processor time of a whole `pr-monitor run-once`, without and with what the last one noted. Takes
-three minutes.
+Statements and processor time of a pass over SQLite, then the processor time of `run-once`.
 """
 
 import logging
@@ -39,7 +32,7 @@ HEADS = ("monitors", "pass", "statements", "CPU ms", "run-once CPU s")
 def main(monitors: tuple[int, ...] = (1, 20, 100), rounds: int = 20) -> None:
     """Print two lines for each number of monitors."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    print(_line(*HEADS), flush=True)
+    print(_line(*HEADS))
     for number in monitors:
         with tempfile.TemporaryDirectory() as folder:
             config = write_config(Path(folder), "sqlite:///monitor.db", number)
@@ -81,7 +74,7 @@ def measure(config: Path, number: int) -> None:
     }
     for name, (statements, milliseconds, seconds) in figures.items():
         told = (f"{statements}", f"{milliseconds:.1f}", f"{seconds:.2f}")
-        print(_line(f"{number}", name, *told), flush=True)
+        print(_line(f"{number}", name, *told))
     application.database.close()
 
 

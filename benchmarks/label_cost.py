@@ -1,33 +1,20 @@
 """Labels a round needs for intervals of +-.05 on precision and recall, by design and score.
 
-    python -m benchmarks label_cost [--replicates 6000]     (about 4 minutes)
-
-Population: logit p ~ N(mu, sigma^2), y ~ Bernoulli(p), flagged where p >= t, for the three
-classifiers of Shang et al. 2023, Table 4; no finite window, the estimand `rate`. Scores:
-
-    good      the score is p
-    weak      within each class the rate of a score is the class's mean plus a quarter of what
-              the score claims beyond it: over-confident four times
-    flat      within each class the score says nothing
-    inverted  within each class the rates come in the opposite order
-
-The labels are those at which the *mean half-width* of the 95 % interval over the replicates is
-.05 for the wider of the two metrics; the plan's own margins are moved until that holds, and
-`planned` is what the plan asked for unmoved, for the expected half-width; a quarter of the passed
-labels goes by size. Coverage and its standard error come from other
-replicates than the search. `by rounds` plans by the rates that earlier rounds found. The second
-table is a first round: what is known are the scores (with and without the blend) or nothing.
+Classifiers of Shang et al. 2023, Table 4: logit p ~ N(mu, sigma^2), y ~ Bernoulli(p), flagged where
+p >= t. Within each class a `weak` score is four times over-confident, a `flat` one says nothing and
+an `inverted` one has the opposite order. The plan's margins are moved until the mean half-width of
+the wider metric is .05; `planned` is what the plan asked for unmoved.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from benchmarks.harness import Values, Whole
+from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.design.allocation import allocate
@@ -65,7 +52,7 @@ class Design:
         return slice(0, self.flagged), slice(self.flagged, None)
 
     @property
-    def is_flagged(self) -> NDArray[np.bool_]:
+    def is_flagged(self) -> Flags:
         """Which strata are predicted positive."""
         return np.arange(len(self.size)) < self.flagged
 
@@ -75,6 +62,10 @@ class Design:
         found = self.size * self.rate
         tp, fn = (float(found[part].sum()) for part in self.classes)
         return tp / float(self.size[: self.flagged].sum()), tp / (tp + fn)
+
+    def allocated(self, known: PriorRates, **how: Any) -> Whole:
+        """Labels that the monitor plans by what is known."""
+        return allocate(self.size, self.is_flagged, known, estimand="rate", **how).labels
 
     def unlabeled(self) -> Counts:
         """Give the strata before any label."""
@@ -164,13 +155,7 @@ def first_round(name: str, replicates: int) -> None:
 
 def planner(design: Design, known: PriorRates, *, blend: float | None = None) -> Plan:
     """Plan by `allocate` for given margins."""
-    up = design.is_flagged
-
-    def plan(margins: dict[str, float]) -> Whole:
-        allocation = allocate(design.size, up, known, margins=margins, estimand="rate", blend=blend)
-        return allocation.labels
-
-    return plan
+    return lambda margins: design.allocated(known, margins=margins, blend=blend)
 
 
 def by_budget(design: Design) -> Plan:
@@ -286,6 +271,5 @@ def _say(text: str, design: Design, plan: Plan, replicates: int, base: int | Non
     more = "" if base is None else f"{labels.sum() / base:5.2f}"
     print(
         f"{text:<34}{labels.sum():>7}{more}{labels[: design.flagged].sum():>8}{asked:>8}"
-        f"   {width[0]:.4f} {width[1]:.4f}   {cover[0]:.3f} {cover[1]:.3f}",
-        flush=True,
+        f"   {width[0]:.4f} {width[1]:.4f}   {cover[0]:.3f} {cover[1]:.3f}"
     )

@@ -1,32 +1,19 @@
 """Coverage of the truth when labels err, with and without correction.
 
-    python -m benchmarks label_error [--replicates 600] [--cells]
-
-About 50 minutes; with --cells, 10.
-
-A classifier with precision .79 and recall .67 (Shang et al. 2023, Table 4, the first one) in 1 + 1
-strata with 307 + 1,943 labels or 3 + 5 score bands with 200 + 1,050, or, with --cells, 20 + 40
-score cells with 1,250 labels, of which `cut` and `ours` take the plain labels that each class is
-worth. Labels are right on positive
-items with probability `sens` and on negative ones with `spec`; an audit looked at so many truly
-positive and truly negative items. In the last rows the assumption fails: labels of flagged items
-have the specificity given, those of passed items .999 (passed items are easy), and the audit is
-of all items alike (`!`), or half of it of each predicted class by itself (`c`).
-
-`as given` is the usual interval, which takes labels for the truth; `cut` is Rogan and Gladen's
-formula in every draw, cut to [0, 1]; `ours` is `monitor.stats.labels.label_error`, the posterior of
-rates and errors given labels and audit. `none` counts the rounds in which ours says that labels
-and audit contradict each other. Standard error of .95: .009.
+Labels are right on positive items with probability `sens` and on negative ones with `spec`; an
+audit looked at so many of each. In the last rows passed items are easy (specificity .999), and the
+audit is of all items alike (`!`) or half of it of each predicted class (`c`). `as given` takes
+labels for the truth, `cut` is Rogan and Gladen's formula, `ours` `monitor.stats.labels`; `none`
+counts the rounds in which ours says that labels and audit contradict each other.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.cells import cut as cut_into
 from benchmarks.cells import scored
-from benchmarks.harness import Values
+from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
@@ -39,6 +26,10 @@ from monitor.stats.labels.label_error import corrected_estimates
 
 METRICS = ("precision", "recall")
 POINTS = 2**10
+QUALITIES = (  # sensitivity, specificity, audited positives and negatives
+    *((1.0, 1.0, (100, 1000)), (0.95, 0.999, (100, 1000)), (0.95, 0.99, (100, 1000))),
+    *((0.95, 0.99, (400, 4000)), (0.90, 0.95, (400, 4000))),
+)
 
 
 @dataclass(frozen=True)
@@ -47,9 +38,9 @@ class Design:
 
     name: str
     rate: Values
-    size: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    is_flagged: NDArray[np.bool_]
+    size: Whole
+    labels: Whole
+    is_flagged: Flags
     cells: bool = False
 
     def truth(self, name: str) -> float:
@@ -159,10 +150,7 @@ def row_of(
             flagged=audit_of(sens, spec, half, rng), passed=audit_of(sens, easy or spec, half, rng)
         )
         counts = Counts.of_arrays(
-            size=design.size,
-            labeled=design.labels,
-            positive=positive,
-            is_flagged=design.is_flagged,
+            size=design.size, labeled=design.labels, positive=positive, is_flagged=design.is_flagged
         )
         given = as_given(counts, replicate, cells=design.cells)
         if design.cells:
@@ -190,22 +178,10 @@ def main(replicates: int = 600, cells: bool = False) -> None:
     head = "  ".join(f"{way:11}" for way in ("as given", "cut", "ours") * 2)
     print(f"strata  sens  spec   audit      {head}  none")
     for design in (by_cells(),) if cells else (TWO, BANDS):
-        for sens, spec, size in (
-            (1.0, 1.0, (100, 1000)),
-            (0.95, 0.999, (100, 1000)),
-            (0.95, 0.99, (100, 1000)),
-            (0.95, 0.99, (400, 4000)),
-            (0.90, 0.95, (400, 4000)),
-        ):
+        for sens, spec, size in QUALITIES:
             row = row_of(design, sens, spec, size, replicates)
-            print(
-                f"{design.name}  {sens:5.2f} {spec:6.3f} {size[0]:4} {size[1]:5}  {row}",
-                flush=True,
-            )
+            print(f"{design.name}  {sens:5.2f} {spec:6.3f} {size[0]:4} {size[1]:5}  {row}")
         for spec, mark in ((0.95, "!"), (0.95, "c"), (0.90, "!"), (0.90, "c")):
-            by_class = mark == "c"
-            row = row_of(design, 0.95, spec, (100, 1000), replicates, easy=0.999, by_class=by_class)
-            print(
-                f"{design.name}  {0.95:5.2f} {spec:5.2f}{mark} {100:4} {1000:5}  {row}",
-                flush=True,
-            )
+            by_class, size = mark == "c", QUALITIES[0][2]
+            row = row_of(design, 0.95, spec, size, replicates, easy=0.999, by_class=by_class)
+            print(f"{design.name}  {0.95:5.2f} {spec:5.2f}{mark} {size[0]:4} {size[1]:5}  {row}")

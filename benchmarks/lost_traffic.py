@@ -1,15 +1,8 @@
 """How often ordinary windows are reported for fewer rows, and how often lost rows are found.
 
-    python -m benchmarks lost_traffic [--histories 900]     (10 minutes)
-
-Windows of 5000 rows with a trend, and segments of them of equal size, are reported
-by `monitor.rounds.sampling.traffic`. Counts vary by `cv` (coefficient of variation) beyond chance,
-by a gamma or a lognormal factor: of the window, which its segments share (`shared`), or of each
-segment (`own`). Daily windows are compared with those of the same weekday, so that a weekday
-pattern changes nothing, and of longer histories the last 12 count. `all` is the share of ordinary
-windows with a notice of any kind, which is to be .01 at most. `-30 %` is the share of windows in
-which a loss of three in ten of all rows gives a notice, `removed` the same for the largest segment.
-Standard error of .01: .0033 at 900 histories.
+Counts vary by `cv` beyond chance, by a factor of the window that its segments share or of each
+segment. `all` is the share of ordinary windows with a notice, to be .01 at most; `-30 %` finds the
+loss of three in ten of all rows, `gone` that of the largest segment.
 """
 
 import itertools
@@ -41,8 +34,7 @@ def main(histories: int = 900) -> None:
         _, total, gone = np.mean(rates, axis=0)
         print(
             f"{windows:7}{segments:10}  {' '.join(law):20} {cv:4.2f}   "
-            f"{np.mean(false):.4f} ({max(false):.4f})      {total:.2f}    {gone:.2f}",
-            flush=True,
+            f"{np.mean(false):.4f} ({max(false):.4f})      {total:.2f}    {gone:.2f}"
         )
 
 

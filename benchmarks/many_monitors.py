@@ -1,35 +1,20 @@
 """Many monitors on one machine: 10, 100 and 1,000 rounds due at once, and ticks with nothing due.
 
-    python -m benchmarks many_monitors [--postgres] [--monitors 10 100 1000] [--replicas 1 2 4]
-        [--lanes 4] [--before TREE] [--repeats 1] [--told 10]
+Every monitor scans a Parquet file, takes 300 labels from a column of it and has two limits; its
+first round is drawn, labeled, closed and told to the log by the service's own loops. Medians of
+the repeats:
 
-Every monitor scans a Parquet file with DuckDB, takes its labels from a column of it and has two
-limits and 300 labels. So its first round is drawn, labeled, closed and told to the log in a few
-ticks of the service's own loops, in as many processes (``--replicas``) as there are to be, on one
-store: a SQLite file, or with ``--postgres`` a database of a server started for it. ``--lanes`` is
-how many monitors one process works on at once. ``--before`` is another state of this repository,
-such as ``git worktree add ../before 836a301`` makes one: each repeat then plays both, one after
-the other, and ratios are printed. Medians of the repeats:
-
-rounds/min  by the clock on the wall, until all rounds are closed
 CPU ms      processor time a round, of all replicas, without the database server
 cores       how many threads could run at once, in the mean: those that wait neither for a lock nor
-            for a disk. With one lane a process, that is how many cores the replicas would fill if
-            nothing else ran; of several lanes those count too that wake to find Python's lock taken
-told ms     processor time of telling one of ``--told`` rounds to MLflow (a SQLite tracking store)
-begin ms    the same of beginning to, at each pass that tells any: where a process of its own does
+            for a disk
+told ms     processor time of telling one of ``--told`` rounds (4 or more) to MLflow
+begin ms    the same of beginning to, at each pass that tells any
 idle ms     processor time of a tick with nothing due
 busy MB     the most memory of the largest replica, with what it started to tell MLflow
-idle MB     its memory afterwards
-
-A thousand monitors take some minutes, those of 836a301 half an hour.
 """
-
-from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import re
 import resource
@@ -39,11 +24,12 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
 import duckdb
 import structlog
@@ -57,10 +43,11 @@ from monitor.service.loop import TICK, MonitorWork
 from monitor.storage import schema
 from monitor.storage.tables import effects, rounds
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-MONDAY = datetime(2024, 1, 1, 6, 1, tzinfo=UTC)
+SLOT = datetime(2024, 1, 1, 6, tzinfo=UTC)
+MONDAY = SLOT + timedelta(minutes=1)
+PYTHONPATH = os.pathsep.join(
+    [str(Path(wiring.__file__).parents[1]), str(Path(__file__).parents[1])]
+)
 MOST_TICKS = 5  # a first round goes out in two waves
 HEADS = ("rounds/min", "CPU ms", "cores", "told ms", "begin ms", "idle ms", "busy MB", "idle MB")
 HEAD = """\
@@ -75,14 +62,14 @@ MONITOR = """\
       path: predictions.parquet
       columns: {{id: id, time: at, score: score}}
       threshold: 0.5
-    schedule: {{cron: "0 6 * * MON"}}
-    sample: {{max_labels: 300}}
+    schedule: {{cron: "{cron}"}}
+    sample: {{max_labels: 300{more}}}
     labeling: {{kind: column, path: predictions.parquet, id: id, value: truth, matures: 1h}}
     limits: {{precision: 0.5, recall: 0.2}}
 """
 PREDICTIONS = """
 copy (
-    select 'm' || i as id, timestamptz '2023-12-25 06:00:00+00' + i * interval 2 minute as at,
+    select 'm' || i as id, timestamptz '{start}' + i * interval 2 minute as at,
         score, cast(random() < score as integer) as truth
     from (select i, pow(random(), 4) as score from range(5000) as t(i))
 ) to '{path}' (format parquet)
@@ -104,28 +91,27 @@ def main(
     monitors: tuple[int, ...] = (10, 100, 1000),
     replicas: tuple[int, ...] = (1,),
     lanes: tuple[int, ...] = (worker_pool.WORKERS,),
-    before: Path | None = None,
     repeats: int = 1,
     told: int = 10,
 ) -> None:
-    """Print a line for each case, and what the other tree does there."""
-    trees = [Path(__file__).parents[1], *([before.resolve()] if before else [])]
-    heads = ("monitors", "replicas", "lanes", "tree", *HEADS)
-    print("  ".join(f"{head:>11}" for head in heads), flush=True)
+    """Print a line for each case."""
+    heads = ("monitors", "replicas", "lanes", *HEADS)
+    print("  ".join(f"{head:>11}" for head in heads))
     for case in map(Case._make, product(monitors, replicas, lanes)):
-        found = [
-            [measure(tree, case, told, on_postgres=postgres) for tree in trees]
-            for _ in range(repeats)
-        ]
-        _show(case, [_medians([each[place] for each in found]) for place in range(len(trees))])
+        found = [measure(case, told, on_postgres=postgres) for _ in range(repeats)]
+        cells = [f"{number}" for number in case]
+        for head in HEADS:
+            middle = statistics.median(each[head] for each in found)
+            cells.append(f"{middle:.{2 if head == 'cores' else 0}f}")
+        print("  ".join(f"{cell:>11}" for cell in cells))
 
 
-def measure(tree: Path, case: Case, told: int, *, on_postgres: bool) -> Figures:
-    """Play all rounds with the code of a tree, on a store of their own."""
+def measure(case: Case, told: int, *, on_postgres: bool) -> Figures:
+    """Play all rounds on a store of their own."""
     with tempfile.TemporaryDirectory() as folder, _store(on_postgres) as store, ExitStack() as all_:
         write_config(Path(folder), store, case.monitors)
         replicas = [
-            all_.enter_context(Replica(tree, Path(folder), case.lanes, told))
+            all_.enter_context(Replica(Path(folder), case.lanes, told))
             for _ in range(case.replicas)
         ]
         begun = time.monotonic()
@@ -140,7 +126,7 @@ def measure(tree: Path, case: Case, told: int, *, on_postgres: bool) -> Figures:
     }
 
 
-def _play(replicas: list[Replica], monitors: int) -> list[Figures]:
+def _play(replicas: "list[Replica]", monitors: int) -> list[Figures]:
     """Let all tick at once until every round is closed; returns what each has spent."""
     for _ in range(MOST_TICKS):
         for replica in replicas:
@@ -153,55 +139,45 @@ def _play(replicas: list[Replica], monitors: int) -> list[Figures]:
     raise SystemExit(message)
 
 
-def _medians(found: list[Figures]) -> Figures:
-    return {head: statistics.median(each[head] for each in found) for head in HEADS}
-
-
-def _show(case: Case, of_trees: list[Figures]) -> None:
-    lines = dict(zip(("now", "before"), of_trees, strict=False))
-    if len(of_trees) > 1:
-        now, before = of_trees
-        lines["ratio"] = {head: now[head] / (before[head] or math.nan) for head in HEADS}
-    for name, figures in lines.items():
-        digits = [2 if name == "ratio" or head == "cores" else 0 for head in HEADS]
-        told = [f"{figures[head]:.{each}f}" for head, each in zip(HEADS, digits, strict=True)]
-        cells = [*map(str, case), name, *told]
-        print("  ".join(f"{cell:>11}" for cell in cells), flush=True)
-
-
 @contextmanager
 def _store(on_postgres: bool) -> Iterator[str]:
     if not on_postgres:
         yield "sqlite:///monitor.db"
         return
-    from tests.servers import postgres  # noqa: PLC0415  not for a replica of another tree
+    from tests.servers import postgres  # noqa: PLC0415  not for a replica
 
     with postgres() as url:
         yield url
 
 
-def write_config(folder: Path, store: str, monitors: int) -> None:
+def write_config(
+    folder: Path, store: str, monitors: int, slot: datetime = SLOT, more: str = ""
+) -> Path:
     """Write the config of so many monitors, and a week of predictions with their truth."""
+    path = folder / "predictions.parquet"
     duckdb.sql("select setseed(0.5)")
-    duckdb.sql(PREDICTIONS.format(path=folder / "predictions.parquet"))
-    each = [MONITOR.format(number=number) for number in range(monitors)]
-    (folder / "config.yaml").write_text(HEAD.format(store=store) + "".join(each))
+    duckdb.sql(PREDICTIONS.format(path=path, start=(slot - timedelta(days=7)).isoformat()))
+    cron = f"{slot.minute} {slot.hour} * * {slot.isoweekday() % 7}"
+    each = [MONITOR.format(number=number, cron=cron, more=more) for number in range(monitors)]
+    config = folder / "config.yaml"
+    config.write_text(HEAD.format(store=store) + "".join(each))
+    return config
 
 
 class Replica:
     """A service in a process of its own, which does what it is asked to and tells its figures."""
 
-    def __init__(self, tree: Path, folder: Path, lanes: int, told: int) -> None:
+    def __init__(self, folder: Path, lanes: int, told: int) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", __file__, str(folder), str(lanes), str(told)],
-            env=os.environ | {"PYTHONPATH": str(tree)},
+            env=os.environ | {"PYTHONPATH": PYTHONPATH},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         self.told()
 
-    def __enter__(self) -> Replica:
+    def __enter__(self) -> "Replica":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -222,16 +198,16 @@ class Replica:
         return figures
 
 
-def obey(service: Service, told: int) -> None:
+def obey(service: "Service", told: int) -> None:
     """Do what is asked for on standard input, until that ends."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     words: dict[str, Callable[[], Figures]] = {
         "tick": service.tick,
         "rest": lambda: service.tell(told) | service.rest() | service.memory(),
     }
-    print(json.dumps({}), flush=True)  # it is ready
+    print(json.dumps({}))  # it is ready
     for line in sys.stdin:
-        print(json.dumps(words[line.strip()]()), flush=True)
+        print(json.dumps(words[line.strip()]()))
     service.end()
 
 

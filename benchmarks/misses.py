@@ -1,23 +1,9 @@
 """Misses that appear in the lowest band: how soon they are found, and what a round says of them.
 
-    python -m benchmarks misses [--paths 4000]     (about 3 minutes)
-    python -m benchmarks misses --cautions         (about 4 minutes)
-
-Population: a classifier of Shang et al. 2023, Table 4, with a good score in the default bands, see
-`benchmarks/label_cost.py`; labels are planned for a budget by the true rates, with a share of the
-passed ones spread by size. Recall falls by ten points: *in proportion*, all missed positives grow
-by one factor, or *in the lowest band*, the new ones all lie in the passed band with the lowest
-scores. `found` is the share of paths on which the limit, five points under the recall before, fires
-within 4 rounds; precision is watched too. `smallest` is the smallest drop found so in 8 of 10.
-`covered` is the 95 % interval of recall of the round alone after the fall, `width` its mean
-half-width, `one label` how far one positive label in the lowest band moves recall, `cautioned` the
-share of rounds with a caution.
-
-`--cautions`: cells of the coverage grid with passed items in bands, those of seed 1, on which the
-rule was chosen, and those of seed 7. A cell counts where the lowest band can hold the misses. Share
-of rounds with a caution for recall: ordinary ones that expect 10 or more of the rarer answer, and
-those with the misses in the lowest band where the interval covers less than .93; by counts alone
-and with leverage.
+Recall falls by ten points, in proportion or in the lowest passed band alone. `found` within 4
+rounds; `smallest` drop found so in 8 of 10; `one label` is how far one positive label in the lowest
+band moves recall. ``--cautions``: the share of rounds with a caution, by counts alone and
+with leverage, on drawn cells of seed 1, on which the rule was chosen, and of seed 7.
 """
 
 import math
@@ -27,16 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.coverage_grid import grid, make_cell
-from benchmarks.fast_rounds import Design, FastRounds
+from benchmarks.drift import limits_of
+from benchmarks.fast_rounds import Design, FastRounds, expected_rarer
 from benchmarks.harness import Whole
 from benchmarks.label_cost import DEFAULT, population
-from benchmarks.rarer import expected_rarer
 from monitor.stats.core.counts import Counts
-from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.share_by_size import SHARE_BY_SIZE
 from monitor.stats.detection.delay import played
-from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Misses, Scenario
 from monitor.stats.estimation.small_counts import FewLabels, small_count_caution
@@ -45,7 +29,7 @@ CLASSIFIERS = ("Phi1", "Phi2")
 LABELS = (1250, 360)
 SHARES = (0.0, SHARE_BY_SIZE)
 WHERE: tuple[Misses, ...] = ("in_proportion", "in_lowest_band")
-DROP, ROOM, WITHIN = 0.10, {"precision": 0.03, "recall": 0.05}, 4
+DROP, WITHIN = 0.10, 4
 SOME = 100
 """Rounds in which cautions are looked at."""
 
@@ -67,23 +51,9 @@ def main(paths: int = 4000, cautions: bool = False, cells: int = 100) -> None:
 def planned(name: str, labels: int, share: float) -> Scenario:
     """Plan a budget by the true rates."""
     design, _ = population(name, "good").strata(DEFAULT)
-    plan = allocate(
-        design.size,
-        design.is_flagged,
-        PriorRates.of_rates(design.rate),
-        max_labels=labels,
-        estimand="rate",
-        share_by_size=share,
-    )
-    return Scenario.of(design.size, plan.labels, design.is_flagged, design.rate)
-
-
-def limits_of(scenario: Scenario) -> list[Limit]:
-    """Limits a stated room under the true levels."""
-    return [
-        Limit(metric, (scenario.value(metric) or 0.0) - room, "at_least")
-        for metric, room in ROOM.items()
-    ]
+    rates = PriorRates.of_rates(design.rate)
+    plan = design.allocated(rates, max_labels=labels, share_by_size=share)
+    return Scenario.of(design.size, plan, design.is_flagged, design.rate)
 
 
 def show_detection(name: str, labels: int, share: float, paths: int) -> None:
@@ -106,8 +76,7 @@ def show_detection(name: str, labels: int, share: float, paths: int) -> None:
             f"{text:<28}{misses:<15}  {found:.3f} ({error(found, paths):.3f})"
             f"  {'none' if drop is None else f'{drop:.3f}':>8}"
             f"     {covered:.3f} ({error(covered, paths):.3f})  {width:.4f}  {one:9.3f}"
-            f"  {cautioned:9.2f}",
-            flush=True,
+            f"  {cautioned:9.2f}"
         )
         text = ""
 
@@ -157,8 +126,7 @@ def show_cautions(seed: int, cells: int, replicates: int = 400) -> None:
         print(
             f"{text:<32}{len(rows):4} cells   by counts {found[:, 0].mean():.3f} ({errors[0]:.3f})"
             f"   with leverage {found[:, 1].mean():.3f} ({errors[1]:.3f})"
-            + (f"   mean coverage {found[:, 2].mean():.3f}" if found.shape[1] > 2 else ""),
-            flush=True,
+            + (f"   mean coverage {found[:, 2].mean():.3f}" if found.shape[1] > 2 else "")
         )
 
 

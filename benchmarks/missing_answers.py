@@ -1,14 +1,7 @@
 """What missing answers do to estimates, to false alarms and to how soon a drop is found.
 
-    python -m benchmarks missing_answers [--paths 150] [--rounds 30]
-
-Windows of 6,000 rows with 8 score bands, 400 labels, precision .93 and recall .74. Of all answers a
-share is missing: at random, or 13 times as often for the classifier's mistakes, or for actual
-positives. The limits of the false alarms lie exactly at the level, with one false alarm in 52
-rounds promised; a drop is to 10 points under limits that lie 5 points under the level.
-
-`plain` leaves missing answers out, as earlier versions did; `bounds` is what is shown now. Standard
-errors: .02 of a coverage by single rounds, .05 of a pooled one, .03 of alarms and drops found.
+Answers are missing at random, or 13 times as often for the classifier's mistakes, or for actual
+positives. `plain` leaves them out; `bounds` is what is shown.
 """
 
 from collections.abc import Sequence
@@ -17,9 +10,8 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.harness import Values, Whole
+from benchmarks.harness import Flags, Values, Whole
 from monitor.domain.report import MISSING_MAX
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.history import HistoryState, history_states
@@ -103,10 +95,10 @@ def main(paths: int = 150, rounds: int = 30) -> None:
     truth = [value(metric, RATES) for metric in METRICS]
     print(f"precision {truth[0]:.3f}, recall {truth[1]:.3f}; covered P / R, mean width of R")
     for kind, share in [("random", 0.0), *product(KINDS, SHARES), ("random", 0.05)]:
-        print(f"{kind:<10}{share:4.0%}  {_coverage(kind, share, rounds)}", flush=True)
+        print(f"{kind:<10}{share:4.0%}  {_coverage(kind, share, rounds)}")
     print("\nfalse alarms in 52 rounds, plain / now; now found within 4 rounds")
     for kind, share in [("random", 0.0), *product(("random", *KINDS), SHARES)]:
-        print(f"{kind:<10}{share:4.0%}  {_alarms(kind, share, paths)}", flush=True)
+        print(f"{kind:<10}{share:4.0%}  {_alarms(kind, share, paths)}")
 
 
 def _coverage(kind: str, share: float, number: int) -> str:
@@ -240,7 +232,7 @@ def _fired(
     paths: int,
     *,
     plain: bool = False,
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Whether each path fires on each limit: ``(paths, limits)``."""
     rng = np.random.default_rng(52)
     prior = np.where(FLAGGED, 1 / 6, 1 / 10)

@@ -1,13 +1,9 @@
 """Which small faults in `monitor.stats` its tests notice: a random sample of mutmut's mutants.
 
-``make mutants SAMPLE=400 SEED=1``; where mutmut is installed,
-``python -m benchmarks mutants --sample 400 --seed 1 [--near]``
-
 Each subpackage has its share of the sample, and 40 mutants at least. Not among them is what changes
-messages only (`message = ...` and `raise`), defaults of parameters and, as in mutmut, docstrings
-and decorated functions. The tests of the statistics run against a mutant until one fails, those
-next to it first; one that takes a minute of CPU fails as well. ``--near`` runs no others: a lower
-bound of the share killed, in a tenth of the time.
+messages, defaults of parameters, docstrings and decorated functions. Tests run against a mutant
+until one fails; one that takes a minute of CPU fails as well. ``--near`` runs only the tests next
+to it: a lower bound of the share killed, in a tenth of the time.
 """
 
 import os
@@ -25,7 +21,8 @@ import libcst
 import numpy as np
 import pytest
 from mutmut.mutation.file_mutation import create_mutations
-from numpy.typing import NDArray
+
+from benchmarks.harness import Values
 
 STATS = Path("monitor/stats")
 LEAST, SECONDS = 40, 60
@@ -152,7 +149,7 @@ class Run:
         for mutant in self.chosen:
             survives = self._survives(mutant, session)
             self.survivors += [mutant] if survives else []
-            print("SURVIVED" if survives else "killed  ", mutant, file=sys.__stderr__, flush=True)
+            print("SURVIVED" if survives else "killed  ", mutant, file=sys.__stderr__)
         return True
 
     def _survives(self, mutant: Mutant | None, session: pytest.Session) -> bool:
@@ -197,9 +194,7 @@ def show(chosen: dict[str, tuple[int, list[Mutant]]], survivors: list[Mutant]) -
     print(_line("in all", total, len(ran), len(ran) - len(survivors), in_all, draws))
 
 
-def _line(
-    name: str, total: int, ran: int, killed: int, share: float, draws: NDArray[np.float64]
-) -> str:
+def _line(name: str, total: int, ran: int, killed: int, share: float, draws: Values) -> str:
     low, high = np.quantile(draws, [0.025, 0.975])
     return f"{name:<12}{total:>8}{ran:>6}{killed:>8}{share:>8.3f}  {low:.3f}-{high:.3f}"
 

@@ -1,15 +1,9 @@
 """How often notices come in ordinary rounds, and how soon after something happened.
 
-    python -m benchmarks notices [--replicates 400]
-
-A notice pages nobody, but one that comes every few weeks is not read. `frame` looks at stratum
-sizes only, so it is simulated with windows of 500 to a million items whose mix is steady, wobbles
-from week to week (more or fewer positives: the log odds of all items move by N(0, .3^2), alone or
-with a memory of .8), or wobbles in every stratum (Dirichlet, 500 items' worth). `predictive` and
-`changed` look at labels; the log odds of a class's rates wobble by N(0, 0), N(0, .1^2) or
-N(0, .2^2) a round, or its wrong answers grow in the last round. Population: the first classifier
-of Shang et al. 2023, Table 4, in 3 + 5 score bands. Shares of rounds with a notice; the standard
-error is .005 at a share of .01 and .035 at one of .5. Takes 8 minutes.
+`frame` looks at stratum sizes, in windows whose mix is steady, wobbles from week to week (log odds
+of all items by N(0, .3^2), alone or with a memory of .8), or wobbles in every stratum. `predictive`
+and `changed` look at labels; the log odds of a class's rates wobble by N(0, s^2) a round, or its
+wrong answers grow in the last round. Shares of rounds with a notice.
 """
 
 import functools
@@ -17,10 +11,9 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from benchmarks.harness import Values
+from benchmarks.harness import Values, Whole
 from monitor.domain.model import Stratum
 from monitor.domain.settings import Pooling, RoundSettings, Schedule
 from monitor.rounds.estimation.anomalies import round_anomalies
@@ -61,9 +54,7 @@ def frame_quiet(replicates: int) -> None:
                 np.mean([_is_told(mix, items, past, 0.0, rng) for _ in range(replicates)])
                 for past in PAST
             ]
-            print(
-                f"{name:<26}{items:>9}" + "".join(f"{share:8.3f}" for share in shares), flush=True
-            )
+            print(f"{name:<26}{items:>9}" + "".join(f"{share:8.3f}" for share in shares))
 
 
 def frame_moved(replicates: int) -> None:
@@ -82,7 +73,7 @@ def frame_moved(replicates: int) -> None:
                 ]
                 ratio = share_of(moved)[5:].sum() / share_of(0.0)[5:].sum()
                 cells = "".join(f"{share:8.2f}" for share in shares)
-                print(f"{name:<26}{items:>9}   x{ratio:.2f}{cells}", flush=True)
+                print(f"{name:<26}{items:>9}   x{ratio:.2f}{cells}")
 
 
 def _is_told(
@@ -106,7 +97,7 @@ def _scores() -> tuple[Values, list[float], list[float]]:
     return logit, list(band_edges(low, 5)), list(band_edges(high, 3))
 
 
-def _strata(moved: float) -> tuple[Values, NDArray[np.int64]]:
+def _strata(moved: float) -> tuple[Values, Whole]:
     """Probability of each item when all log odds moved, and its stratum in order of score."""
     logit, passed, flagged = _scores()
     p = special.expit(logit + moved)
@@ -174,10 +165,10 @@ def labels_table(replicates: int) -> None:
 def _print_told(labels: str, happened: str, told: list[tuple[bool, bool]]) -> None:
     share = np.array(told).mean(axis=0)
     cells = f"{share[0]:>11.3f}{share[1]:>9.3f}{np.array(told).any(axis=1).mean():>8.3f}"
-    print(f"{labels:<10}{happened:<18}{cells}", flush=True)
+    print(f"{labels:<10}{happened:<18}{cells}")
 
 
-def _dropped(size: NDArray[np.int64], rate: Values, metric: str, by: float) -> Values:
+def _dropped(size: Whole, rate: Values, metric: str, by: float) -> Values:
     """Rates after a metric fell, the wrong answers of its class grown by one factor."""
     now, up = rate.copy(), FLAGGED
     found, missed = (size * rate)[up].sum(), (size * rate)[~up].sum()
@@ -191,7 +182,7 @@ def _dropped(size: NDArray[np.int64], rate: Values, metric: str, by: float) -> V
 
 
 def _told(
-    size: NDArray[np.int64], labels: Values, rate: Values, wobble: float, seed: int,
+    size: Whole, labels: Values, rate: Values, wobble: float, seed: int,
     *, now: Values | None = None,
 ) -> tuple[bool, bool]:  # fmt: skip
     """Play one history and say whether its last round has a notice of either kind."""
@@ -212,9 +203,7 @@ def _wobbled(rate: Values, spread: float, rng: np.random.Generator) -> Values:
     return np.asarray(special.expit(special.logit(np.clip(rate, 1e-9, 1 - 1e-9)) + moved))
 
 
-def _tally(
-    size: NDArray[np.int64], labels: Values, rate: Values, rng: np.random.Generator
-) -> Tally:
+def _tally(size: Whole, labels: Values, rate: Values, rng: np.random.Generator) -> Tally:
     n = labels.astype(np.int64)
     rows = zip(FLAGGED, size, n, rng.binomial(n, rate), strict=True)
     return Tally(

@@ -64,11 +64,11 @@ def main(
     classes: tuple[int, ...] = (3, 10, 30), sample: str = "{max_labels: 200}", rows: float = 30_000
 ) -> None:
     """Print a line for each number of classes."""
-    print(f"sample: {sample}, {int(rows):,} rows", flush=True)
+    print(f"sample: {sample}, {int(rows):,} rows")
     for count in classes:
         for known, more in {"nothing known": "", "rates known": reference(count)}.items():
             line = compared(count, sample, int(rows), more)
-            print(f"{count:3} classes, {known:13}: {line}", flush=True)
+            print(f"{count:3} classes, {known:13}: {line}")
 
 
 def compared(count: int, sample: str, rows: int, more: str) -> str:

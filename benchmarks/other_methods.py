@@ -1,21 +1,18 @@
 """Intervals of other methods for many simulated rounds at once, to set beside the monitor's.
 
-Each gives low and high ends, shape ``(2, rounds)``, with NaN where the method has no value.
-Shang et al. (AISTATS 2023) Eq. 3, 4 and 5 need one stratum per class. The survey ratio is what
-samplics, R's survey and SAS compute from strata and weights: linearised variance, t quantile
-(`tests/stats/test_independent.py` checks it against samplics). The binomial intervals are those
-of statsmodels.
+Ends have the shape ``(2, rounds)``, NaN where a method has no value. Shang et al. (AISTATS
+2023) Eq. 3, 4 and 5 need one stratum per class. The survey ratio is that of samplics, R's survey
+and SAS (`tests/stats/test_independent.py`); binomial intervals are those of statsmodels.
 """
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 from statsmodels.stats.proportion import proportion_confint
 
 from benchmarks.fast_rounds import Design
-from benchmarks.harness import Values, Whole
+from benchmarks.harness import Flags, Values, Whole
 
 Method = Callable[[Design, Whole], Values | None]
 
@@ -74,7 +71,7 @@ def delta(design: Design, positive: Whole) -> Values | None:
     return _without_value(ends, (one == 0) | (zero == 0))
 
 
-def _without_value(ends: Values, nothing: NDArray[np.bool_]) -> Values:
+def _without_value(ends: Values, nothing: Flags) -> Values:
     ends[:, nothing] = np.nan
     return ends
 

@@ -1,8 +1,7 @@
 """How far the points of precision and recall lie from the truth in the mean, and each time.
 
-Four points of the same rounds: the scaled matrix's, which estimates give (the posterior mean where
-it has no value); the mean of the posterior; its median; and the scaled matrix's less its bias to
-second order (for recall only, as precision has none). Part of `coverage.py`.
+Four points: the scaled matrix's, the posterior's mean and median, and the scaled matrix's less its
+bias to second order (for recall only).
 """
 
 import math
@@ -10,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.coverage_grid import Setting, make_cell
 from benchmarks.fast_rounds import CHUNK, METRICS, Design, FastRounds
-from benchmarks.harness import Values
+from benchmarks.harness import Values, Whole
 from monitor.stats import METRICS as FORMULAS
 from monitor.stats import Matrix, scaled_matrix
 
@@ -82,7 +80,7 @@ def points_of(rounds: FastRounds, wanted: int) -> Values:
     return found
 
 
-def recall_bias(design: Design, positive: NDArray[np.int64], matrix: Matrix) -> Values:
+def recall_bias(design: Design, positive: Whole, matrix: Matrix) -> Values:
     """Bias of TP/(TP + FN) to second order, (TP V(FN) - FN V(TP)) / (TP + FN)^3, as found."""
     share = positive / np.maximum(design.labeled, 1)
     variance = (

@@ -1,17 +1,9 @@
 """How a pooled estimate does after a change and in quiet times: coverage, width and its point.
 
-    python -m benchmarks pooling_coverage [--replicates 1000] [--classifier Phi1] [--designs ...]
-
-Classifiers: Phi1 and Phi2 of Shang et al. 2023, Table 4, logit p normal and y ~ Bernoulli(p). A
-design is bands and labels of the predicted positives and of the negatives, 3+5:200+1050. A
-reference and 11 quiet rounds, then a story: a change by one factor on the wrong answers of a
-class, at once, by a point a round for ten rounds, or a season (a sine of 3 points, 52 rounds).
-
-Coverage is the share of 95 % intervals that hold the truth, `width` against the round alone in a
-quiet round, `lag` how far the mean of the pooled point is from that of the round alone, in
-half-widths of the pooled interval, and beside it that of the posterior's mean. Errors of the points
-by themselves are given over a quiet year. All replicates advance together; about a minute a design
-on one core.
+A design is bands and labels of both classes, 3+5:200+1050. A reference and 11 quiet rounds, then a
+change by one factor on the wrong answers of a class: at once, by a point a round, or a season.
+`width` is against the round alone; `lag` is how far the pooled point is from that of the round
+alone, in half-widths of the pooled interval.
 """
 
 from collections.abc import Mapping
@@ -19,14 +11,118 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
-from benchmarks.harness import Values
-from benchmarks.pooling_stories import DOWN, UP, Story, Window, design, stories
+from benchmarks.harness import Flags, Values
+from benchmarks.label_cost import CLASSIFIERS
 from monitor.stats.core.beta_mixture import prior_count
+from monitor.stats.core.metrics import METRICS
+from monitor.stats.core.scaled_matrix import scaled_matrix
+from monitor.stats.design.score_bands import band_edges, band_of
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
 from monitor.stats.history.run_length import Run, RunLength, advance, begin
+
+UP, DOWN = True, False  # the predicted positives, the predicted negatives
+STEPS = (-15, -10, -5, -3, 3, 5, 10, 15)
+SEASON, HIGHEST = 52, 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Strata of the population: classes, sizes and true rates, shape ``(H,)``."""
+
+    is_flagged: Flags
+    size: Values
+    rate: Values
+
+    def of_class(self, up: bool) -> Flags:
+        """Which strata are of a class."""
+        return np.asarray(self.is_flagged == up)
+
+    def value(self, name: str, rate: Values) -> Values:
+        """Compute a metric at rates of shape ``(..., H)``."""
+        ones = np.ones_like(self.size)
+        return METRICS[name](scaled_matrix(self.size, ones, rate, self.is_flagged))
+
+    def moved(self, name: str, by: float) -> Values:
+        """Rates after a metric moved by so much: one factor on the wrong answers of its class."""
+        before = float(self.value(name, self.rate))
+        target, now, up = before + by, self.rate.copy(), self.is_flagged
+        if name == "precision":
+            now[up] = 1 - np.minimum((1 - target) / (1 - before) * (1 - self.rate[up]), 0.999)
+            return now
+        found = (self.size * self.rate)[up].sum()
+        missed = (self.size * self.rate)[~up].sum()
+        now[~up] = np.minimum(self.rate[~up] * (found / target - found) / missed, 0.999)
+        return now
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happens to a metric after the quiet rounds, and the rounds to look at."""
+
+    name: str
+    metric: str
+    gained: tuple[float, ...]
+    looks: tuple[int, ...]
+
+    @property
+    def is_step(self) -> bool:
+        """Whether everything happens at once."""
+        return len(set(self.gained)) == 1
+
+
+def stories(window: Window, metric: str) -> list[Story]:
+    """Tell all stories of a metric that leave it below 1."""
+    now = float(window.value(metric, window.rate))
+    wave = tuple(0.03 * float(np.sin(2 * np.pi * t / SEASON)) for t in range(1, SEASON + 1))
+    steps = [Story(f"{metric} {by:+d}", metric, (by / 100,) * 4, (1, 2, 4)) for by in STEPS]
+    drifts = [
+        Story(
+            f"{metric} {sign:+d} a round",
+            metric,
+            tuple(sign * t / 100 for t in range(1, 11)),
+            (1, 2, 4, 10),
+        )
+        for sign in (-1, 1)
+    ]
+    season = Story(f"{metric}, a season of 3", metric, wave, tuple(range(4, SEASON + 1, 4)))
+    return [each for each in (*steps, *drifts, season) if now + max(each.gained) < HIGHEST]
+
+
+def design(classifier: str, text: str) -> tuple[Window, Values]:
+    """Window and labels per stratum of a design such as ``3+5:200+1050``."""
+    bands, labels = ([int(part) for part in each.split("+")] for each in text.split(":"))
+    window = _population(classifier, bands)
+    return window, _shared_out(window, *labels)
+
+
+def _population(classifier: str, bands: list[int], items: int = 200_000) -> Window:
+    """Draw the window once and cut it into bands."""
+    mean, deviation, threshold = CLASSIFIERS[classifier]
+    p = special.expit(np.random.default_rng(2023).normal(mean, deviation, items))
+    classes, sizes, rates = [], [], []
+    for up, count in zip((UP, DOWN), bands, strict=True):
+        mine = p[(p >= threshold) == up]
+        band = band_of(mine, band_edges(mine, count))
+        for index in range(count):
+            classes.append(up)
+            sizes.append(float((band == index).sum()))
+            rates.append(float(mine[band == index].mean()))
+    return Window(np.array(classes), np.array(sizes), np.array(rates))
+
+
+def _shared_out(window: Window, flagged: int, passed: int) -> Values:
+    """Share labels out within each class by size times the spread of a label."""
+    spread = window.size * np.sqrt(window.rate * (1 - window.rate))
+    labels = np.zeros(window.size.size)
+    for up, total in ((UP, flagged), (DOWN, passed)):
+        mine = window.of_class(up)
+        share = np.maximum(10.0, total * spread[mine] / spread[mine].sum())
+        labels[mine] = np.maximum(5, share * total / share.sum()).astype(np.int64)
+    return labels
+
 
 Betas = tuple[Values, Values, Values]
 Runs = Mapping[bool, Run]
@@ -189,7 +285,9 @@ def main(
     designs: tuple[str, ...] = tuple(DESIGNS),
 ) -> None:
     """Print each design, then the least coverage over all of them."""
-    print(f"any interval that covers 90 % after every change, history exact: width {bound():.3f}")
+    z = stats.norm.ppf(0.9)  # the least mean width against the round's 95 % interval (Pratt 1963)
+    bound = (z * 0.9 + stats.norm.pdf(z)) / stats.norm.ppf(0.975)
+    print(f"any interval that covers 90 % after every change, history exact: width {bound:.3f}")
     error = (0.9 * 0.1 / replicates) ** 0.5
     print(f"{replicates} replicates; standard error of a share of .9: {error:.4f}")
     least = []
@@ -225,7 +323,7 @@ def print_metric(simulation: Simulation, metric: str) -> tuple[float, float]:
     lags = [(look.lag, look.mean_lag) for looks in told.values() for look in looks.values()]
     point, mean = (max(each, key=abs) for each in zip(*lags, strict=True))
     print(f"farthest lag {point:+.3f}; of the mean of the posterior {mean:+.3f}")
-    print(year(simulation, metric), flush=True)
+    print(year(simulation, metric))
     after = [look.covered[ROBUST_WEIGHT] for looks in steps.values() for look in looks.values()]
     return min(after), still.covered[ROBUST_WEIGHT]
 
@@ -279,9 +377,3 @@ def named(share: float) -> str:
     if share == 1:
         return "round alone"
     return f"{share:.2f} for the round{', default' if share == ROBUST_WEIGHT else ''}"
-
-
-def bound(coverage: float = 0.9) -> float:
-    """Least mean width in quiet times against the round's 95 % interval (Pratt 1963)."""
-    z = stats.norm.ppf(coverage)
-    return float((z * coverage + stats.norm.pdf(z)) / stats.norm.ppf(0.975))

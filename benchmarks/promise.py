@@ -1,21 +1,10 @@
 """What the promise on false alarms covers: a metric that varies, and items that come back.
 
-    python -m benchmarks promise [--paths 1000]
-
-Mean number of alarms in 52 rounds, with limits on precision and recall and a promise of one false
-alarm in that time, of the population of benchmarks/drift.py, and of a plain one with precision .85
-and recall .75 in two strata.
-
-The first has both true metrics vary from week to week around a mean that lies 0, 2 or 5 points
-above its limit: independently each week, or as an autoregression with coefficient .8. The promise
-is about a metric that keeps its limit in every round: a mean at the limit does not.
-
-The second has both metrics exactly at their limits in every round, and a share of each round's
-items were in the one before, with the answers that they had. `all` counts every answer as
-evidence, and `once`, as rounds do, leaves out the items that come back; the guess has all answers
-either way.
-
-Standard error of a mean: at most .08 at 1000 paths, .02 where it is under .5. Two minutes.
+Mean number of alarms in 52 rounds. First both metrics vary from week to week around a mean above
+their limits, independently or as an autoregression (AR). Then they are at their limits and a share
+of each round's items were in the one before: `all` answers count, or each item `once`.
+``--block 30``: false alarms a year of so many monitors, all at their limits, that promise each by
+itself or as one, and the share of drops of precision found, the limit 3 points under it.
 """
 
 import math
@@ -26,6 +15,7 @@ import numpy as np
 
 from benchmarks.drift import DESIGNS, METRICS, at_limits, drawn_from_population, level
 from benchmarks.harness import Values, Whole
+from monitor.stats.detection.delay import detection, false_alarms
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
@@ -36,6 +26,8 @@ REFERENCE, YEAR = 8, 52
 ABOVE = (0.0, 0.02, 0.05)
 VARIES = ((0.0, 0.0), (0.01, 0.0), (0.02, 0.0), (0.03, 0.0), (0.05, 0.0), (0.02, 0.8), (0.04, 0.8))
 RECURRING = (0.0, 0.25, 0.5, 0.9)
+SIZE, LABELED, FLAGGED, RATES = [160, 4840], [100, 400], [True, False], [0.86, 0.02]
+DROPS = (0.1, 0.2)
 
 
 @dataclass(slots=True, eq=False)
@@ -49,22 +41,46 @@ class CountedOnce(Paths):
         Paths.learn(self, *(self.whole or (window, positive)))
 
 
-def main(paths: int = 1000, designs: tuple[str, ...] = (*NAMES, PLAIN)) -> None:
-    """Print both tables for each design."""
+def main(paths: int = 1000, designs: tuple[str, ...] = (*NAMES, PLAIN), block: int = 0) -> None:
+    """Print both tables for each design, or the promises of a block of monitors."""
+    if block:
+        show_block(block, paths)
+        return
     for name in designs:
         scenario = scenario_of(name)
-        head = "".join(f"{_varying_name(*each):>11}" for each in VARIES)
+        head = "".join(f"{('AR ' if memory else 'sd ') + f'{sd:.2f}':>11}" for sd, memory in VARIES)
         errors = " and ".join(f"{standard_error(scenario, metric):.3f}" for metric in METRICS)
         print(f"\n{name} labels, standard errors of one round {errors}: the metrics vary")
         print(f"{'above limit':<12}{head}")
         for above in ABOVE:
             rates = [varying_alarms(scenario, above, *each, paths) for each in VARIES]
-            print(f"{above:<12.2f}" + "".join(f"{rate:>11.2f}" for rate in rates), flush=True)
+            print(f"{above:<12.2f}" + "".join(f"{rate:>11.2f}" for rate in rates))
         print(f"\n{name} labels, both metrics at their limits: items come back")
         print(f"{'share':<12}{'all':>11}{'once':>11}")
         for share in RECURRING:
             found = [recurring_alarms(scenario, share, paths, once=once) for once in (False, True)]
-            print(f"{share:<12.2f}" + "".join(f"{rate:>11.2f}" for rate in found), flush=True)
+            print(f"{share:<12.2f}" + "".join(f"{rate:>11.2f}" for rate in found))
+
+
+def show_block(monitors: int, paths: int) -> None:
+    """Print a line for each way to promise."""
+    scenario = Scenario.of(SIZE, LABELED, FLAGGED, RATES)
+    precision = scenario.value("precision") or 0.0
+    recall = scenario.value("recall") or 0.0
+    at = [Limit("precision", precision, "at_least"), Limit("recall", recall, "at_least")]
+    below = [Limit("precision", precision - 0.03, "at_least")]
+    for name, every in (("each", YEAR), ("the block", YEAR * monitors)):
+        alarms = monitors * false_alarms(scenario, at, every=every, paths=paths)
+        found = [
+            detection(
+                scenario, below, metric="precision", drop=drop, every=every, paths=paths
+            ).detected_within[3]
+            for drop in DROPS
+        ]
+        shown = ", ".join(
+            f"-{drop:.0%} {share:.2f}" for drop, share in zip(DROPS, found, strict=True)
+        )
+        print(f"{name:10} promises: {alarms:6.2f} false alarms a year; in 4 rounds {shown}")
 
 
 def scenario_of(name: str) -> Scenario:
@@ -73,10 +89,6 @@ def scenario_of(name: str) -> Scenario:
         return drawn_from_population(*DESIGNS[name])
     missed = 0.85 * 1200 * (1 / 0.75 - 1) / 18_800
     return Scenario.of([1200, 18_800], [100, 1150], [True, False], [0.85, missed])
-
-
-def _varying_name(deviation: float, memory: float) -> str:
-    return f"{'AR ' if memory else 'sd '}{deviation:.2f}"
 
 
 def standard_error(scenario: Scenario, metric: str) -> float:

@@ -1,25 +1,9 @@
 """Measure coverage and the labels saved on real predictions whose labels are all known.
 
-    python -m benchmarks real_data --data DIR [--by cells|bands] [--waves 2|1]
-                                                [--straight] [--seeds 800]
-
-DIR holds `fte_mlb_world_series.csv.gz` (forecasts of FiveThirtyEight, a season a window) and
-`census_ma_employment.csv.gz` (an employment model on US Census data, a year a window). Each window
-is cut into the monitor's score cells, or bands, gets the plan of a first round with 300 or 1,000
-labels, and is drawn and estimated 800 times; the truth is the precision and recall of the
-window's own items, and the interval is that of the `window` estimand. Rounds of cells go out in two
-waves, as the first of a history does, or in one; those of bands in one. Whole numbers of labels of
-cells follow chance, so there each 25 rounds have a plan of their own, and each round its second
-wave.
-
-`--straight` asks what the form of the rates costs: each window then has as many positives of each
-class, but in numbers that follow the line through the log odds of its strata along the score.
-
-Windows where a metric is known, a band is taken whole, or fewer than 10 labels of the rarer answer
-are expected (`rarer.py`), stand apart. `random` is how many labels a plain random sample of the
-window needs for intervals as wide on average.
-
-Takes three minutes on one core; bands, and cells in one wave, less.
+The folder holds `fte_mlb_world_series.csv.gz` (a season a window) and `census_ma_employment.csv.gz`
+(a year a window). Each window gets the plan of a first round and is drawn and estimated 800 times.
+``--straight``: as many positives of each class, along the line that fits its log odds best.
+`random` is how many labels a plain random sample needs for intervals as wide on average.
 """
 
 import csv
@@ -30,16 +14,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import special
 
 from benchmarks.cell_rounds import CELLS, CellRounds, Judged, judged, whole_positives
 from benchmarks.coverage_grid import Setting
-from benchmarks.fast_rounds import METRICS, Design, FastRounds
+from benchmarks.fast_rounds import METRICS, Design, FastRounds, expected_rarer, taken_whole
 from benchmarks.harness import Flags, Values, Whole
-from benchmarks.rarer import expected_rarer, taken_whole
 from monitor.stats import (
     FLAGGED_BANDS,
     PASSED_BANDS,
@@ -53,10 +36,7 @@ from monitor.stats.design.logit_fit import SLOPE_PRECISION, fitted_log_odds
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, cell_edges
 from monitor.stats.design.two_waves import first_wave, second_wave
 
-FILES = {
-    "world-series": "fte_mlb_world_series.csv.gz",
-    "census": "census_ma_employment.csv.gz",
-}
+FILES = {"world-series": "fte_mlb_world_series.csv.gz", "census": "census_ma_employment.csv.gz"}
 BUDGETS = (300, 1000)
 SOME = 200
 """Rounds of bands whose widths are looked at."""
@@ -187,10 +167,7 @@ def planned(strata: Strata, budget: int, uniform: float | None = None) -> Whole:
 def of_bands(strata: Strata, budget: int, seeds: int) -> Found:
     """Draw and estimate rounds of bands in one wave."""
     design = Design(
-        strata.size,
-        planned(strata, budget),
-        int(strata.is_flagged.sum()),
-        positive=strata.positive,
+        strata.size, planned(strata, budget), int(strata.is_flagged.sum()), positive=strata.positive
     )
     rounds = FastRounds(design, design.simulate(seeds, np.random.default_rng(budget)))
     missed = rounds.misses().mean(axis=2)
@@ -236,16 +213,13 @@ def drawn_round(
         return labeled, rng.hypergeometric(true, size - true, labeled)
     first = first_wave(plan, u)
     found = rng.hypergeometric(true, size - true, first, shape)
-    more = second_wave(
-        size,
-        strata.is_flagged,
-        strata.position,
-        plan=plan,
-        first=first,
-        labeled=np.broadcast_to(first, shape),
-        positive=found,
-        uniform=rng.random(rounds),
-    )
+    earlier: dict[str, Any] = {
+        "plan": plan,
+        "first": first,
+        "labeled": np.broadcast_to(first, shape),
+    }
+    where = (size, strata.is_flagged, strata.position)
+    more = second_wave(*where, **earlier, positive=found, uniform=rng.random(rounds))
     left = true - found
     return first + more, found + rng.hypergeometric(left, size - first - left, more)
 

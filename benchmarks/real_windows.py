@@ -1,10 +1,6 @@
 """Run both real data sets as monitors and print true against estimated precision and recall.
 
-    python -m benchmarks real_windows --data DIR
-
-DIR holds `fte_mlb_world_series.csv.gz` (a season a window) and `census_ma_employment.csv.gz` (a
-year a window; it gets a time column from its year). Each runs by `backfill` on column labels with
-budgets 300 and 1,000. The World Series monitor has limits 5 points under its 2016 values.
+The folder is that of `real_data`. The World Series has limits 5 points under its 2016 values.
 """
 
 import tempfile

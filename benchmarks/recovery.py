@@ -1,26 +1,10 @@
 """How soon an alert ends once its metric is back, beside a fixed test and the rule before it.
 
-    python -m benchmarks recovery [--paths 4000] [--paths-before 600] [--alternatives]
-
-Population and limits as in benchmarks/drift.py, in 4 + 10 score bands. Each path has a reference
-round, 8 quiet ones and 4 in which the metric is 10 points down; with the last of them the alert is
-open. In every round from then on the metric is at a distance from its limit: the wrong answers of
-its class move by one factor. At the limit and under it an ending is wrong; ours promises at most
-.05 of them, for ever. `late`: 2 points under the limit for 4 rounds after the firing, and good from
-then on; counted from there. `lowest`: all strata are back at 3 points over the limit, but for the
-lowest band of the passed, whose misses keep recall at or under it. `by size`: a quarter of the
-labels of the passed by the size of their bands.
-
-`fixed test` looks once, at the end, at the counts of all rounds since the firing (of the good ones,
-if late): the one-sided likelihood ratio test of the limit at 5 %, the signed root over 1.645. It
-may be used at one of the ends, chosen beforehand; `left` is the share of its power that ours has.
-`any test` bounds the power of all tests at 5 % from those counts: that of the best one against a
-window at the limit that differs in one stratum only (Neyman and Pearson). `before` is the rule that
-was: P(limit kept) > .9, pooled, in two rounds in a row. `--alternatives` compares ways to make the
-factor instead.
-
-Standard errors are at most .008 for ours and the fixed test and .020 for the rule before. About 15
-minutes on one core.
+Population and limits as in `drift`, in 4 + 10 bands; the alert opens after 4 rounds 10 points down.
+`late`: 2 points under the limit for 4 more rounds; `lowest`: only the lowest passed band is not
+back; `by size`: a quarter of the passed labels by size. `fixed test` looks once at all counts since
+the firing, `left` is the share of its power that ours has, `any test` bounds the power of all tests
+at 5 %, `before` is P(limit kept) > .9, pooled, twice. ``--alternatives``: ways to make the factor.
 """
 
 import math
@@ -32,8 +16,7 @@ from scipy import stats
 
 from benchmarks.drift import QUIET, drawn_from_population, limits_of
 from benchmarks.harness import Flags, Values, Whole
-from benchmarks.pooling_coverage import metric_draws, pooled
-from benchmarks.pooling_stories import Window
+from benchmarks.pooling_coverage import Window, metric_draws, pooled
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.projection import inside, project_many
 from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, advance, opposite
@@ -170,10 +153,7 @@ def show(story: Story, paths: int, paths_before: int) -> None:
     if story.ends == ENDS:
         left = line((us / test for us, test in zip(ours, fixed, strict=True)), digits=2)
         best = line(best_power(story, rounds) for rounds in ENDS)
-    print(
-        f"{story.name:<21}{line(ours):<22}{left:<15}{best:<18}{line(fixed):<22}{line(before)}",
-        flush=True,
-    )
+    print(f"{story.name:<21}{line(ours):<22}{left:<15}{best:<18}{line(fixed):<22}{line(before)}")
 
 
 def line(shares: Iterable[float], digits: int = 3) -> str:
@@ -284,4 +264,4 @@ def show_choices(paths: int) -> None:
                 line(story.shares(ended(story, drawn, choice)))
                 for story, drawn in zip(chosen, answers, strict=True)
             ]
-            print(f"{name:<19}" + "".join(f"{row:>24}" for row in rows), flush=True)
+            print(f"{name:<19}" + "".join(f"{row:>24}" for row in rows))

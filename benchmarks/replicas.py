@@ -1,20 +1,8 @@
 """Rounds a minute of 1, 2 and 5 replicas of `pr-monitor serve` on one PostgreSQL store.
 
-    python -m benchmarks replicas [--monitors 60] [--replicas 1 2 5] [--repeats 1]
-
-Each number of replicas gets a store of its own, in which the first round of every monitor is due:
-a scan of a Parquet file with DuckDB, 300 labels from a column of it, two limits, told to the log
-and to MLflow (a SQLite tracking store). The replicas are processes of the real program, started
-together and left alone. Timed is by the clock on the wall, from the first round that any of them
-opened until all are closed. Then the store is asked whether any round was done twice: one for each
-monitor, each opened, drawn and closed once, at version 1, each effect there once. The medians of
-``--repeats``, the numbers of replicas in turn:
-
-rounds/min  by the clock on the wall
-ratio       to the first number of replicas
-CPU ms      processor time a round of all replicas, with starting and MLflow, without the database
-looks       claims on rounds for each round: 1 is one worker once; more, that others came by
-twice       rounds that were done twice
+The first round of every monitor is due. Wall time runs from the first round that is opened until
+all are closed; then the store is asked whether any round was done twice. `looks` are claims for
+each round: 1 is one worker once.
 """
 
 import os
@@ -29,39 +17,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import duckdb
 from sqlalchemy import func, select
 
+from benchmarks.many_monitors import write_config
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import effects, estimates, monitors, round_events, rounds
 from tests.servers import postgres
 
 LONGEST_S = 300
-HEAD = """\
-store: {store}
-mlflow: {{tracking_uri: "sqlite:///mlflow.db"}}
-monitors:
-"""
-MONITOR = """\
-  - name: mail-{number:04}
-    source:
-      kind: duckdb
-      path: predictions.parquet
-      columns: {{id: id, time: at, score: score}}
-      threshold: 0.5
-    schedule: {{cron: "{cron}"}}
-    sample: {{max_labels: 300, second_wave: null}}
-    labeling: {{kind: column, path: predictions.parquet, id: id, value: truth, matures: 1h}}
-    limits: {{precision: 0.5, recall: 0.2}}
-"""
-PREDICTIONS = """
-copy (
-    select 'm' || i as id, timestamptz '{start}' + i * interval 2 minute as at,
-        score, cast(random() < score as integer) as truth
-    from (select i, pow(random(), 4) as score from range(5000) as t(i))
-) to '{path}' (format parquet)
-"""
 
 Figures = dict[str, float]
 
@@ -82,15 +46,15 @@ def main(monitors: int = 60, replicas: tuple[int, ...] = (1, 2, 5), repeats: int
     for number, one in medians.items():
         print(
             f"{number:>8}  {one['rounds/min']:>10.0f}  {one['rounds/min'] / first:>5.2f}  "
-            f"{one['CPU ms']:>6.0f}  {one['looks']:>5.2f}  {one['twice']:>5.0f}",
-            flush=True,
+            f"{one['CPU ms']:>6.0f}  {one['looks']:>5.2f}  {one['twice']:>5.0f}"
         )
 
 
 def measure(monitors_: int, replicas: int) -> Figures:
     """Let so many replicas close a round of each monitor."""
     with tempfile.TemporaryDirectory() as folder, postgres() as url:
-        config = write_config(Path(folder), url, monitors_)
+        slot = (datetime.now(UTC) - timedelta(hours=2)).replace(second=0, microsecond=0)
+        config = write_config(Path(folder), url, monitors_, slot, ", second_wave: null")
         database = Database(url)
         schema.ready(database)
         before = os.times()
@@ -104,19 +68,6 @@ def measure(monitors_: int, replicas: int) -> Figures:
         }
         database.close()
     return figures
-
-
-def write_config(folder: Path, store: str, number: int) -> Path:
-    """Write the config of so many monitors whose newest slot was two hours ago."""
-    slot = (datetime.now(UTC) - timedelta(hours=2)).replace(second=0, microsecond=0)
-    path = folder / "predictions.parquet"
-    duckdb.sql("select setseed(0.5)")
-    duckdb.sql(PREDICTIONS.format(path=path, start=f"{slot - timedelta(days=7):%Y-%m-%d %H:%M}+00"))
-    cron = f"{slot.minute} {slot.hour} * * {slot.isoweekday() % 7}"
-    each = [MONITOR.format(number=place, cron=cron) for place in range(number)]
-    config = folder / "config.yaml"
-    config.write_text(HEAD.format(store=store) + "".join(each))
-    return config
 
 
 @contextmanager

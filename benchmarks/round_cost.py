@@ -1,18 +1,8 @@
 """What a round costs, part by part: processor time of a first, a 12th and a 100th round.
 
-    python -m benchmarks round_cost [--rounds 1 12 100] [--repeats 3] [--before TREE]
-
-A monitor of weekly rounds scans a Parquet file with DuckDB, takes 300 labels from a column of it
-and has two limits; each measured round is then told to MLflow, a SQLite tracking store, as its own
-run and as a point of the monitor's run. ``--before`` is another state of this repository, such as
-``git worktree add ../before 836a301`` makes one: each repeat then plays both, one after the other,
-and the last columns are its figures and their ratio. Milliseconds, medians of the repeats. Parts
-add up to the whole round, and those of MLflow to what it takes on top; figures are drawn and the
-HTML report is made once more by themselves. Loading mlflow and making its tables is told apart, and
-so is the memory of the process when it is done. A hundred rounds take a minute or two.
+Parts add up to the whole round, and those of MLflow to what it takes on top; figures are drawn and
+the HTML report is made once more by themselves. Milliseconds, medians of the repeats.
 """
-
-from __future__ import annotations
 
 import gc
 import json
@@ -23,10 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import structlog
@@ -36,15 +27,11 @@ from monitor.config.load import load_config
 from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import RoundReport
 from monitor.rounds import versions
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.run import run
 from monitor.storage import schema
 from monitor.storage.results import report_store
 from monitor.storage.rounds import round_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from monitor.rounds.context import MonitorContext
 
 MONDAY = datetime(2024, 1, 1, 6, 1, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -80,21 +67,22 @@ ONCE = ("loading MLflow, ms", "MB without MLflow", "MB with MLflow")
 Figures = dict[str, dict[str, float]]
 
 
-def main(
-    rounds: tuple[int, ...] = (1, 12, 100), repeats: int = 3, before: Path | None = None
-) -> None:
+def main(rounds: tuple[int, ...] = (1, 12, 100), repeats: int = 3) -> None:
     """Print a line for each part of each measured round."""
-    trees = [Path(__file__).parents[1], *([before.resolve()] if before else [])]
-    found = [[_child(tree, rounds) for tree in trees] for _ in range(repeats)]
-    _show([_medians([each[place] for each in found]) for place in range(len(trees))])
+    found = [_child(rounds) for _ in range(repeats)]
+    print(f"{'round':>6}  {'part':<20}{'now':>9}")
+    for where, parts in found[0].items():
+        for part in parts:
+            middle = statistics.median(each[where][part] for each in found)
+            print(f"{where:>6}  {part:<20}{middle:>9.1f}")
 
 
-def _child(tree: Path, rounds: Sequence[int]) -> Figures:
-    """Play the rounds with the code of a tree, in a process and a folder of their own."""
+def _child(rounds: Sequence[int]) -> Figures:
+    """Play the rounds in a process and a folder of their own."""
     with tempfile.TemporaryDirectory() as folder:
         told = subprocess.run(
             [sys.executable, "-P", __file__, folder, *map(str, rounds)],
-            env=os.environ | {"PYTHONPATH": str(tree)},
+            env=os.environ | {"PYTHONPATH": str(Path(wiring.__file__).parents[1])},
             cwd=folder,
             stdout=subprocess.PIPE,
             check=True,
@@ -102,25 +90,6 @@ def _child(tree: Path, rounds: Sequence[int]) -> Figures:
         )
     figures: Figures = json.loads(told.stdout.splitlines()[-1])
     return figures
-
-
-def _medians(found: list[Figures]) -> Figures:
-    return {
-        where: {part: statistics.median(each[where][part] for each in found) for part in parts}
-        for where, parts in found[0].items()
-    }
-
-
-def _show(of_trees: list[Figures]) -> None:
-    heads = ["now", *(["before", "ratio"] if len(of_trees) > 1 else [])]
-    print(f"{'round':>6}  {'part':<20}" + "".join(f"{head:>9}" for head in heads))
-    for where, parts in of_trees[0].items():
-        for part, now in parts.items():
-            cells = [f"{now:>9.1f}"]
-            for other in of_trees[1:]:
-                before = other[where][part]
-                cells += [f"{before:>9.1f}", f"{now / before:>9.2f}" if before else f"{'-':>9}"]
-            print(f"{where:>6}  {part:<20}" + "".join(cells))
 
 
 def play(folder: Path, wanted: Sequence[int], *, is_told: bool = True) -> Figures:

@@ -1,11 +1,7 @@
 """Whether DuckDB, databases, tables of a lake and Spark draw the same items by the same seed.
 
-``python -m benchmarks same_sample [--rows 1e6] [--candidates 1000]``, with ``--postgres URL`` and
-``--mariadb URL`` for these, and ``--also delta iceberg spark`` for what their extras install
-
-Writes the same predictions into each, with ids that are unicode texts, whole numbers or UUIDs, and
-draws from each by the same strata and seed. A database without an address is left out; in one with
-an address the tables ``same_unicode``, ``same_integer`` and ``same_uuid`` are made anew.
+The same predictions in each, with ids that are unicode texts, whole numbers or UUIDs. A database
+without an address is left out; in one with an address the tables ``same_*`` are made anew.
 """
 
 import random
@@ -215,6 +211,5 @@ def _compare(kind: str, sources: Mapping[str, Source], candidates: int) -> None:
         verdict = "same" if frames[name].strata == frames["duckdb"].strata else "DIFFERENT"
         print(
             f"{kind:<8} {name:<11}{frames[name].size:>10,} rows {drawn:>7,} drawn "
-            f"{seconds:7.2f} s  {verdict}",
-            flush=True,
+            f"{seconds:7.2f} s  {verdict}"
         )

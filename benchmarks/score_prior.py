@@ -1,13 +1,8 @@
 """Try a prior that pools the bands of a class along the score, beside the monitor's.
 
-    python -m benchmarks score_prior [--replicates 200] [--every 5]
-
-In each class logit pi_h = a + b x_h + s z_h, with x_h from -1 to 1 in the order of the bands, z_h
-standard normal, and flat priors of the level a, the slope b (from slightly falling to steep) and
-s, which takes one of four sizes, over a grid. The labels of the round choose among them. Cells are
-every n-th of those of both grids of `coverage.py` with a window without end and several bands; both
-intervals see the same rounds, and both reach to a class without an answer that was never seen.
-Takes a minute on one core.
+In each class logit pi_h = a + b x_h + s z_h, x_h from -1 to 1 in the order of the bands, z_h
+standard normal, flat priors of a, b and s over a grid. Cells are those of both grids of `coverage`
+with an endless window and several bands; both intervals see the same rounds.
 """
 
 import math
@@ -15,11 +10,9 @@ import math
 import numpy as np
 from scipy import special, stats
 
-from benchmarks.coverage_grid import Cell, every_cell
-from benchmarks.fast_rounds import METRICS, Design, FastRounds
+from benchmarks.coverage_grid import Cell, every_cell, second_cells
+from benchmarks.fast_rounds import METRICS, Design, FastRounds, expected_rarer
 from benchmarks.harness import Values, Whole
-from benchmarks.rarer import expected_rarer
-from benchmarks.second_grid import second_cells
 
 DRAWS = 600
 _LEVEL, _SLOPE, _SPREAD = (

@@ -1,27 +1,17 @@
 """Coverage and width of segment intervals, by size of the segment and by prior.
 
-    python -m benchmarks segments [--replicates 400]     (about 12 minutes)
-
-One window of a classifier with precision .78 and recall .62, 27,000 predicted positives (x 1/5)
-and 964,000 others, in 3 + 5 score bands with 200 + 1,050 labels or in 1 + 1 strata with 307 +
-1,943. Six segments hold 40 to 1 % of every band. They are alike; or their log odds differ by a
-normal amount of sd .5 per predicted class; or one of them is worse in both classes: that of 10 % by
-.7, a factor of 2 in the odds, or that of 4 % or 15 % by 1.5, a factor of 4.5 (precision .78 to .46
-and recall .62 to .25).
-
-Priors: `own` takes every cell of stratum and segment alone, with the prior of a round; `pooled`
-adds the stratum's rate over all segments, worth 2 labels a cell; `ours` is
-`monitor.stats.estimation.segments`. Coverage is of the segment's rates; the last table
-is of the window's own items and the labels foretold for +-.10. Standard error of .95: about .011.
+Six segments hold 40 to 1 % of every band. They are equal, or their log odds differ by a normal
+amount of sd .5 per class, or one is worse in both classes. `own` takes every cell of stratum
+and segment alone, `pooled` adds the stratum's rate over all segments, worth 2 labels a cell, `ours`
+is `monitor.stats.estimation.segments`. The last table is of the window's own items.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from benchmarks import label_error
 from benchmarks.harness import Values, Whole
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts
@@ -38,21 +28,11 @@ SHARES = np.array([0.40, 0.30, 0.15, 0.10, 0.04, 0.01])
 METRICS = ("precision", "recall")
 WORSE = {"x 2, of 10 %": (3, 0.7), "x 4.5, of 4 %": (4, 1.5), "x 4.5, of 15 %": (2, 1.5)}
 """Place of the segment that is worse, and by how much in the log odds."""
-BANDS_RATE = np.array([0.62, 0.80, 0.93, 0.0004, 0.002, 0.008, 0.03, 0.12])
-BANDS_SIZE = np.array([9000, 9000, 9000, 700_000, 150_000, 70_000, 30_000, 14_000]) // 5
-BANDS_LABELS = np.array([66, 67, 67, 300, 220, 200, 180, 150])
 POINTS = 2**9
 
 
-@dataclass(frozen=True)
-class Design:
+class Design(label_error.Design):
     """Strata of the window and the labels of a round, shape ``(H,)``."""
-
-    name: str
-    rate: Values
-    size: Whole
-    labels: Whole
-    is_flagged: NDArray[np.bool_]
 
     def segment_sizes(self) -> Whole:
         """Items of each segment and stratum, shape ``(S, H)``."""
@@ -67,21 +47,13 @@ class Design:
 
     def value(self, name: str, positive: Values | Whole, size: Whole) -> float:
         """Compute a metric from the positives and sizes of the strata."""
-        up, down = self.is_flagged, ~self.is_flagged
-        negative = size - positive
-        return float(
-            metric(name)(
-                Matrix(
-                    positive[up].sum(),
-                    negative[up].sum(),
-                    positive[down].sum(),
-                    negative[down].sum(),
-                )
-            )
-        )
+        up = self.is_flagged
+        cells = (each[of].sum() for of in (up, ~up) for each in (positive, size - positive))
+        return float(metric(name)(Matrix(*cells)))
 
 
-BANDS = Design("3 + 5 bands", BANDS_RATE, BANDS_SIZE, BANDS_LABELS, np.arange(8) < 3)
+_ALL = label_error.BANDS
+BANDS = Design("3 + 5 bands", _ALL.rate, _ALL.size // 5, _ALL.labels, _ALL.is_flagged)
 
 
 def _two_strata() -> Design:
@@ -236,7 +208,7 @@ def main(replicates: int = 400) -> None:
                 cells = "  ".join(
                     " ".join(f"{v:6.3f}" for v in column) for column in (cover, width)
                 )
-                print(f"{design.name:12}  {scenario:14}  {prior:6}  {name:9}{cells}", flush=True)
+                print(f"{design.name:12}  {scenario:14}  {prior:6}  {name:9}{cells}")
     print(f"\nafter the labels that `more_labels` foretells for +-.10:{'':5}{shares}")
     for design in (BANDS, _two_strata()):
         window_and_plan(design, replicates // 2)

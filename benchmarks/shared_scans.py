@@ -1,14 +1,7 @@
 """Many monitors over one table: one reading of it for all of them, against one for each.
 
-    python -m benchmarks shared_scans [--engine postgres] [--monitors 30] [--rows 1e6]
-
-A table with a score column for each monitor, a tenth of each flagged; every monitor counts
-7 strata a class and draws 200 items of each by the seed of the block. Prints, both ways in one run:
-readings, wall and processor seconds with those of the engine, and their ratios; whether both ways
-found the same; and about how many different items the tasks are that the monitors hand out by plans
-of 200. A reading is a file opened by DuckDB, or a statement over the table. PostgreSQL has a server
-of its own; Spark is run on this machine, each way once before it counts, as it compiles what it
-runs. DuckDB takes a minute, the others take some.
+Readings, wall and processor seconds with those of the engine, both ways in one run, and about how
+many different items the tasks of plans of 200 are.
 """
 
 import tempfile
@@ -23,7 +16,7 @@ from typing import Any
 import duckdb
 from sqlalchemy import create_engine, event, text
 
-from benchmarks import draw_postgres, draw_spark
+from benchmarks import draw_engines
 from monitor.domain.model import BandEdges, Frame, Window
 from monitor.domain.ports import PlannedScan
 from monitor.plugins.spark.reading import SparkStatements
@@ -68,7 +61,7 @@ def main(engine: str = "duckdb", monitors: int = 30, rows: float = 1e6) -> None:
         tempfile.TemporaryDirectory() as folder,
         ENGINES[engine](Path(folder), monitors, int(rows)) as place,
     ):
-        print(f"{engine}: {monitors} monitors, {int(rows):,} rows", flush=True)
+        print(f"{engine}: {monitors} monitors, {int(rows):,} rows")
         compare(place, monitors)
 
 
@@ -108,7 +101,7 @@ def by_postgres(_: Path, monitors: int, rows: int) -> Iterator[Place]:
     """Fill a table of a server that is there for as long as this takes."""
     with postgres() as url:
         fill_table(url, monitors, rows)
-        server = draw_postgres.server_of(url)
+        server = draw_engines.server_of(url)
 
         def source_of(number: int) -> SqlSource:
             given = settings_of(number, url=url, table="predictions")
@@ -120,7 +113,7 @@ def by_postgres(_: Path, monitors: int, rows: int) -> Iterator[Place]:
             if "FROM predictions" in given[2]:
                 place.read()
 
-        place = Place(source_of, lambda: draw_postgres.cpu_of(server))
+        place = Place(source_of, lambda: draw_engines.cpu_of(server))
         yield place
 
 
@@ -138,7 +131,7 @@ def by_spark(folder: Path, monitors: int, rows: int) -> Iterator[Place]:
         place.read()
         return execute(*given, **options)
 
-    place = Place(source_of, draw_spark.cpu_of_children, is_warm=False)
+    place = Place(source_of, draw_engines.cpu_of_children, is_warm=False)
     SparkStatements.execute = noted  # type: ignore[method-assign]
     yield place
     SparkStatements.execute = execute  # type: ignore[method-assign]
@@ -203,8 +196,7 @@ def measured(
     cpu = own + place.cpu() - engine
     print(
         f"{name:15} readings {place.readings:3}  wall {wall:6.2f} s  CPU {cpu:6.2f} s "
-        f"({own:.2f} s here)",
-        flush=True,
+        f"({own:.2f} s here)"
     )
     return frames, (wall, cpu)
 

@@ -1,20 +1,8 @@
 """How many rounds of score cells say nothing about a limit, and how soon a collapse is found.
 
-    python -m benchmarks silent_rounds [--paths 400]
-
-Cells or bands as the plan cuts and fills them (`monitor.stats.design.cell_sizes`), of populations
-whose log odds are normal within each predicted class. Eight quiet rounds, then the metric falls to
-`to`: precision by the same factor in every flagged cell, others by one factor on the odds of a
-wrong answer.
-
-    silent   share of quiet rounds, and of first rounds after the fall, with e = 1
-    found    share of paths whose alert fires by the 1st, 2nd and 4th round after the fall
-    mean e   largest exact mean of e over rates that keep the limit, of one round of the setting:
-             2,000 sets of rates near the projections, where it is largest, and some anywhere
-
-The first five settings are those in which an alternative that had to stop at .999 in single cells
-was silent; nothing was tuned on any of the rest. Standard error of a share at most .025 at 400
-paths. Half a minute.
+Eight quiet rounds, then the metric falls to `to`. `silent` is the share of rounds with e = 1, quiet
+and first after the fall; `found` by the 1st, 2nd and 4th round after it; `mean e` the largest exact
+mean over rates that keep the limit. Nothing was tuned on any but the first five settings.
 """
 
 from dataclasses import dataclass
@@ -105,7 +93,7 @@ def main(paths: int = 400) -> None:
     """Print a line for each setting."""
     print(f"{'':<58}   silent quiet / first    found by round 1 / 2 / 4   mean e")
     for setting in SETTINGS:
-        print(f"{_named(setting):<58}   {_played(setting, paths)}", flush=True)
+        print(f"{_named(setting):<58}   {_played(setting, paths)}")
 
 
 def _played(setting: Setting, paths: int) -> str:

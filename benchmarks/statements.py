@@ -1,18 +1,11 @@
 """How often a pass asks the store: SQL statements of closing, correcting and idle passes.
 
-    python -m benchmarks statements [--rounds 8] [--list closing]
-
-One monitor of weekly rounds with 400 labels in 4 + 10 bands and two limits, on SQLite, over
-stand-ins in memory for the predictions and the people. Its newest round was drawn by an earlier
-pass. Counted is all that one pass sends to the store, what only begins and ends transactions
-apart: the statements, the SELECTs among them, and how many of these differ in text or values.
-Passes do not deliver effects: how many statements that takes depends on how many sinks there are.
-With ``--list`` each statement of one pass is printed with the times it was sent. Takes 5 seconds.
+One monitor of weekly rounds on SQLite, whose newest round was drawn by an earlier pass. Counted is
+all that one pass sends, what begins and ends transactions apart. Passes do not deliver effects.
 """
 
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -32,7 +25,6 @@ Sent = tuple[str, str]
 """Text of a statement and its values."""
 
 _FRAMES = ("pragma", "begin", "commit", "rollback", "set local")
-_WIDTH = 160
 
 
 class Statements:
@@ -127,8 +119,8 @@ def _change_a_label(stage: Stage, back: int) -> None:
         label_store.add_events(connection, labeler.name, [news], stage.now)
 
 
-def main(rounds: int = 8, list: str | None = None) -> None:
-    """Print a line for each kind of pass, and what one of them sent if asked."""
+def main(rounds: int = 8) -> None:
+    """Print a line for each kind of pass."""
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{Path(folder)}/monitor.db")
         schema.ready(database)
@@ -137,12 +129,3 @@ def main(rounds: int = 8, list: str | None = None) -> None:
     print(f"{'pass':<28}  statements  SELECTs  distinct  transactions")
     for name, statements in passes.items():
         print(f"{name:<28}  {statements.line()}")
-    if list:
-        _print_all(passes[list], print)
-
-
-def _print_all(statements: Statements, say: Callable[[str], None]) -> None:
-    say("")
-    times = Counter(statements.sent)
-    for (text, values), count in times.items():
-        say(f"{count} x {text[:_WIDTH]}  {values[:_WIDTH]}")

@@ -1,16 +1,12 @@
-"""What it costs to ask how many monitors with a long past stand, and to find nothing due.
-
-    python -m benchmarks status_at_size [--postgres] [--monitors 20 200] [--rounds 200]
+"""What it costs to ask for the status of many monitors with a long past, and to find nothing due.
 
 Every monitor has weekly rounds, closed but for the newest, which waits for half of its labels in
-files; one in 20 has an open alert. Each command is a process of its own, as cron and people start
-it. Prints its processor time (and, on PostgreSQL, that of the server for it), wall time and
-largest memory. The first `run-once` knows nothing of earlier ones; the next finds, minutes later,
-that nothing changed. Ends with the times of a page of metrics and of the status pages, as a service
-makes them. Filling the largest store takes some minutes.
+files; one in 20 has an open alert. Each command is a process of its own. ``--configs 1000``:
+`status` with the config of so many monitors and a store without rounds.
 """
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,20 +18,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.copied_rounds import fill
+from benchmarks.many_monitors import HEAD
 from monitor.config.load import load_config
-from monitor.service.pages.roles import Role
-from monitor.service.pages.serving import board_of
-from monitor.service.pages.sessions import WebSession
-from monitor.service.pages.status.addresses import (
-    first_page,
-    monitor_figure,
-    monitor_page,
-    round_page,
-)
-from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.wiring import build
 from tests.servers import stoppable_postgres
 
 COMMANDS = {
@@ -44,11 +30,8 @@ COMMANDS = {
     "status": ["status"],
     "status --json": ["status", "--json"],
 }
-HEAD = """\
-store: {store}
-mlflow: {{tracking_uri: "sqlite:///mlflow.db"}}
-monitors:
-"""
+STORE = "sqlite:///monitor.db"
+BLOCKS, REPEATS = 3, 5
 MONITOR = """\
   - name: mail-{number:04}
     source:
@@ -72,20 +55,23 @@ class Store:
 
 
 def main(
-    *, postgres: bool = False, monitors: tuple[int, ...] = (20, 200), rounds: int = 200
+    postgres: bool = False,
+    monitors: tuple[int, ...] = (20, 200),
+    rounds: int = 200,
+    configs: int = 0,
 ) -> None:
     """Measure and print a line for each number of monitors and command."""
-    print("monitors  command                 CPU s  server CPU s  wall s  memory MB", flush=True)
+    if configs:
+        show_configs(configs)
+        return
+    print("monitors  command                 CPU s  server CPU s  wall s  memory MB")
     for number in monitors:
         with tempfile.TemporaryDirectory() as folder, store_on(postgres) as store:
             config = write_config(Path(folder), store.url, number)
             fill_store(config, rounds)
             for name, words in COMMANDS.items():
                 told = measured([*words, "--config", str(config)], store)
-                print(f"{number:>8}  {name:<22}  {told}", flush=True)
-            print(f"{number:>8}  {'a page of metrics':<22}  {_page(config)}", flush=True)
-            for name, took in _pages(config, rounds).items():
-                print(f"{number:>8}  {name:<22}  {took}", flush=True)
+                print(f"{number:>8}  {name:<22}  {told}")
 
 
 @contextmanager
@@ -154,36 +140,35 @@ def measured(words: list[str], store: Store) -> str:
     return f"{cpu:>5.2f}  {server:>12.2f}  {took:>6.2f}  {used.ru_maxrss / 1024:>9.0f}"
 
 
-def _page(path: Path) -> str:
-    """Make a page of metrics twice; returns the figures of the second."""
-    config = load_config(path)
-    database = Database(config.store_url)
-    names = [monitor.name for monitor in config.monitors]
-    found = _second(lambda: exposition(database, names, Own(), datetime.now(UTC)))
-    database.close()
-    return found
-
-
-def _pages(path: Path, rounds: int) -> dict[str, str]:
-    """Make each status page twice, as a service does; returns the figures of the second."""
-    application = build(load_config(path))
-    board = board_of(lambda: application)
-    settings = application.monitors[0].settings
-    ada = WebSession("ada", "", Role.ADMIN)
-    found = {
-        "the status page": _second(lambda: first_page(board, ada)),
-        "the page of a monitor": _second(lambda: monitor_page(ada, board, settings)),
-        "its page of older rounds": _second(lambda: monitor_page(ada, board, settings, rounds)),
-        "one of its figures": _second(lambda: monitor_figure(ada, board, settings, "recall")),
-        "the page of a round": _second(lambda: round_page(ada, board, settings, 5)),
+def show_configs(number: int) -> None:
+    """Print the median processor time of `status` on a store without rounds, by config."""
+    configs = {
+        "one monitor": _singles(1),
+        f"{number:,} monitors": _singles(number),
+        f"{number:,} in {BLOCKS} blocks": _blocks(number),
     }
-    application.database.close()
-    return found
+    print(f"{'config':<24}{'CPU s':>7}")
+    for name, text in configs.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "config.yaml"
+            path.write_text(text)
+            words = ["status", "--config", str(path)]
+            runs = [measured(words, Store(STORE, lambda: 0.0)) for _ in range(REPEATS + 1)][1:]
+        print(f"{name:<24}{statistics.median(float(run.split()[0]) for run in runs):>7.2f}")
 
 
-def _second(make: Callable[[], object]) -> str:
-    for _ in range(2):
-        begun, busy = time.monotonic(), time.process_time()
-        make()
-        took, cpu = time.monotonic() - begun, time.process_time() - busy
-    return f"{cpu:>5.2f}  {'-':>12}  {took:>6.2f}  {'-':>9}"
+def _singles(number: int) -> str:
+    each = [MONITOR.format(number=place, cron="0 6 * * 1") for place in range(number)]
+    return HEAD.format(store=STORE) + "".join(each)
+
+
+def _blocks(number: int) -> str:
+    """Write the same monitors as values of a few blocks, each with a column of scores."""
+    text = MONITOR.format(number=0, cron="0 6 * * 1").replace("score: score", 'score: "{column}"')
+    text = text.replace("labels/mail-0000", '"labels/{column}"')
+    written = HEAD.format(store=STORE)
+    for block in range(BLOCKS):
+        columns = ", ".join(f"s{place}" for place in range(block, number, BLOCKS))
+        head = f'"mail-{{column}}-{block}"\n    for_each: {{column: [{columns}]}}'
+        written += text.replace("mail-0000", head, 1)
+    return written

@@ -1,26 +1,13 @@
 """A first round in two waves of a fixed total, beside the same labels in one wave.
 
-    python -m benchmarks two_waves [--replicates 1000] [--cells 24]   (about 3 minutes)
-
-One wave is the plan of a first round, which knows the scores only. Two waves label 40 % of it, and
-the rest as `stats/design/two_waves.py` says. Both estimate from all labels by the posterior of a
-round. Four tables:
-
-1.  Mean half-widths and coverage of precision and recall at one number of labels, with the shares
-    of rounds in which the truth lies below / above the interval. Population: see
-    `benchmarks/label_cost.py`; `hidden` is the good score but for misses in the lowest band, which
-    lower recall by ten points. `chosen` marks the cells that the shares of the method were chosen
-    on.
-2.  Bias of y/n in the bands, over four times as many rounds: the largest of any band, in standard
-    deviations of that band's y/n, for each stratum from a fit without its own answers (the method),
-    and for the same with its own answers (`naive`). Bands in which less than one positive or
-    negative is expected are left out, for their y/n is hardly ever anything but 0 or 1.
-3.  Labels at which the wider of the two mean half-widths is .05.
-4.  The same as 1 for cells of `benchmarks/coverage_grid.py` (another score model, other
-    prevalences, precisions and recalls), drawn with a seed of their own: means and worst cells.
+Mean half-widths and coverage of precision and recall with the shares of truths below / above
+(`hidden`: misses in the lowest band take ten points of recall; `chosen`: cells that the method was
+chosen on); bias of y/n in the worst band, beside a fit with its own answers (`naive`); labels for
+half-widths of .05; and the same as first for cells of `coverage_grid` with a seed of their own.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -29,15 +16,9 @@ from benchmarks.coverage_grid import Setting, class_probabilities, grid, weakene
 from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import CLASSIFIERS, DEFAULT, MARGIN, SCALE, Design, population
 from monitor.stats.core.draws import round_posterior
-from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import affordable_bands, band_edges, band_of
-from monitor.stats.design.two_waves import (
-    LEARNED_SHARE,
-    first_wave,
-    second_wave,
-    towards_optimum,
-)
+from monitor.stats.design.two_waves import LEARNED_SHARE, first_wave, second_wave, towards_optimum
 
 POINTS, CHUNK = 2000, 40
 LONGER = 4  # times as many rounds for a bias, which needs no interval
@@ -64,8 +45,7 @@ class FirstRound:
     def plan(self) -> Whole:
         """Labels of one wave: today's first round."""
         known = PriorRates.of_scores(self.claim, self.design.is_flagged)
-        size, up = self.design.size, self.design.is_flagged
-        return allocate(size, up, known, max_labels=self.total, estimand="rate").labels
+        return self.design.allocated(known, max_labels=self.total)
 
     def one_wave(self, rounds: int, rng: np.random.Generator) -> tuple[Whole, Whole]:
         """Labels and positives of many rounds, shape ``(rounds, H)``."""
@@ -87,15 +67,8 @@ class FirstRound:
                 size, up, rates, all_of_it, plan=plan, first=first, margins=MARGINS
             )
         else:
-            more = second_wave(
-                size,
-                up,
-                special.logit(self.claim),
-                plan=plan,
-                first=first,
-                labeled=first,
-                positive=found,
-            )
+            waves: dict[str, Any] = {"plan": plan, "first": first, "labeled": first}
+            more = second_wave(size, up, special.logit(self.claim), **waves, positive=found)
         return first + more, found + rng.binomial(more, self.design.rate)
 
 
@@ -104,7 +77,7 @@ def main(replicates: int = 1000, cells: int = 24) -> None:
     rounds = replicates
     error = np.sqrt(0.95 * 0.05 / rounds)
     print(f"One number of labels; {rounds} rounds, standard error of a coverage {error:.4f}")
-    say_head()
+    print(f"{'':31}waves  half-widths   coverage       truth below/above P    R")
     every = [
         cell_of(name, score, total) for name in LABELS for total in LABELS[name] for score in SCORES
     ]
@@ -114,12 +87,12 @@ def main(replicates: int = 1000, cells: int = 24) -> None:
     print(f"\nLargest bias of a band's y/n, in its sd; standard error {error:.4f}")
     for cell in every:
         biases = [largest_bias(cell, LONGER * rounds, naive=naive) for naive in (False, True)]
-        print(f"{cell.name:<30}{biases[0]:+8.3f}{biases[1]:+8.3f} naive", flush=True)
+        print(f"{cell.name:<30}{biases[0]:+8.3f}{biases[1]:+8.3f} naive")
     print("\nLabels for half-widths of .05")
     for name in CLASSIFIERS:
         for score in SCORES[:4]:
             one, two = (labels_needed(cell_of(name, score, 1000), wave, rounds) for wave in (1, 2))
-            print(f"{name} {score:<25}{one:6}{two:6}  x{two / one:.2f}", flush=True)
+            print(f"{name} {score:<25}{one:6}{two:6}  x{two / one:.2f}")
     say_grid(cells, rounds)
 
 
@@ -207,11 +180,6 @@ def labels_needed(cell: FirstRound, waves: int, rounds: int) -> int:
     return round(total)
 
 
-def say_head() -> None:
-    """Name the columns."""
-    print(f"{'':31}waves  half-widths   coverage       truth below/above P    R")
-
-
 def say(cell: FirstRound, rounds: int) -> None:
     """Print a line for each number of waves."""
     for waves in (1, 2):
@@ -221,8 +189,7 @@ def say(cell: FirstRound, rounds: int) -> None:
         print(
             f"{cell.name if waves == 1 else '':<31}{waves}   {width[0]:.4f} {width[1]:.4f}   "
             f"{cover[0]:.3f} {cover[1]:.3f}   {below[0]:.3f}/{above[0]:.3f} "
-            f"{below[1]:.3f}/{above[1]:.3f}{chosen}",
-            flush=True,
+            f"{below[1]:.3f}/{above[1]:.3f}{chosen}"
         )
 
 

@@ -17,24 +17,19 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from benchmarks.harness import Values
 from benchmarks.same_sample import EDGES, START, WINDOW, filled
 from monitor.domain.ports import Source
 from monitor.domain.seeds import seed_of
 
-Drawn = NDArray[np.float64]
+Drawn = Values
 """One row a seed, one column an item of a stratum: 1 where it was drawn."""
 
 
 ROWS = 600
 CANDIDATES = 20
 STORE = "00000000-0000-4000-8000-000000000000"
-
-
-def seeds_of(count: int) -> list[str]:
-    """Give the seeds of so many weekly rounds of one monitor."""
-    return [seed_of(STORE, 1, START + week * timedelta(weeks=1)) for week in range(count)]
 
 
 def drawn_by(source: Source, seeds: Sequence[str]) -> list[Drawn]:
@@ -120,7 +115,7 @@ def compared(strata: Sequence[Drawn], sets: int, seed: int = 1) -> Iterator[tupl
 
 def main(seeds: int = 2000, sets: int = 200, kind: str = "unicode", postgres: str = "") -> None:
     """Print whether the engines agree, and the table of spreads."""
-    every = seeds_of(seeds)
+    every = [seed_of(STORE, 1, START + week * timedelta(weeks=1)) for week in range(seeds)]
     with tempfile.TemporaryDirectory() as folder:
         urls = {"sqlite": f"sqlite:///{folder}/uniform.sqlite"}
         if postgres:

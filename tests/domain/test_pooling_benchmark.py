@@ -10,8 +10,16 @@ import numpy as np
 import pytest
 
 from benchmarks import pooling_coverage
-from benchmarks.pooling_coverage import QUIET, Simulation, metric_draws, pooled
-from benchmarks.pooling_stories import DOWN, UP, design, stories
+from benchmarks.pooling_coverage import (
+    DOWN,
+    QUIET,
+    UP,
+    Simulation,
+    design,
+    metric_draws,
+    pooled,
+    stories,
+)
 from monitor.domain.settings import POOLED_COVERAGE
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from benchmarks.many_monitors import HEADS, Case, measure
@@ -12,9 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_two_replicas_close_all_rounds_and_tell_every_figure():
-    tree = Path(__file__).parents[2]
-
-    figures = measure(tree, Case(monitors=4, replicas=2, lanes=2), told=4, on_postgres=False)
+    figures = measure(Case(monitors=4, replicas=2, lanes=2), told=4, on_postgres=False)
 
     assert set(figures) == set(HEADS)
     assert min(figures[head] for head in ("rounds/min", "CPU ms", "cores", "idle ms")) > 0

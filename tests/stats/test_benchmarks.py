@@ -13,14 +13,19 @@ import pytest
 from scipy import special, stats
 
 from benchmarks import assurance, misses, point_bias, score_prior
-from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell
-from benchmarks.fast_rounds import Design, FastRounds, beta_quantiles, binomial_quantiles
+from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell, second_cells
+from benchmarks.fast_rounds import (
+    Design,
+    FastRounds,
+    beta_quantiles,
+    binomial_quantiles,
+    expected_rarer,
+    taken_whole,
+)
 from benchmarks.label_cost import DEFAULT, population
 from benchmarks.point_bias import points_of, recall_bias
-from benchmarks.rarer import expected_rarer, taken_whole
 from benchmarks.recovery import Story, best_power
 from benchmarks.score_prior import class_draws
-from benchmarks.second_grid import second_cells
 from benchmarks.two_waves import cell_of, intervals, largest_bias, result
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
@@ -221,7 +226,7 @@ def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
 def test_a_history_of_assured_plans_has_labels_and_half_widths_for_every_round():
     design, mean = population("Phi3", "good").strata(DEFAULT)
 
-    played = np.array(assurance.history(design, mean, 0.8, 0.25, seed=0))
+    played = np.array(assurance.band_history(design, mean, 0.8, 0.25, seed=0))
 
     assert played.shape == (assurance.ROUNDS, 3)
     assert np.all((played[:, 1:] > 0.02) & (played[:, 1:] < 0.09))

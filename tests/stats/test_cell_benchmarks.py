@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import assured_windows, cell_assurance, cell_coverage, cell_waves, heavy_cell
-from benchmarks.cell_assurance import history
+from benchmarks import assurance, assured_windows, cell_coverage, cell_waves, heavy_cell
+from benchmarks.assurance import history
 from benchmarks.cell_coverage import run
 from benchmarks.cell_delay import designs_of, found_by
 from benchmarks.cell_pooling import changed, moved, played
@@ -191,7 +191,7 @@ def test_the_two_waves_of_cells_are_said_beside_those_of_bands(monkeypatch, caps
 
 
 def test_widths_drawn_at_the_line_ask_for_the_labels_that_cells_by_chance_poor_will_need():
-    design = first_round("Phi1", "good", cell_assurance.MANY, "two")
+    design = first_round("Phi1", "good", assurance.MANY, "two")
 
     line, cells = (
         np.mean([history(design, method, seed, rounds=2)[1][0] for seed in range(8)])
@@ -202,9 +202,9 @@ def test_widths_drawn_at_the_line_ask_for_the_labels_that_cells_by_chance_poor_w
 
 
 def test_the_assurance_of_plans_over_cells_is_said_for_each_case(monkeypatch, capsys):
-    monkeypatch.setattr(cell_assurance, "ROUNDS", 2)
+    monkeypatch.setattr(assurance, "ROUNDS", 2)
 
-    cell_assurance.main(histories=1, cases=("Phi3 good",))
+    assurance.main(histories=1, cases=("Phi3 good",))
 
     said = capsys.readouterr().out
     assert "Phi3 good, seen; needed by the true rates" in said

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import create_engine, text
 
-from benchmarks import long_monitor
+from benchmarks import answers_at_size as long_monitor
 from benchmarks.copied_rounds import fill
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mlflow_pictures import Served, begin
-from benchmarks.mlflow_story import Plot, Story
+from benchmarks.mlflow_pictures import Plot, Served, Story, begin
 from tests.service.pages.browsers import chromium
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

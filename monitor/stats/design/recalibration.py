@@ -54,7 +54,7 @@ MOST_WORTH = 200.0
 
 GROUP_LABELS = 400.0
 """Labels of a group whose own answers count beside the line. A class with fewer than two groups
-has none: its line knows as much (benchmarks/cell_assurance.py)."""
+has none: its line knows as much (benchmarks/assurance.py)."""
 
 _PENALTY = np.array([0.0, SLOPE_PRECISION])
 

@@ -40,7 +40,7 @@ BEYOND = (0.15, 0.3, 0.6, 1.0)
 
 DECAY = 0.8
 """Weight of a round against the one after it, in the guess: five rounds' worth in all. A guess that
-forgets more slowly found drops no sooner (benchmarks/alternatives.py)."""
+forgets more slowly found drops no sooner (benchmarks/cell_delay.py)."""
 
 CAP = 0.999
 """Share of wrong answers beyond which no alternative looks; at 1 a single right one would make its

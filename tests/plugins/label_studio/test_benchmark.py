@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.labeling_tools import labeling_stream, mail, timed
+from benchmarks.labeling_page import labeling_stream, mail, timed
 from tests.service.pages.browsers import chromium
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

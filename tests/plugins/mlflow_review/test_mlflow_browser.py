@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from benchmarks.labeling_tools import mail, review_view, timed
+from benchmarks.labeling_page import mail, review_view, timed
 from monitor.domain.model import Answer, Task
 from tests.plugins.mlflow_review.review_people import V3, View, review_labeler
 from tests.service.pages.browsers import chromium

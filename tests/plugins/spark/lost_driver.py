@@ -11,7 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
-from benchmarks.draw_spark import children
+from benchmarks.draw_engines import children
 from tests.plugins.spark.on_cluster import said, tell
 from tests.plugins.spark.places import source_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.pooling_coverage import Simulation
-from benchmarks.pooling_stories import design
+from benchmarks.pooling_coverage import Simulation, design
 from monitor.domain.model import Stratum
 from monitor.domain.settings import POOLED_COVERAGE, Pooling
 from monitor.rounds.estimation.estimate import estimate_round

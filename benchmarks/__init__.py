@@ -1,0 +1,1 @@
+"""Commands behind the figures of the docs: ``python -m benchmarks`` lists them."""

@@ -1,0 +1,261 @@
+"""The draw of `draw` inside PostgreSQL and by Spark: what the engine and this process do for it.
+
+``row_number`` is the draw that a user of PostgreSQL would write, ``min_by`` one statement of Spark
+that puts every row in order. Works of Spark run in one session, each once before it counts.
+"""
+
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine, text
+
+from benchmarks.harness import peak_mb
+from monitor.domain.model import BandEdges, Frame, Stratum, Window
+from monitor.plugins.spark.session import session_for
+from monitor.plugins.spark.settings import SparkSettings
+from monitor.plugins.spark.source import SparkSource
+from monitor.sources.sql import SqlSource
+from monitor.sources.sql_settings import SqlSettings
+
+WORKS = {
+    "postgres": ("bare", "md5", "later", "later + show", "first", "row_number"),
+    "spark": ("bare", "md5", "later", "later + show", "first", "min_by"),
+}
+COLUMNS = {"id": "id", "time": "time", "score": "score", "show": ["text"]}
+_TICKS = 100  # of a second, in which Linux counts processor time
+_PROFILE = 10_000  # as monitor.rounds.sampling.window_scan has it
+_SEED = "5eed" * 8
+
+
+@dataclass(frozen=True)
+class EngineCost:
+    """What one run of a work took, in the engine and here.
+
+    ``more`` are MB that PostgreSQL wrote to files, or the most that Spark's process ever held.
+    """
+
+    cpu: float
+    wall: float
+    peak: float
+    more: float
+
+
+class Works(ABC):
+    """The works over one table."""
+
+    source: SqlSource | SparkSource
+
+    def __init__(self, window: Window, edges: BandEdges, candidates: int) -> None:
+        self.window, self.edges, self.candidates = window, edges, candidates
+
+    @abstractmethod
+    def rows(self, sql: str) -> list[Any]:
+        """Run a query."""
+
+    @abstractmethod
+    def by_hand(self) -> list[Any]:
+        """Count and draw in one statement."""
+
+    @abstractmethod
+    def engine(self) -> tuple[float, float]:
+        """Processor seconds of the engine so far, and MB of files or memory."""
+
+    def measured(self, work: str) -> EngineCost:
+        """Run a work once."""
+        works: dict[str, Callable[[], object]] = {
+            "bare": lambda: self.read("length(id)"),
+            "md5": lambda: self.read(f"md5('{_SEED}|' || id)"),
+            "later": self.later,
+            "later + show": lambda: self.later(shown=self.candidates),
+            "first": self.first,
+        }
+        (cpu, _), own, wall = self.engine(), time.process_time(), time.perf_counter()
+        works.get(work, self.by_hand)()
+        wall = time.perf_counter() - wall
+        own = time.process_time() - own
+        time.sleep(0.5)  # until a server has counted the processes that ended
+        used, more = self.engine()
+        return EngineCost(used - cpu + own, wall, peak_mb(), more)
+
+    def later(self, *, shown: int = 0) -> Frame:
+        """Scan as a round does whose bands are known, and fetch what people see of some items."""
+        frame = self.source.scan(self.window, self.edges.strata(), self.candidates, _SEED)
+        each = -(-shown // len(frame.strata))
+        ids = [candidate.id for part in frame.strata for candidate in part.candidates[:each]]
+        self.source.show(ids[:shown], self.window)
+        return frame
+
+    def first(self) -> Frame:
+        """Scan as the first round of a history does: by class, and by the bands that come of it."""
+        known = max(self.candidates, _PROFILE)
+        self.source.scan(self.window, BandEdges().strata(), known, _SEED)
+        return self.later(shown=self.candidates)
+
+    def read(self, column: str) -> None:
+        """Read three columns."""
+        self.rows(f"select max({column}), max(time), sum(score) from predictions")
+
+    @property
+    def cases(self) -> str:
+        """The branches of a case that gives the stratum of a row."""
+        return " ".join(_case(place, each) for place, each in enumerate(self.edges.strata()))
+
+
+def _case(place: int, stratum: Stratum) -> str:
+    low = (0.5 if stratum.flagged else -1) if stratum.low is None else stratum.low
+    high = (2 if stratum.flagged else 0.5) if stratum.high is None else stratum.high
+    return f"when score >= {low} and score < {high} then {place}"
+
+
+class InPostgres(Works):
+    """The works in a PostgreSQL server."""
+
+    def __init__(self, url: str, window: Window, edges: BandEdges, candidates: int) -> None:
+        super().__init__(window, edges, candidates)
+        given = {"url": url, "table": "predictions", "columns": COLUMNS, "threshold": 0.5}
+        self.source = SqlSource(SqlSettings.model_validate(given))
+        self.url, self.server = url, server_of(url)
+        self.files = self._files()
+
+    def rows(self, sql: str) -> list[Any]:
+        """Run a query."""
+        return _rows(self.url, sql.replace("|| id)", '|| id) collate "C"'))
+
+    def by_hand(self) -> list[Any]:
+        """Draw as one would write it, which sorts all rows by md5."""
+        return self.rows(
+            "select stratum, id from (select stratum, id, row_number() over (partition by stratum "
+            f"order by md5('{_SEED}|' || id)) as place from (select id, case {self.cases} end "
+            f"as stratum from predictions) classed) placed where place <= {self.candidates} "
+            "order by stratum, place"
+        )
+
+    def engine(self) -> tuple[float, float]:
+        """Processor seconds of the server, and MB of temporary files since the beginning."""
+        return cpu_of(self.server), self._files() - self.files
+
+    def _files(self) -> float:
+        query = "select temp_bytes from pg_stat_database where datname = current_database()"
+        return int(_rows(self.url, query)[0][0]) / 1e6
+
+
+def fill(url: str, rows: int) -> None:
+    """Write predictions to PostgreSQL, 5 % of them flagged, with a text that labelers see."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    query = (
+        "create unlogged table predictions as select 'item-' || i as id, "
+        "timestamptz '2026-01-01' + i * interval '1 second' as time, "
+        "case when hashint8(i) % 20 = 0 then .5::float8 else 0 end "
+        "+ abs(hashint8(i + 1) % 1000000) / 2e6::float8 as score, "
+        f"'message ' || (i % 1000) as text from generate_series(1, {rows}) t(i)"
+    )
+    drop = "drop table if exists predictions"
+    with engine.connect() as connection:
+        for statement in (drop, query, "vacuum analyze predictions", "checkpoint"):
+            connection.execute(text(statement.replace(":", r"\:")))
+    engine.dispose()
+
+
+def in_postgres(
+    work: str, url: str, window: Window, edges: BandEdges, candidates: int
+) -> EngineCost:
+    """Run a work of PostgreSQL once in this process."""
+    return InPostgres(url, window, edges, candidates).measured(work)
+
+
+def _rows(url: str, sql: str) -> list[Any]:
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        found = connection.execute(text(sql.replace(":", r"\:"))).fetchall()
+    engine.dispose()
+    return list(found)
+
+
+def server_of(url: str) -> int:
+    """Find the process of a server."""
+    folder = _rows(url, "show data_directory")[0][0]
+    return int((Path(folder) / "postmaster.pid").read_text().split()[0])
+
+
+def cpu_of(master: int) -> float:
+    """Processor seconds of a server and all processes that it ever started (Linux)."""
+    total = 0
+    for process, fields in _processes():
+        if int(fields[1]) == master or process.name == str(master):
+            total += sum(map(int, fields[11:13]))
+        if process.name == str(master):
+            total += sum(map(int, fields[13:15]))
+    return total / _TICKS
+
+
+class InSpark(Works):
+    """The works of Spark over one file, in one session."""
+
+    def __init__(
+        self, path: Path, threads: int, window: Window, edges: BandEdges, candidates: int
+    ) -> None:
+        super().__init__(window, edges, candidates)
+        given = {"path": str(path), "master": f"local[{threads or '*'}]", "columns": COLUMNS}
+        self.source = SparkSource(SparkSettings.model_validate({**given, "threshold": 0.5}))
+        self.session = session_for(self.source._spark)
+        self.session.read.parquet(str(path)).createOrReplaceTempView("predictions")
+
+    def rows(self, sql: str) -> list[Any]:
+        """Run a query."""
+        return self.session.sql(sql).collect()
+
+    def by_hand(self) -> list[Any]:
+        """Count and draw in one statement, for which Spark takes every row into its heaps."""
+        return self.rows(
+            "select stratum, count(*), max(time), "
+            f"min_by(struct(id, score), struct(md5('{_SEED}|' || id), id), {self.candidates}) "
+            f"from (select *, case {self.cases} end as stratum from predictions) group by stratum"
+        )
+
+    def engine(self) -> tuple[float, float]:
+        """Processor seconds of Spark, and the most memory of its processes."""
+        lines = [line for each in children() for line in (each / "status").read_text().splitlines()]
+        peaks = [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
+        return cpu_of_children(), max([0, *peaks]) / 2**10
+
+
+def in_spark(
+    path: Path,
+    threads: int,
+    window: Window,
+    edges: BandEdges,
+    candidates: int,
+    *,
+    works: Sequence[str],
+    repeats: int,
+) -> dict[str, list[EngineCost]]:
+    """Run works of Spark in turn, and leave out the first turn."""
+    session = InSpark(path, threads, window, edges, candidates)
+    turns = [{work: session.measured(work) for work in works} for _ in range(repeats + 1)][1:]
+    return {work: [turn[work] for turn in turns] for work in works}
+
+
+def _processes() -> list[tuple[Path, list[str]]]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            found.append((status.parent, status.read_text().rpartition(")")[2].split()))
+        except OSError:
+            continue  # it ended just now
+    return found
+
+
+def children() -> list[Path]:
+    """Find the processes that this one started (Linux): Spark is one of them."""
+    return [process for process, fields in _processes() if fields[1] == str(os.getpid())]
+
+
+def cpu_of_children() -> float:
+    """Processor seconds of Spark, and of what else this process started and what that ended."""
+    found = [fields for _, fields in _processes() if fields[1] == str(os.getpid())]
+    return sum(int(ticks) for fields in found for ticks in fields[11:15]) / _TICKS
