@@ -11,13 +11,14 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
 
 from benchmarks.cell_rounds import PLANS, CellRounds, first_rounds, judged, second_rounds
-from benchmarks.harness import Values, Whole
+from benchmarks.fast_rounds import cautioned
+from benchmarks.harness import Values
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
 from monitor.stats.estimation.posterior import estimates
@@ -67,7 +68,11 @@ def run(design: CellRounds, replicates: int, seed: int) -> Result:
     )
     truths = np.array([[float(metric(name)(design.truth))] for name in names])
     some = CAUTIONED // PLANS + 1
-    said = [cautioned(design, plan, found[:some]) for plan, found in enumerate(answers)]
+    how: dict[str, Any] = {"estimand": design.estimand, "cells": True}
+    said = [
+        cautioned(design.size, design.plans[plan], found[:some], design.is_flagged, **how)
+        for plan, found in enumerate(answers)
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a metric without an interval
         return Result(
@@ -80,23 +85,6 @@ def run(design: CellRounds, replicates: int, seed: int) -> Result:
             bias=np.nanmean(point - truths, axis=1),
             cautioned=np.mean(said, axis=0),
         )
-
-
-def cautioned(design: CellRounds, plan: int, positive: Whole) -> Values:
-    """Share of rounds that say that few labels decide precision, recall."""
-    said = np.zeros(len(MAIN))
-    for found in positive:
-        counts = Counts.of_arrays(
-            size=design.size,
-            labeled=design.plans[plan],
-            positive=found,
-            is_flagged=design.is_flagged,
-        )
-        said += [
-            small_count_caution(counts, name, estimand=design.estimand, cells=True) is not None
-            for name in MAIN
-        ]
-    return said / len(positive)
 
 
 def main(

@@ -21,13 +21,13 @@ from benchmarks.fast_rounds import (
     Design,
     FastRounds,
     Prior,
+    cautioned,
     default_prior,
     expected_rarer,
 )
 from benchmarks.harness import Values, Whole
 from benchmarks.other_methods import OTHERS
 from benchmarks.point_bias import Bias, CellBias, bias_of, say_bias, say_quiet
-from monitor.stats import Counts, Estimand, small_count_caution
 
 FEW_POINTS = 2**10
 LEVEL = 0.95
@@ -235,27 +235,17 @@ def run(cell: Cell, replicates: int, seed: int) -> Result:
         below=missed[:, 0],
         above=missed[:, 1],
         width=width.mean(axis=1),
-        cautioned=cautioned(cell, positive[:SOME]),
+        cautioned=cautioned(
+            design.size,
+            design.labeled,
+            positive[:SOME],
+            np.arange(len(design.size)) < design.flagged,
+            estimand="rate" if design.rate is not None else "window",
+        ),
         bias=bias_of(rounds, ends),
         drift=float(np.nanmean(drift)) if np.any(width > 0) else 0.0,
         others=others(cell, positive),
     )
-
-
-def cautioned(cell: Cell, positive: Whole) -> Values:
-    """Share of rounds that say that few labels decide precision, recall."""
-    design = cell.design
-    is_flagged = np.arange(len(design.size)) < design.flagged
-    said = np.zeros(2)
-    for found in positive:
-        counts = Counts.of_arrays(
-            size=design.size, labeled=design.labeled, positive=found, is_flagged=is_flagged
-        )
-        estimand: Estimand = "rate" if design.rate is not None else "window"
-        said += [
-            small_count_caution(counts, name, estimand=estimand) is not None for name in METRICS
-        ]
-    return said / len(positive)
 
 
 def others(cell: Cell, positive: Whole) -> dict[str, tuple[float, float]]:

@@ -130,6 +130,7 @@ def play_rates(population: Population, labels: tuple[int, int], rounds: int, see
         ).astype(int)
         chosen = order[drawn]
         sample = population.sampled(chosen, population.size)
+        both = (sample.items, sample.items.is_flagged, population.second[chosen])
         for t in THRESHOLDS:
             for paired in compare_threshold(sample, t, rng=rng, draws=2048).metrics:
                 truth = other[t][paired.metric]
@@ -138,14 +139,7 @@ def play_rates(population: Population, labels: tuple[int, int], rounds: int, see
                     paired.difference, truth - first[paired.metric]
                 )
         for name, counted in (("", None), (", flagged counted", int(population.second.sum()))):
-            comparison = compare(
-                sample.items,
-                sample.items.is_flagged,
-                population.second[chosen],
-                second_flagged=counted,
-                rng=rng,
-                draws=2048,
-            )
+            comparison = compare(*both, second_flagged=counted, rng=rng, draws=2048)
             for paired in comparison.metrics:
                 truth = second[paired.metric]
                 if counted is None:
@@ -211,22 +205,13 @@ def play_windows(labels: tuple[int, int], rounds: int, seed: int) -> None:
         start = np.concatenate([[0], np.cumsum(population.size)[:-1]])
         chosen = np.concatenate([order[a : a + n] for a, n in zip(start, counts, strict=True)])
         sample = population.sampled(chosen, population.size)
+        both = (sample.items, sample.items.is_flagged, population.second[chosen])
         found = {
             "threshold 0.65": (
                 compare_threshold(sample, 0.65, estimand="window", rng=rng, draws=2048),
                 population.score >= 0.65,
             ),
-            "second": (
-                compare(
-                    sample.items,
-                    sample.items.is_flagged,
-                    population.second[chosen],
-                    estimand="window",
-                    rng=rng,
-                    draws=2048,
-                ),
-                population.second,
-            ),
+            "second": (compare(*both, estimand="window", rng=rng, draws=2048), population.second),
         }
         first = metrics_of(population, population.score >= THRESHOLD)
         for name, (comparison, flags) in found.items():

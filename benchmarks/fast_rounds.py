@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import special, stats
@@ -17,6 +18,8 @@ from scipy.stats import qmc
 
 from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.beta_mixture import round_priors
+from monitor.stats.core.counts import Counts
+from monitor.stats.estimation.small_counts import small_count_caution
 
 POINTS = 2**12
 CHUNK = 64
@@ -249,3 +252,14 @@ def taken_whole(design: Design) -> bool:
     return design.rate is None and bool(
         np.any(design.labeled[design.size > 0] == design.size[design.size > 0])
     )
+
+
+def cautioned(
+    size: Whole, labeled: Whole, positive: Whole, is_flagged: Flags, **how: Any
+) -> Values:
+    """Share of rounds that say that few labels decide precision, recall."""
+    said = np.zeros(len(METRICS))
+    for found in positive:
+        counts = Counts.of_arrays(size=size, labeled=labeled, positive=found, is_flagged=is_flagged)
+        said += [small_count_caution(counts, name, **how) is not None for name in METRICS]
+    return said / len(positive)

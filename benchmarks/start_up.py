@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 
 import monitor
+from benchmarks.harness import usage
 
 TREE = Path(monitor.__file__).parents[1]
 HEAVY = ("mlflow", "pandas", "duckdb", "scipy", "numpy", "sqlalchemy", "pydantic", "rich")
@@ -94,17 +95,7 @@ def measure(folder: Path, monitors: int, repeats: int) -> None:
 
 def seconds(folder: Path, arguments: list[str]) -> float:
     """Return user and system seconds of one process."""
-    child = subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=_environment(folder),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    _, status, used = os.wait4(child.pid, 0)
-    if status:
-        message = f"{arguments} ended with {os.waitstatus_to_exitcode(status)}"
-        raise SystemExit(message)
+    used = usage(arguments, cwd=folder, env=_environment(folder))
     return used.ru_utime + used.ru_stime
 
 
@@ -113,7 +104,7 @@ def heavy_imports(folder: Path, arguments: list[str]) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", *arguments],
         cwd=folder,
-        env=_environment(folder),
+        env=os.environ | _environment(folder),
         capture_output=True,
         text=True,
         check=True,
@@ -131,5 +122,4 @@ def command(words: list[str]) -> list[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    kept = {key: text for key, text in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPATH": str(TREE), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    return {"PYTHONPATH": str(TREE), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}

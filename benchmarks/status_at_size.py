@@ -7,8 +7,6 @@ files; one in 20 has an open alert. Each command is a process of its own. ``--co
 
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.copied_rounds import fill
+from benchmarks.harness import usage
 from benchmarks.many_monitors import HEAD
 from monitor.config.load import load_config
 from monitor.storage import schema
@@ -121,20 +120,9 @@ def fill_store(path: Path, rounds: int) -> None:
 
 def measured(words: list[str], store: Store) -> str:
     """Run a command as a process of its own; returns its figures."""
-    code = "from monitor.__main__ import main; main()"
     before, begun = store.used(), time.monotonic()
-    kept = {key: text for key, text in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    child = subprocess.Popen(
-        [sys.executable, "-c", code, *words],
-        env=kept,  # bytecode is cached, as that of an installed program is
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    _, status, used = os.wait4(child.pid, 0)
+    used = usage(["-c", "from monitor.__main__ import main; main()", *words])
     took = time.monotonic() - begun
-    if status:
-        message = f"{' '.join(words)} ended with {os.waitstatus_to_exitcode(status)}"
-        raise SystemExit(message)
     time.sleep(0.5)  # the server notices that its client is gone
     cpu, server = used.ru_utime + used.ru_stime, store.used() - before
     return f"{cpu:>5.2f}  {server:>12.2f}  {took:>6.2f}  {used.ru_maxrss / 1024:>9.0f}"
