@@ -18,7 +18,9 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--tree"]:
         sys.path.insert(0, str(Path(words[1]).resolve()))
         words = words[2:]
-    if words:
+    if words and words[0] not in ("-h", "--help"):
+        if not (Path(__file__).parent / f"{words[0]}.py").exists():
+            sys.exit(f"no benchmark is called {words[0]!r}; python -m benchmarks lists them")
         benchmark = import_module(f"benchmarks.{words[0]}")
         run(words[0], benchmark.main, benchmark.__doc__, words[1:])
         return
