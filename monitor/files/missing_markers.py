@@ -16,8 +16,6 @@ WHOLE_NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL\(\d+,
 TIMES = re.compile(r"(DATE|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS)")
 AWARE_TIMES = re.compile(r"TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS")
 TEXTS = re.compile(r"(VARCHAR|ENUM\(.*\))", re.DOTALL)
-ZONE = r"(Z|UTC|[+-]\d{2}(?::?\d{2})?)"
-"""How a time in upper case ends that names its zone."""
 
 _EXACT = 10**15  # below it 64 bits of floating point hold every whole number
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
-from monitor.domain.truth import AWARE, NAIVE, UNREADABLE, bare_ids, of_items, truth_rows
-from monitor.files.missing_markers import TEXTS, TIMES, ZONE, bare_text, quoted
+from monitor.domain.truth import AWARE, NAIVE, UNREADABLE, ZONE, bare_ids, of_items, truth_rows
+from monitor.files.missing_markers import TEXTS, TIMES, bare_text, quoted
 from monitor.files.relations import DataFiles, opened
 from monitor.files.stamps import stamps_of
 

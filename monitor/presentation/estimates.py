@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.report import MISSING_MAX
-from monitor.presentation.numbers import (
-    NOT_ESTIMABLE,
-    number_text,
-    percent_text,
-    plural,
-    range_text,
-)
+from monitor.presentation.numbers import NOT_ESTIMABLE, number_text, percent_text, range_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,11 +104,8 @@ def answered_at_random_text(missing: int, rounds: int = 1, what: str = "these in
     ('1 answer of the round is missing', '9 answers of 3 rounds are missing')
     """
     of = "the round" if rounds == 1 else f"{rounds} rounds"
-    are = "is" if missing == 1 else "are"
-    return (
-        f"{plural(missing, 'answer')} of {of} {are} missing: {what} take the answered items for a "
-        "random part of all"
-    )
+    answers = f"1 answer of {of} is" if missing == 1 else f"{missing:,} answers of {of} are"
+    return f"{answers} missing: {what} take the answered items for a random part of all"
 
 
 def worst_case_text(rows: Iterable[EstimateRow], answers: AnswersRow | None) -> str | None:

@@ -17,15 +17,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
-from monitor.files.missing_markers import (
-    AWARE_TIMES,
-    NUMBERS,
-    TEXTS,
-    TIMES,
-    WHOLE_NUMBERS,
-    ZONE,
-    quoted,
-)
+from monitor.domain.truth import ZONE
+from monitor.files.missing_markers import AWARE_TIMES, NUMBERS, TEXTS, TIMES, WHOLE_NUMBERS, quoted
 from monitor.files.relations import NUL_SHOWN, visible
 from monitor.sources.clock_changes import FIRST, LAST, instant_sql
 from monitor.sources.dialects import Dialect, TextDialect, Typed, written

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import BigInteger, DateTime, and_, literal, true
 
-from monitor.files.missing_markers import ZONE
+from monitor.domain.truth import ZONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
