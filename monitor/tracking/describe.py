@@ -50,10 +50,10 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
         *map(_sentence, restated_lines(report.restated)),
         *map(_alert, report.alerts),
         *(_section(section) for section in sections if section.title == ATTENTION),
+        _sentence("; ".join(facts(report))),
+        _section(next_round_section(report)),
         picture,
         *(_section(section) for section in sections if section.title != ATTENTION),
-        _section(next_round_section(report)),
-        _sentence("; ".join(facts(report))),
     ]
     text = "\n\n".join(part for part in parts if part)
     room = _MOST_CHARACTERS - len(model)
