@@ -60,8 +60,9 @@ if TYPE_CHECKING:
 OWN = ("round", "window")
 """Basis and estimand of the estimates of a round alone."""
 
-ATTENTION = "What needs a look"
-"""Title of the section that comes before all others."""
+_ATTENTION, _CAUSES = "What needs a look", "Against earlier rounds"
+URGENT = (_ATTENTION, _CAUSES)
+"""Titles of the sections to read where there is room for few."""
 
 _CORRECTED = "this round, corrected for label errors"
 _COLUMNS = {
@@ -90,8 +91,8 @@ def round_sections(
     """
     sections = [
         _attention(report.concerns, report),
+        Section(_CAUSES, lines=_causes(report)),
         _estimates(report, _metrics(report) if every_metric else headline_metrics(report)),
-        Section("Against earlier rounds", lines=_causes(report)),
         Section("Evidence", lines=_evidence(report)),
         _counts(report),
         _challenger(report),
@@ -170,6 +171,7 @@ def facts(report: RoundReport) -> list[str]:
     return [
         counted,
         f"{report.level:.0%} intervals, per metric",
+        *_pooled_lines(report),
         *([f"partial: {_why_partial(report)}"] if report.partial else []),
         *([_version_text(report)] if report.version > 1 else []),
         *(f"{name}: {value}" for name, value in named.items() if value),
@@ -199,7 +201,7 @@ def limit_signs(report: RoundReport, metric: str) -> str:
 
 def _attention(concerns: Iterable[str], report: RoundReport | None = None) -> Section:
     notices = [] if report is None else [row.sentence for row in report.notices]
-    return Section(ATTENTION, lines=[*concerns, *notices])
+    return Section(_ATTENTION, lines=[*concerns, *notices])
 
 
 def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
@@ -225,14 +227,18 @@ def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
         for metric in metrics
     ]
     cautions = caution_texts(report)
-    has_pooled = any(row.basis == "pooled" and row.point is not None for row in ordered)
     lines = [
         *_bounds(ordered, answered_texts(report)),
         *_reasons(ordered),
         *caution_lines((metric, cautions.get(metric)) for metric in metrics),
-        *([pooled_intervals_text(report.pooled_coverage)] if has_pooled else []),
+        *_pooled_lines(report),
     ]
     return Section("Estimates", [Table(["metric", *columns, "limit"], rows)], lines)
+
+
+def _pooled_lines(report: RoundReport) -> list[str]:
+    has_pooled = any(row.basis == "pooled" and row.point is not None for row in report.estimates)
+    return [pooled_intervals_text(report.pooled_coverage)] if has_pooled else []
 
 
 def _metrics(report: RoundReport) -> list[str]:

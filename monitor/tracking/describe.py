@@ -10,7 +10,7 @@ from monitor.presentation.numbers import NOT_ESTIMABLE, bound_sign
 from monitor.presentation.outcome import to_do_sentences, verdict_sentence
 from monitor.presentation.restatements import restated_lines
 from monitor.presentation.round_document import (
-    ATTENTION,
+    URGENT,
     facts,
     next_round_section,
     round_sections,
@@ -49,11 +49,11 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
         f"**What to do:** {escaped(' '.join(to_do_sentences(report)))}",
         *map(_sentence, restated_lines(report.restated)),
         *map(_alert, report.alerts),
-        *(_section(section) for section in sections if section.title == ATTENTION),
+        *(_section(section) for section in sections if section.title in URGENT),
         _sentence("; ".join(facts(report))),
         _section(next_round_section(report)),
         picture,
-        *(_section(section) for section in sections if section.title != ATTENTION),
+        *(_section(section) for section in sections if section.title not in URGENT),
     ]
     text = "\n\n".join(part for part in parts if part)
     room = _MOST_CHARACTERS - len(model)

@@ -15,8 +15,8 @@ from tests.tracking.reports import strata
 
 TITLES = [
     "What needs a look",
-    "Estimates",
     "Against earlier rounds",
+    "Estimates",
     "Evidence",
     "Counts",
     "Challenger v8",
