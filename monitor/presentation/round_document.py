@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 OWN = ("round", "window")
 """Basis and estimand of the estimates of a round alone."""
 
-_ATTENTION, _CAUSES = "What needs a look", "Against earlier rounds"
-URGENT = (_ATTENTION, _CAUSES)
+_ATTENTION, _CAUSES, _EVIDENCE = "What needs a look", "Against earlier rounds", "Evidence"
+URGENT = (_ATTENTION, _CAUSES, _EVIDENCE)
 """Titles of the sections to read where there is room for few."""
 
 _CORRECTED = "this round, corrected for label errors"
@@ -92,8 +92,8 @@ def round_sections(
     sections = [
         _attention(report.concerns, report),
         Section(_CAUSES, lines=_causes(report)),
+        Section(_EVIDENCE, lines=_evidence(report)),
         _estimates(report, _metrics(report) if every_metric else headline_metrics(report)),
-        Section("Evidence", lines=_evidence(report)),
         _counts(report),
         _challenger(report),
         Section("Segments", segment_tables(report.segments, report.unlabeled)),
@@ -172,6 +172,10 @@ def facts(report: RoundReport) -> list[str]:
         counted,
         f"{report.level:.0%} intervals, per metric",
         *_pooled_lines(report),
+        *(
+            [f"at most one false alarm in {report.false_alarm_every:g} rounds"]
+            * bool(report.evidence)
+        ),
         *([f"partial: {_why_partial(report)}"] if report.partial else []),
         *([_version_text(report)] if report.version > 1 else []),
         *(f"{name}: {value}" for name, value in named.items() if value),

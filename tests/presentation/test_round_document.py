@@ -16,8 +16,8 @@ from tests.tracking.reports import strata
 TITLES = [
     "What needs a look",
     "Against earlier rounds",
-    "Estimates",
     "Evidence",
+    "Estimates",
     "Counts",
     "Challenger v8",
     "Segments",

@@ -30,10 +30,11 @@ def test_the_verdict_comes_first_then_what_to_do_then_the_alert_then_the_tables(
     assert parts[0].endswith("the alert has been open since round 10.")
     assert parts[1].startswith("**What to do:** If labels are wrong, correct them")
     assert parts[2] == "**Alert firing:** limit precision ≥ 0.8, fired in round 10."
-    assert parts[3].startswith("Predictions from ")
-    assert parts[4] == "**Estimates**"
-    assert cells(parts[5])[0] == ["metric", "this round alone", "with earlier rounds", "limit"]
-    assert cells(parts[5])[2][0] == "precision"
+    assert parts[3].startswith("**Evidence:** Limit precision at least 0.8: evidence")
+    assert parts[4].startswith("Predictions from ")
+    assert parts[5] == "**Estimates**"
+    assert cells(parts[6])[0] == ["metric", "this round alone", "with earlier rounds", "limit"]
+    assert cells(parts[6])[2][0] == "precision"
 
 
 def test_an_alert_on_recall_says_that_prevalence_is_not_its_cause():
