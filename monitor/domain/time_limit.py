@@ -7,7 +7,6 @@ to stop and then left behind: it does no harm, and ends with the process.
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
@@ -23,7 +22,8 @@ LIMIT = timedelta(minutes=10)
 """Of one reading, unless the config gives another; 10 million rows take seconds."""
 
 _TO_STOP = 5.0  # seconds that a query has to stop once it is asked to
-_BETWEEN_STOPS = 0.5  # seconds
+_BETWEEN_STOPS = 0.5  # seconds at first; twice as long each time
+_LONGEST_PAUSE = 60.0  # seconds
 _abandoned: dict[str, _ReadingThread[object]] = {}
 
 
@@ -84,14 +84,20 @@ def within(limit: timedelta, location: str, read: Callable[[], T], advice: str =
 
 
 def _leave(reading: _ReadingThread[T], location: str) -> None:
-    until = time.monotonic() + _TO_STOP
-    while reading.is_alive() and time.monotonic() < until:
-        # An engine that has not begun the query yet has nothing to end, so ask it again.
-        for stop in list(reading.stops):
-            stop()
-        reading.join(_BETWEEN_STOPS)
+    threading.Thread(target=_stop, args=(reading,), name="stopping", daemon=True).start()
+    reading.join(_TO_STOP)
     if reading.is_alive():
         _abandoned[location] = cast("_ReadingThread[object]", reading)
+
+
+def _stop(reading: _ReadingThread[T]) -> None:
+    """Ask a query to stop until it ends: an engine that has not begun it has nothing to end."""
+    pause = _BETWEEN_STOPS
+    while reading.is_alive():
+        for stop in list(reading.stops):
+            stop()
+        reading.join(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def _span(limit: timedelta) -> str:

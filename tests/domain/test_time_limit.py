@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.domain import time_limit
 from monitor.domain.errors import SourceUnavailable
 from monitor.domain.time_limit import stopped_by, within
 
@@ -29,3 +30,25 @@ def test_a_query_that_missed_the_first_stop_is_stopped_by_a_later_one():
 
     assert ended.is_set()
     assert within(timedelta(seconds=60), "a mount", lambda: "rows") == "rows"
+
+
+def test_a_query_that_begins_long_after_its_limit_is_stopped_too(monkeypatch):
+    monkeypatch.setattr(time_limit, "_TO_STOP", 0.01)
+    monkeypatch.setattr(time_limit, "_BETWEEN_STOPS", 0.01)
+    begun, stopped, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def stop():
+        if begun.is_set():
+            stopped.set()
+
+    def read():
+        with stopped_by(stop):
+            assert begun.wait(60)
+            assert stopped.wait(60)
+        ended.set()
+
+    with pytest.raises(SourceUnavailable, match="did not answer within"):
+        within(timedelta(seconds=0.01), "a slow cluster", read)
+    begun.set()
+
+    assert ended.wait(60)
