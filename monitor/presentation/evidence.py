@@ -11,15 +11,10 @@ from monitor.presentation.numbers import limit_text
 if TYPE_CHECKING:
     from monitor.domain.report import EvidenceRow
 
-LEARNS = (
-    "this round only learns (e = 1), since no earlier round and no reference is there to compare "
-    "it with; `reference` in the config lets the first round count"
-)
-"""What is said of a limit about which a round is `EvidenceState.LEARNING`."""
-
 _NO_EVIDENCE: dict[str | None, str] = {
     EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
-    EvidenceState.LEARNING: LEARNS,
+    EvidenceState.LEARNING: "this round only learns (e = 1), since no earlier round and no "
+    "reference is there to compare it with; `reference` in the config lets the first round count",
     EvidenceState.SILENT: "this round says nothing about it (e = 1): none of its answers could "
     "count against it",
     EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",

@@ -6,6 +6,7 @@ same sections in the same order.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import AlertState
@@ -60,10 +61,6 @@ if TYPE_CHECKING:
 OWN = ("round", "window")
 """Basis and estimand of the estimates of a round alone."""
 
-_ATTENTION, _CAUSES, _EVIDENCE = "What needs a look", "Against earlier rounds", "Evidence"
-URGENT = (_ATTENTION, _CAUSES, _EVIDENCE)
-"""Titles of the sections to read where there is room for few."""
-
 _CORRECTED = "this round, corrected for label errors"
 _COLUMNS = {
     BASES["round"]: OWN,
@@ -73,9 +70,28 @@ _COLUMNS = {
 _FIRST = ("precision", "recall", "f1")
 
 
+class SectionKind(StrEnum):
+    """What a section is about; code asks for this, not for the title."""
+
+    ATTENTION = "attention"
+    CAUSES = "causes"
+    EVIDENCE = "evidence"
+    ESTIMATES = "estimates"
+    COUNTS = "counts"
+    CHALLENGER = "challenger"
+    SEGMENTS = "segments"
+    CLASSES = "classes"
+    NEXT_ROUND = "next_round"
+
+
+URGENT = (SectionKind.ATTENTION, SectionKind.CAUSES, SectionKind.EVIDENCE)
+"""The sections to read where there is room for few."""
+
+
 class Section(NamedTuple):
     """Tables under a title, then what to know of them."""
 
+    kind: SectionKind
     title: str
     tables: Sequence[Table] = ()
     lines: Sequence[str] = ()
@@ -91,12 +107,14 @@ def round_sections(
     """
     sections = [
         _attention(report.concerns, report),
-        Section(_CAUSES, lines=_causes(report)),
-        Section(_EVIDENCE, lines=_evidence(report)),
+        Section(SectionKind.CAUSES, "Against earlier rounds", lines=_causes(report)),
+        Section(SectionKind.EVIDENCE, "Evidence", lines=_evidence(report)),
         _estimates(report, _metrics(report) if every_metric else headline_metrics(report)),
         _counts(report),
         _challenger(report),
-        Section("Segments", segment_tables(report.segments, report.unlabeled)),
+        Section(
+            SectionKind.SEGMENTS, "Segments", segment_tables(report.segments, report.unlabeled)
+        ),
         _classes(classes),
     ]
     return [section for section in sections if section.tables or section.lines]
@@ -112,10 +130,10 @@ def page_sections(page: RoundPage) -> list[Section]:
 
 def drawn_section(page: RoundPage) -> Section:
     """Lay out what a round asks of each stratum; an empty section before the draw."""
-    rows = page.drawn if page.report is None else page.report.strata
-    counted = page.report is not None
-    lines = _drawn_lines(rows, page.second_wave_at)
-    return Section("Counts", _strata_tables(rows, counted=counted), list(lines))
+    report = page.report
+    if report is None:
+        return _strata(page.drawn, _drawn_lines(page.drawn, page.second_wave_at), counted=False)
+    return _strata(report.strata, _counted_lines(report), counted=True)
 
 
 def next_round_section(report: RoundReport) -> Section:
@@ -126,7 +144,9 @@ def next_round_section(report: RoundReport) -> Section:
         for row in rows
         if row is not None and row.low is not None and row.high is not None
     }
-    return Section("Next round", lines=next_round_sentences(report.next_round, reached))
+    return Section(
+        SectionKind.NEXT_ROUND, "Next round", lines=next_round_sentences(report.next_round, reached)
+    )
 
 
 def head_lines(page: RoundPage) -> Iterator[str]:
@@ -171,7 +191,6 @@ def facts(report: RoundReport) -> list[str]:
     return [
         counted,
         f"{report.level:.0%} intervals, per metric",
-        *_pooled_lines(report),
         *(
             [f"at most one false alarm in {report.false_alarm_every:g} rounds"]
             * bool(report.evidence)
@@ -205,7 +224,7 @@ def limit_signs(report: RoundReport, metric: str) -> str:
 
 def _attention(concerns: Iterable[str], report: RoundReport | None = None) -> Section:
     notices = [] if report is None else [row.sentence for row in report.notices]
-    return Section(_ATTENTION, lines=[*concerns, *notices])
+    return Section(SectionKind.ATTENTION, "What needs a look", lines=[*concerns, *notices])
 
 
 def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
@@ -221,7 +240,7 @@ def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
         del columns[_CORRECTED]
     ordered = [of[metric] for metric in metrics for of in columns.values() if metric in of]
     if not ordered:
-        return Section("Estimates")
+        return Section(SectionKind.ESTIMATES, "Estimates")
     rows = [
         [
             metric,
@@ -235,12 +254,14 @@ def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
         *_bounds(ordered, answered_texts(report)),
         *_reasons(ordered),
         *caution_lines((metric, cautions.get(metric)) for metric in metrics),
-        *_pooled_lines(report),
+        *pooled_lines(report),
     ]
-    return Section("Estimates", [Table(["metric", *columns, "limit"], rows)], lines)
+    table = Table(["metric", *columns, "limit"], rows)
+    return Section(SectionKind.ESTIMATES, "Estimates", [table], lines)
 
 
-def _pooled_lines(report: RoundReport) -> list[str]:
+def pooled_lines(report: RoundReport) -> list[str]:
+    """Describe the intervals with earlier rounds, if there are any."""
     has_pooled = any(row.basis == "pooled" and row.point is not None for row in report.estimates)
     return [pooled_intervals_text(report.pooled_coverage)] if has_pooled else []
 
@@ -291,9 +312,8 @@ def _evidence(report: RoundReport) -> list[str]:
         return []
     lines = []
     for row in report.evidence:
+        lines.append(evidence_sentence(row, fires=fired_by(report, row)))
         alert = _open_alert(report, row)
-        fires = alert is not None and alert.fired_in_round == report.round
-        lines.append(evidence_sentence(row, fires=fires))
         if alert is not None and alert.recovery is not None:
             lines.append(recovery_sentence(alert, alert.recovery))
     if report.evidence and report.recurring:
@@ -307,24 +327,36 @@ def _evidence(report: RoundReport) -> list[str]:
     return lines
 
 
+def fired_by(report: RoundReport, row: EvidenceRow) -> bool:
+    """Whether an alert on a limit fired in this round, though it may have ended since."""
+    return any(alert.fired_in_round == report.round for alert in _alerts_on(report, row))
+
+
 def _open_alert(report: RoundReport, row: EvidenceRow) -> AlertRow | None:
-    limit = (row.metric, row.side, AlertState.FIRING)
-    alerts = (one for one in report.alerts if (one.metric, one.side, one.state) == limit)
-    return next(alerts, None)
+    firing = (one for one in _alerts_on(report, row) if one.state == AlertState.FIRING)
+    return next(firing, None)
+
+
+def _alerts_on(report: RoundReport, row: EvidenceRow) -> list[AlertRow]:
+    return [one for one in report.alerts if (one.metric, one.side) == (row.metric, row.side)]
 
 
 def _counts(report: RoundReport) -> Section:
-    lines = [BANDS_OF_CELLS] if len(report.cells) > len(report.strata) else []
-    lines += _drawn_lines(report.strata, None)
+    lines = _counted_lines(report)
     answers = None if report.answers is None else answers_sentence(report.answers)
     if answers is not None:
         lines.append(answers)
     if report.agreement is not None:
         lines.append(f"agreement: {agreement_sentence(report.agreement)}")
-    return Section("Counts", _strata_tables(report.strata, counted=True), lines)
+    return _strata(report.strata, lines, counted=True)
 
 
-def _strata_tables(rows: Sequence[StratumRow], *, counted: bool) -> list[Table]:
+def _counted_lines(report: RoundReport) -> list[str]:
+    caution = [BANDS_OF_CELLS] if len(report.cells) > len(report.strata) else []
+    return [*caution, *_drawn_lines(report.strata, None)]
+
+
+def _strata(rows: Sequence[StratumRow], lines: Iterable[str], *, counted: bool) -> Section:
     head = ["stratum", "scores", "size", "planned", "labeled", "positive", "cannot tell"]
     cells = [
         [
@@ -338,7 +370,7 @@ def _strata_tables(rows: Sequence[StratumRow], *, counted: bool) -> list[Table]:
         ]
         for row in rows
     ]
-    return [Table(head, cells)] if cells else []
+    return Section(SectionKind.COUNTS, "Counts", [Table(head, cells)] if cells else [], [*lines])
 
 
 def _drawn_lines(rows: Sequence[StratumRow], second_wave_at: datetime | None) -> Iterator[str]:
@@ -355,14 +387,15 @@ def _drawn_lines(rows: Sequence[StratumRow], second_wave_at: datetime | None) ->
 def _challenger(report: RoundReport) -> Section:
     row = report.challenger
     if row is None:
-        return Section("Challenger")
+        return Section(SectionKind.CHALLENGER, "Challenger")
     lines = [challenger_sentence(row), *challenger_lines(row)]
-    return Section(f"Challenger {row.name}", list(challenger_tables(row)), lines)
+    tables = list(challenger_tables(row))
+    return Section(SectionKind.CHALLENGER, f"Challenger {row.name}", tables, lines)
 
 
 def _classes(report: ClassReport | None) -> Section:
     title, *lines = [""] if report is None else report_lines(report)
-    return Section(title, lines=[line.strip() for line in lines])
+    return Section(SectionKind.CLASSES, title, lines=[line.strip() for line in lines])
 
 
 def _why_partial(report: RoundReport) -> str:

@@ -42,8 +42,11 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
     restated = read_restated_rows(connection, {round_.id}).get(round_.id, [])
     payload = report_store.read_report(connection, round_.id, version) if version else {}
     report = with_concerns(connection, round_, payload)
-    noted = list(concern_store.read_concerns(connection, round_.id).values())
-    drawn = frame_store.read_strata(connection, round_.id) if report is None else []
+    if report is None:
+        drawn = frame_store.read_strata(connection, round_.id)
+        concerns = list(concern_store.read_concerns(connection, round_.id).values())
+    else:
+        drawn, concerns = [], report.concerns
     return RoundPage(
         monitor=monitor,
         round=round_.number,
@@ -61,7 +64,7 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
         report=report,
         drawn=band_rows(drawn, round_.settings.sample),
         classes=report_with_classes(connection, round_),
-        concerns=noted if report is None else report.concerns,
+        concerns=concerns,
         bad_rows=_issues(issues, are_bad=True),
         notes=_issues(issues, are_bad=False),
         events=round_transitions.read_events(connection, round_.id),

@@ -13,6 +13,7 @@ from monitor.presentation.round_document import (
     URGENT,
     facts,
     next_round_section,
+    pooled_lines,
     round_sections,
 )
 from monitor.presentation.sentences import capital
@@ -49,11 +50,11 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
         f"**What to do:** {escaped(' '.join(to_do_sentences(report)))}",
         *map(_sentence, restated_lines(report.restated)),
         *map(_alert, report.alerts),
-        *(_section(section) for section in sections if section.title in URGENT),
-        _sentence("; ".join(facts(report))),
+        *(_section(section) for section in sections if section.kind in URGENT),
+        _sentence("; ".join([*facts(report), *pooled_lines(report)])),
         _section(next_round_section(report)),
         picture,
-        *(_section(section) for section in sections if section.title not in URGENT),
+        *(_section(section) for section in sections if section.kind not in URGENT),
     ]
     text = "\n\n".join(part for part in parts if part)
     room = _MOST_CHARACTERS - len(model)

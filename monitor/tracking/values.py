@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from monitor.presentation.numbers import PointAndInterval
 
 FIRST = ("precision", "recall")
-BASES = (("round", "window"), ("pooled", "rate"))
-CORRECTED = ("corrected", "window")
 SOURCE = "pr-monitor"
 _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
 _PAYLOAD_DIGEST = 32

@@ -7,7 +7,12 @@ import pytest
 from monitor.cli.views.round_page import echo_round, page_json
 from monitor.domain.model import Window
 from monitor.domain.round_page import RoundPage
-from monitor.presentation.round_document import page_sections, round_sections
+from monitor.presentation.round_document import (
+    SectionKind,
+    drawn_section,
+    page_sections,
+    round_sections,
+)
 from monitor.presentation.sentences import capital
 from monitor.tracking.describe import describe
 from tests.report.test_html import page_of, whole
@@ -96,6 +101,25 @@ def test_a_round_that_is_only_drawn_shows_what_it_asks_and_counts_nothing():
     assert table.rows[0] == ["flagged-1", "0.5 to 0.7", "1,200", "80", "-", "-", "-"]
     assert page_json(drawn)["strata"][0]["labeled"] is None
     assert page_json(drawn)["estimates"] == []
+
+
+def test_counts_of_bands_that_are_sums_of_cells_say_so_wherever_they_are_shown():
+    of_cells = page(whole(12, cells=strata() * 2))
+
+    for section in (drawn_section(of_cells), *page_sections(of_cells)):
+        if section.kind == SectionKind.COUNTS:
+            assert "positive / labeled is not a band's rate" in section.lines[0]
+
+
+def test_a_round_fired_an_alert_though_it_has_ended_since():
+    [alert] = whole(12).alerts
+    ended = alert.model_copy(update={"state": "revised", "fired_in_round": 12})
+    report = whole(12, alerts=[ended])
+
+    [evidence] = [one for one in round_sections(report) if one.kind == SectionKind.EVIDENCE]
+
+    assert [line.endswith("the alert fired here") for line in evidence.lines] == [True, False]
+    assert [row["fires"] for row in page_json(page(report))["evidence"]] == [True, False]
 
 
 def test_programs_get_every_key_with_and_without_a_report():

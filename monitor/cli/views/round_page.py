@@ -11,6 +11,7 @@ from monitor.domain.report import EstimateRow
 from monitor.presentation.round_document import (
     answered_texts,
     caution_texts,
+    fired_by,
     head_lines,
     page_sections,
 )
@@ -62,6 +63,9 @@ def _report_json(report: RoundReport | None) -> dict[str, Any]:
     return {
         **report.model_dump(include={*_WITHOUT_REPORT, "strata"}),
         "estimates": [row.model_dump(include=names) for row in report.estimates],
+        "evidence": [
+            row.model_dump() | {"fires": fired_by(report, row)} for row in report.evidence
+        ],
         "cautions": caution_texts(report),
         "answered": answered_texts(report),
     }
