@@ -1,8 +1,10 @@
 """Precision and recall of a binary classifier in production, from few human labels.
 
-``estimate`` works on one labeled matrix, ``evaluate`` on labeled items, ``history`` reads a
-monitor's rounds as a table, ``plan`` says how many labels a round needs. They load what they need
-when called: importing `monitor` or `monitor.stats` stays cheap.
+``estimate`` works on one labeled matrix, ``evaluate`` on labeled items, ``plan`` returns how many
+labels a round needs, ``history`` reads a monitor's rounds, ``compare`` asks what another threshold
+or classifier would do. Each returns a result: printed, it reads as the command; a notebook shows
+it as tables; ``to_frame()``, ``to_dict()`` and ``plot()`` convert it. The functions load what they
+need when called: importing `monitor` or `monitor.stats` stays cheap.
 """
 
 from __future__ import annotations
@@ -16,8 +18,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from monitor.evaluation.result import Evaluation
+    from monitor.results.estimates import Estimates
+    from monitor.results.label_plan import LabelPlan
+    from monitor.results.round_comparison import RoundComparison
+    from monitor.results.round_history import RoundHistory
 
-__all__ = ["estimate", "evaluate", "history", "plan"]
+__all__ = ["compare", "estimate", "evaluate", "history", "plan"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "stats"]
 
 
 def estimate(
@@ -29,7 +39,7 @@ def estimate(
     flagged_size: int,
     passed_size: int,
     level: float = 0.95,
-) -> dict[str, list[dict[str, Any]]]:
+) -> Estimates:
     """Estimate precision, recall and more from one labeled confusion matrix.
 
     Parameters
@@ -44,10 +54,11 @@ def estimate(
 
     Returns
     -------
-    dict
-        ``{"estimates": [{"metric", "estimand", "basis", "point", "low", "high", "level",
-        "method", ...}]}``. Estimand ``rate`` is the classifier's, ``window`` describes the very
-        items of the window. ``point`` and ends are None if undefined, with a ``reason``.
+    Estimates
+        ``estimates`` is a list of dicts with ``metric``, ``estimand``, ``basis``, ``point``,
+        ``low``, ``high``, ``level``, ``method``, ``reason`` and ``caution``; ``estimate("recall")``
+        finds one. Estimand ``rate`` is the classifier's, ``window`` describes the very items of
+        the window. ``point`` and ends are None if undefined, with a ``reason``.
 
     Raises
     ------
@@ -57,7 +68,7 @@ def estimate(
     Examples
     --------
     >>> found = estimate(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48400)
-    >>> recall = next(e for e in found["estimates"] if e["metric"] == "recall")
+    >>> recall = found.estimate("recall")
     >>> print(f"{recall['point']:.3f} [{recall['low']:.3f}, {recall['high']:.3f}]")
     0.561 [0.512, 0.609]
     """
@@ -122,8 +133,9 @@ def evaluate(
     Returns
     -------
     Evaluation
-        ``metrics``, ``estimates``, ``table()``, ``reference``, ``p3_svg()``, ``curves_svg()``;
-        printed, the main figures.
+        ``metrics``, ``estimates``, ``reference``, ``warnings``; printed, the main figures.
+        ``plot()`` draws them, ``plot("prevalence")`` precision at other prevalences,
+        ``plot("curves")`` ROC, precision-recall and gain.
 
     Raises
     ------
@@ -167,15 +179,17 @@ def plan(
     recall: float | None = None,
     flagged_rate: float | None = None,
     size: int = 100_000,
-    margins: Mapping[str, float] | None = None,
-    max_labels: int | None = None,
+    margin: float | None = None,
+    precision_margin: float | None = None,
+    recall_margin: float | None = None,
+    labels: int | None = None,
     flagged_cost: float = 1.0,
     passed_cost: float = 1.0,
-) -> dict[str, Any]:
+) -> LabelPlan:
     """Return how many labels a round needs, in which strata, and what other numbers would buy.
 
-    Of a monitor of the config, from its predictions and its prior; or, with
-    ``precision``, ``recall`` and ``flagged_rate``, of a window that is only assumed.
+    Plan for a monitor of the config, from its predictions and its prior; or, with
+    ``precision``, ``recall`` and ``flagged_rate``, for a window that is only assumed.
 
     Parameters
     ----------
@@ -183,16 +197,19 @@ def plan(
         Which monitor of which config; the only one there is if not named.
     precision, recall, flagged_rate, size, flagged_cost, passed_cost
         Assumed values, and what a label of each predicted class costs, in place of a monitor.
-    margins, max_labels
-        Half-widths wanted of ``precision``, ``recall`` or both, and the labels that there are. If
-        neither is given: the half-widths of the config, or 0.05 each.
+    margin, precision_margin, recall_margin
+        Half-width wanted of both intervals, or of one of them.
+    labels
+        Labels that there are. If neither margins nor labels are given: the half-widths of the
+        config, or 0.05 each.
 
     Returns
     -------
-    dict
-        ``labels``, ``cost``, ``margins``, ``needed``, ``strata``; ``labels_for_margins``, also for
-        two strata and for random sampling; ``margins_for_labels``; and ``alerts`` with the
-        smallest drop found within 4 rounds and the delay of a 10-point drop.
+    LabelPlan
+        Values by name, as in ``found["labels"]``: ``labels``, ``cost``, ``margins``, ``needed``,
+        ``strata``; ``labels_for_margins``, also for two strata and for random sampling;
+        ``margins_for_labels``; and ``alerts`` with the smallest drop found within 4 rounds and the
+        delay of a 10-point drop.
 
     Raises
     ------
@@ -202,31 +219,100 @@ def plan(
 
     Examples
     --------
-    >>> found = plan(precision=0.8, recall=0.6, flagged_rate=0.03, max_labels=2000)
+    >>> found = plan(precision=0.8, recall=0.6, flagged_rate=0.03, labels=2000)
     >>> found["labels"], {name: round(half, 3) for name, half in found["margins"].items()}
     (2000, {'precision': 0.07, 'recall': 0.086})
     """
     from monitor import api  # noqa: PLC0415
 
-    return api.planned(
+    return api.plan(
         monitor,
         config=config,
         assumed={"precision": precision, "recall": recall, "flagged_rate": flagged_rate},
         size=size,
-        margins=margins,
-        max_labels=max_labels,
+        margins={"precision": precision_margin or margin, "recall": recall_margin or margin},
+        labels=labels,
         costs=(flagged_cost, passed_cost),
-    ).as_json()
+    )
 
 
-def history(monitor: str, config: Path | str = "config.yaml") -> pd.DataFrame:
-    """Read a monitor's estimates as a table: one row per round, metric, estimand and basis.
+def history(monitor: str | None = None, config: Path | str = "config.yaml") -> RoundHistory:
+    """Read the estimates of all closed rounds of a monitor.
+
+    Parameters
+    ----------
+    monitor, config
+        Which monitor of which config; the only one there is if not named.
+
+    Returns
+    -------
+    RoundHistory
+        ``to_frame()`` has a row for each round, metric, estimand and basis; ``plot("recall")``
+        draws the timeline.
 
     Raises
     ------
     ConfigRefused
         If the config cannot be used, has no such monitor, or its store has another schema.
+    InputRefused
+        If the config has several monitors and none is named.
     """
     from monitor import api  # noqa: PLC0415
 
     return api.history(monitor, config)
+
+
+def compare(
+    number: int,
+    *,
+    monitor: str | None = None,
+    config: Path | str = "config.yaml",
+    threshold: float | None = None,
+    predictions: Path | str | None = None,
+    id: str | None = None,
+    score: str = "score",
+    predicted: str | None = None,
+) -> RoundComparison:
+    """Compare a round's window with another threshold or another classifier.
+
+    The labels of the round decide: precision, recall and F1 of the window for both, and the
+    difference between them, which is known better than either.
+
+    Parameters
+    ----------
+    number
+        Number of the round.
+    monitor, config
+        Which monitor of which config; the only one there is if not named.
+    threshold
+        Score from which on the other classifier flags an item; the monitor's own if not given.
+    predictions
+        Parquet or CSV file of the other classifier, with every labeled item. Without it the
+        classifier's own scores are used.
+    id, score, predicted
+        Columns of ``predictions``; ``predicted``, 1 or 0, in place of scores.
+
+    Returns
+    -------
+    RoundComparison
+        ``to_frame()`` has the intervals of both and of the difference.
+
+    Raises
+    ------
+    ConfigRefused, InputRefused
+        If the config cannot be used or has no such monitor, there is no such round, it has no
+        labels, or the file lacks a labeled item.
+    """
+    from pathlib import Path  # noqa: PLC0415
+
+    from monitor import api  # noqa: PLC0415
+    from monitor.results.other_predictions import OtherColumns  # noqa: PLC0415
+
+    return api.compare(
+        number,
+        monitor,
+        config,
+        threshold=threshold,
+        file=None if predictions is None else Path(predictions),
+        columns=OtherColumns(id, score, predicted),
+    )

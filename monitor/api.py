@@ -1,38 +1,46 @@
-"""What `monitor.estimate`, `evaluate`, `plan` and `history` do, and commands of these names.
+"""What the functions of `monitor` do, and the commands of their names.
 
 Each loads what it needs when it is called: an estimate needs neither the config nor a database.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import pandas as pd
 
     from monitor.config.model import Config
     from monitor.evaluation.result import Evaluation
+    from monitor.results.estimates import Estimates
+    from monitor.results.label_plan import LabelPlan
+    from monitor.results.other_predictions import OtherColumns
+    from monitor.results.round_comparison import RoundComparison
+    from monitor.results.round_history import RoundHistory
     from monitor.rounds.forecast.plan_window import PlanForecast
+    from monitor.wiring import Application
 
 MARGIN = 0.05
 """Margin of both metrics where nobody says what is wanted."""
 
 
-def estimate(**matrix: Any) -> dict[str, list[dict[str, Any]]]:
+def estimate(**matrix: Any) -> Estimates:
     """Estimate from one labeled matrix (`monitor.estimate`)."""
     from monitor.presentation.reasons import worded
+    from monitor.results.estimates import Estimates
     from monitor.stats.estimation.quick import estimate_matrix
 
     try:
         estimates = estimate_matrix(**matrix)
     except ValueError as error:
         raise InputRefused(str(error)) from error
-    return {"estimates": [worded(estimate) for estimate in estimates]}
+    return Estimates(estimates=[worded(estimate) for estimate in estimates])
 
 
 def evaluate(frame: pd.DataFrame, **provided: Any) -> Evaluation:
@@ -47,52 +55,59 @@ def evaluate(frame: pd.DataFrame, **provided: Any) -> Evaluation:
     return result
 
 
-def history(monitor: str, config: Path | str) -> pd.DataFrame:
-    """Read a monitor's estimates as a table (`monitor.history`)."""
-    import pandas as pd
+def history(monitor: str | None, config: Path | str) -> RoundHistory:
+    """Read a monitor's estimates of all rounds (`monitor.history`)."""
+    from monitor.results.round_history import read_history
 
-    from monitor.config.load import load_config
-    from monitor.storage import schema
-    from monitor.storage.database import Database
-    from monitor.storage.results import estimate_store
-
-    loaded = load_config(config)
-    name = loaded.monitor(monitor).name
-    database = Database(loaded.store_url)
-    try:
-        schema.check(database)
-        with database.read() as connection:
-            rows = estimate_store.latest_estimates(connection, name)
-    finally:
-        database.close()
-    return pd.DataFrame(rows)
+    with opened(config, make_store=False) as application:
+        return read_history(application.context(_only(application.config, monitor)))
 
 
-def planned(
+def compare(
+    number: int,
+    monitor: str | None,
+    config: Path | str,
+    *,
+    threshold: float | None,
+    file: Path | None,
+    columns: OtherColumns,
+) -> RoundComparison:
+    """Compare a round's window with another threshold or classifier (`monitor.compare`)."""
+    from monitor.results.round_comparison import compare_round
+
+    if threshold is None and file is None:
+        message = "nothing to compare with; give a threshold, or predictions: a file"
+        raise InputRefused(message)
+    if file is None and columns.predicted is not None:
+        message = "predicted names a column of predictions, a file; give that too"
+        raise InputRefused(message)
+    with opened(config) as application:
+        own = application.config.monitor(_only(application.config, monitor))
+        columns = columns._replace(id=columns.id or own.source.item_format.id)
+        context = application.context(own.name)
+        return compare_round(context, number, threshold=threshold, file=file, columns=columns)
+
+
+def plan(
     monitor: str | None,
     *,
     config: Path | str,
     assumed: Mapping[str, float | None],
     size: int,
-    margins: Mapping[str, float] | None,
-    max_labels: int | None,
+    margins: Mapping[str, float | None],
+    labels: int | None,
     costs: tuple[float, float],
-) -> PlanForecast:
-    """Plan for assumed values if any is given, else for a monitor of the config.
+) -> LabelPlan:
+    """Plan for assumed values if any is given, else for a monitor (`monitor.plan`)."""
+    from monitor.results.label_plan import LabelPlan
 
-    Raises
-    ------
-    ConfigRefused
-        If the config cannot be used or has no such monitor.
-    InputRefused
-        If a value is impossible or missing, or there are no predictions to plan from.
-    """
     provided = {name: value for name, value in assumed.items() if value is not None}
+    requested = {name: half for name, half in margins.items() if half is not None}
     try:
         if provided:
             _refuse_half(monitor, assumed)
-            return _of_values(provided, size, margins, max_labels, costs)
-        return _of_monitor(monitor, config, margins, max_labels)
+            return LabelPlan(_of_values(provided, size, requested, labels, costs))
+        return LabelPlan(_of_monitor(monitor, config, requested, labels))
     except ValueError as error:
         raise InputRefused(str(error)) from error
 
@@ -126,17 +141,33 @@ def _of_monitor(
     margins: Mapping[str, float] | None,
     max_labels: int | None,
 ) -> PlanForecast:
-    from monitor.config.load import load_config
     from monitor.rounds.forecast.plan_window import forecast_monitor
+
+    with opened(config) as application:
+        context = application.context(_only(application.config, monitor))
+        return forecast_monitor(context, margins=margins, max_labels=max_labels)
+
+
+@contextmanager
+def opened(config: Path | str, *, make_store: bool = True) -> Iterator[Application]:
+    """Read the config and open its store, making the tables of a new one.
+
+    Raises
+    ------
+    ConfigRefused
+        If the config, or the store's schema, is not right.
+    """
+    from monitor.config.load import load_config
     from monitor.storage import schema
     from monitor.wiring import build
 
-    loaded = load_config(config)
-    name = _only(loaded, monitor)
-    application = build(loaded)
+    application = build(load_config(config))
     try:
-        schema.ready(application.database)
-        return forecast_monitor(application.context(name), margins=margins, max_labels=max_labels)
+        if make_store:
+            schema.ready(application.database)
+        else:
+            schema.check(application.database)
+        yield application
     finally:
         application.database.close()
 

@@ -11,6 +11,7 @@ import pytest
 import monitor
 from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
 from tests.cli.workplace import Workplace
+from tests.drawing import looking
 
 MATRIX = {"tp": 138, "fp": 22, "fn": 108, "tn": 4732, "flagged_size": 160, "passed_size": 4840}
 KEYS = {"metric", "estimand", "basis", "point", "low", "high", "level", "method"}
@@ -27,8 +28,52 @@ def place(tmp_path, monkeypatch):
     return place
 
 
-def test_the_package_exports_these_names():
-    assert monitor.__all__ == ["estimate", "evaluate", "history", "plan"]
+def test_the_package_exports_these_names_and_lists_no_others():
+    assert monitor.__all__ == ["compare", "estimate", "evaluate", "history", "plan"]
+    assert set(dir(monitor)) == {*monitor.__all__, "stats"}
+
+
+def looked_at(result):
+    """Check that a result reads as text and in a notebook, and converts; returns its picture."""
+    assert repr(result) == str(result)
+    assert "<table>" in result._repr_html_()
+    assert isinstance(result.to_frame(), pd.DataFrame)
+    json.dumps(result.to_dict(), default=str)
+    return looking.at(result.plot()._repr_svg_().encode())
+
+
+def test_every_result_reads_as_the_command_and_converts(place):
+    words = [w for name, n in MATRIX.items() for w in (f"--{name.replace('_', '-')}", n)]
+    found = monitor.estimate(**MATRIX)
+
+    assert looked_at(found).title == "Rates of the classifier, 95% intervals"
+    assert repr(found) + "\n" == place.run("estimate", *words).out
+    assert found.estimate("recall")["point"] == pytest.approx(0.561, abs=0.001)
+
+    plan = monitor.plan("mail", labels=100)
+    looked_at(plan)
+    assert repr(plan) + "\n" == place.run("plan", "mail", "--labels", 100).out
+    assert plan["labels"] == sum(plan.to_frame()["labels"])
+
+    compared = monitor.compare(1, threshold=0.7)
+    looked_at(compared)
+    assert repr(compared) + "\n" == place.run("compare", 1, "--threshold", 0.7).out
+    assert set(compared.to_frame()["of"]) == {"as it is", "threshold 0.7", "difference"}
+
+    history = monitor.history()
+    looked_at(history)
+    assert history.plot("recall").save("recall.svg").read_bytes() == history.plot("recall").svg
+
+
+def test_a_picture_that_there_is_none_of_is_refused_by_name(place):
+    found = monitor.estimate(tp=0, fp=0, fn=0, tn=0, flagged_size=0, passed_size=0)
+
+    with pytest.raises(InputRefused, match="no metric could be estimated"):
+        found.plot()
+    with pytest.raises(InputRefused, match="precision and recall can be drawn"):
+        monitor.history("mail").plot("f1")
+    with pytest.raises(InputRefused, match="give a threshold, or predictions"):
+        monitor.compare(1)
 
 
 def test_an_estimate_is_what_the_command_prints(tmp_path):
@@ -36,7 +81,7 @@ def test_an_estimate_is_what_the_command_prints(tmp_path):
 
     found = monitor.estimate(**MATRIX)
 
-    assert json.loads(Workplace(tmp_path).run("estimate", *words, "--json").out) == found
+    assert json.loads(Workplace(tmp_path).run("estimate", *words, "--json").out) == found.to_dict()
 
 
 def test_an_estimate_has_the_promised_keys_and_order():
@@ -74,7 +119,7 @@ def test_impossible_counts_are_refused_by_name(change, words):
 
 
 def test_a_history_is_a_table_with_a_row_for_each_estimate(place):
-    frame = monitor.history("mail")
+    frame = monitor.history("mail").to_frame()
 
     assert isinstance(frame, pd.DataFrame)
     assert set(frame["round"]) == {1}
@@ -87,7 +132,7 @@ def test_a_history_holds_the_numbers_of_the_command(place):
     [told] = json.loads(place.run("rounds", "--json").out)["rounds"]
     shown = told["estimates"][0]
 
-    frame = monitor.history("mail")
+    frame = monitor.history("mail").to_frame()
 
     same = [frame[key] == shown[key] for key in ("metric", "estimand", "basis")]
     [point] = frame[same[0] & same[1] & same[2]]["point"]
@@ -97,7 +142,7 @@ def test_a_history_holds_the_numbers_of_the_command(place):
 def test_a_history_of_another_folder_is_found_by_its_config(place, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
 
-    frame = monitor.history("mail", place.folder / "config.yaml")
+    frame = monitor.history("mail", place.folder / "config.yaml").to_frame()
 
     assert len(frame)
 
@@ -107,7 +152,10 @@ def test_a_history_of_a_monitor_without_rounds_is_an_empty_table(tmp_path):
     place.config()
     place.run("db", "upgrade", "--config", tmp_path / "config.yaml")
 
-    assert monitor.history("mail", tmp_path / "config.yaml").empty
+    history = monitor.history("mail", tmp_path / "config.yaml")
+
+    assert history.to_frame().empty
+    assert repr(history) == "mail: no round is closed yet"
 
 
 def test_a_history_needs_a_monitor_of_the_config(place):

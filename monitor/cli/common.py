@@ -71,21 +71,12 @@ def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
     ConfigRefused
         If the config, or the store's schema, is not right.
     """
+    from monitor import api
     from monitor.cli.logs import set_up_logs
-    from monitor.config.load import load_config
-    from monitor.storage import schema
-    from monitor.wiring import build
 
     set_up_logs()
-    application = build(load_config(config))
-    try:
-        if make_store:
-            schema.ready(application.database)
-        else:
-            schema.check(application.database)
+    with api.opened(config, make_store=make_store) as application:
         yield application
-    finally:
-        application.database.close()
 
 
 def parse_time(text: str, option: str) -> datetime:

@@ -14,7 +14,10 @@ from monitor.evaluation.balance import balance_warnings
 from monitor.evaluation.designs import SEED, EvaluationSample, design_of
 from monitor.presentation.numbers import digits_text, interval_text
 from monitor.presentation.reasons import worded
+from monitor.presentation.table import Table
 from monitor.report.curve_figures import OPERATING, Operating, draw_curves, draw_p3
+from monitor.results.estimates import HEADLINE, Estimates
+from monitor.results.result import Picture
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.sample import ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
@@ -22,27 +25,21 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.prevalence import curve_of_matrix
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Sequence
 
     from monitor.evaluation.designs import EvaluationDesign, EvaluationStratum
     from monitor.evaluation.rows import LabeledRows
 
     Triple = tuple[float, float, float]
 
-HEADLINE = ("precision", "recall", "f1", "specificity", "prevalence", "flagged_rate")
-"""Metrics that MLflow is given, with both ends; the report has all."""
-
-COLUMNS = ("metric", "estimand", "point", "low", "high", "level", "reason", "caution")
-"""Of the table of estimates."""
-
 _DECIMALS = 6
 _CHANCE = 0.5
 _AREAS = {"roc_auc": "roc_area", "average_precision": "average_precision"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
-    """What a labeled set says of a classifier.
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Evaluation(Estimates):
+    """What a labeled set tells about a classifier.
 
     Parameters
     ----------
@@ -52,8 +49,6 @@ class Evaluation:
         Posterior probability inside each interval, for each metric by itself.
     threshold
         Score from which on an item is flagged, if known.
-    estimates
-        All metrics, as `monitor.estimate` gives them; estimand ``window`` where sizes are given.
     strata
         The labels by stratum.
     p3
@@ -70,26 +65,11 @@ class Evaluation:
     drawn: str
     level: float
     threshold: float | None
-    estimates: list[dict[str, Any]]
     strata: tuple[EvaluationStratum, ...]
     p3: PrevalenceRow
     curves: CurvesRow | None
     reference: dict[str, int]
     warnings: tuple[str, ...]
-
-    def estimate(self, metric: str, estimand: str = "rate") -> dict[str, Any]:
-        """Find the estimate of a metric.
-
-        Raises
-        ------
-        InputRefused
-            If no estimate has that name.
-        """
-        for row in self.estimates:
-            if (row["metric"], row["estimand"]) == (metric, estimand):
-                return row
-        message = f"there is no {estimand} estimate of {metric!r}; known: {', '.join(METRICS)}"
-        raise InputRefused(message)
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -109,14 +89,8 @@ class Evaluation:
         }
         return named | {name: float(count) for name, count in counts.items()}
 
-    def table(self) -> pd.DataFrame:
-        """Return all estimates as a table, a row each."""
-        import pandas as pd  # noqa: PLC0415
-
-        return pd.DataFrame(self.estimates, columns=list(COLUMNS))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values."""
         return {
             "drawn": self.drawn,
             "level": self.level,
@@ -129,26 +103,56 @@ class Evaluation:
             "curves": None if self.curves is None else self.curves.model_dump(),
         }
 
-    def p3_svg(self) -> bytes:
-        """Draw precision against the prevalence."""
-        return draw_p3(
-            self.p3,
-            title="Precision at other prevalences",
-            here="the population",
-            basis="",
-            band="credible band",
+    def plot(self, figure: str = "intervals") -> Picture:
+        """Draw a figure.
+
+        Parameters
+        ----------
+        figure
+            ``intervals`` of the main metrics; ``prevalence``: precision at other prevalences;
+            ``curves``: ROC, precision-recall and gain, which need scores.
+
+        Raises
+        ------
+        InputRefused
+            If the figure is another one or cannot be drawn, with the reason.
+        """
+        match figure:
+            case "intervals":
+                return Estimates.plot(self)
+            case "prevalence":
+                return self._p3()
+            case "curves" if self.curves is not None:
+                return self._curves(self.curves)
+            case "curves":
+                message = (
+                    f"curves need scores, and {FEWEST_FOR_CURVES} positive and as many negative "
+                    "labels"
+                )
+            case _:
+                message = f"figure is {figure!r}; there are intervals, prevalence and curves"
+        raise InputRefused(message)
+
+    def _p3(self) -> Picture:
+        return Picture(
+            draw_p3(
+                self.p3,
+                title="Precision at other prevalences",
+                here="the population",
+                basis="",
+                band="credible band",
+            )
         )
 
-    def curves_svg(self) -> bytes | None:
-        """Draw ROC, precision-recall and gain; None without scores."""
-        if self.curves is None:
-            return None
-        return draw_curves(
-            self.curves,
-            title="What other thresholds would do",
-            labels="of the set",
-            whole="the population",
-            operating=Operating({name: self.ends(name) for name in OPERATING}, self.threshold),
+    def _curves(self, curves: CurvesRow) -> Picture:
+        return Picture(
+            draw_curves(
+                curves,
+                title="What other thresholds would do",
+                labels="of the set",
+                whole="the population",
+                operating=Operating({name: self.ends(name) for name in OPERATING}, self.threshold),
+            )
         )
 
     def ends(self, metric: str) -> Triple | None:
@@ -158,16 +162,19 @@ class Evaluation:
             return None
         return row["point"], row["low"], row["high"]
 
-    def __str__(self) -> str:
-        lines = [f"{self.drawn}; {self.level:.0%} intervals"]
-        lines += [f"WARNING: {warning}" for warning in self.warnings]
-        lines += [f"{name:<18}{self._text(name)}" for name in HEADLINE]
+    def document(self) -> Sequence[str | Table]:
+        """Return how the labels were drawn, warnings, and a table of the main metrics."""
+        rows = [[name, self._text(name)] for name in HEADLINE]
         if self.curves is not None:
-            lines += [
-                f"{name:<18}{interval_text(_IntervalEnds(*getattr(self.curves, area)))}"
+            rows += [
+                [name, interval_text(_IntervalEnds(*getattr(self.curves, area)))]
                 for name, area in _AREAS.items()
             ]
-        return "\n".join(lines)
+        return [
+            f"{self.drawn}; {self.level:.0%} intervals",
+            *(f"WARNING: {warning}" for warning in self.warnings),
+            Table(["metric", "estimate"], rows),
+        ]
 
     def _text(self, metric: str) -> str:
         row = self.estimate(metric)

@@ -2,16 +2,65 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+GAP = "  "
+NARROWEST = 20
+"""Columns that a text keeps, however narrow the terminal."""
 
 
 class Table(NamedTuple):
-    """Rows of cells under a head; ``title`` names it within its section, ``lines`` explain it."""
+    """Rows of cells under a head; ``title`` names it within its section, ``lines`` explain it.
+
+    ``right`` holds the positions of columns with numbers, such as ``"023"``.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str = ""
     lines: Sequence[str] = ()
+    right: str = ""
+
+
+def table_lines(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: str = "",
+    columns: int | None = None,
+) -> list[str]:
+    """Lay out a table, columns named in ``right`` (by position, ``"023"``) as numbers.
+
+    The last column goes on below itself where ``columns`` are too few for it.
+
+    >>> for line in table_lines(["round", "state"], [["1", "closed"], ["12", "open"]], right="0"):
+    ...     print(line)
+    round  state
+    -----  ------
+        1  closed
+       12  open
+    """
+    texts = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(head, *texts, strict=True)]
+    before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
+    if columns is not None and before + widths[-1] > columns:
+        widths[-1] = max(columns - before, min(widths[-1], NARROWEST))
+    rule = ["-" * size for size in widths]
+    return [
+        line
+        for row in (list(head), rule, *texts)
+        for line in _row_lines(row, widths, right, indent=before)
+    ]
+
+
+def _row_lines(row: list[str], widths: Sequence[int], right: str, *, indent: int) -> list[str]:
+    parts = textwrap.wrap(row[-1], widths[-1], break_on_hyphens=False) or [""]
+    cells = [
+        cell.rjust(size) if str(index) in right else cell.ljust(size)
+        for index, (cell, size) in enumerate(zip([*row[:-1], parts[0]], widths, strict=True))
+    ]
+    return [GAP.join(cells).rstrip(), *(" " * indent + part for part in parts[1:])]

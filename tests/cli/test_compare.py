@@ -7,7 +7,7 @@ import json
 import duckdb
 import pytest
 
-from monitor.cli.commands.other_predictions import read_others
+from monitor.results.other_predictions import read_others
 from tests.cli.workplace import COLUMN, Workplace
 
 

@@ -62,10 +62,10 @@ def test_the_notebook_says_what_the_command_says(bare):
         recall=0.67,
         flagged_rate=0.044,
         size=1_000_000,
-        margins={"recall": 0.06},
+        recall_margin=0.06,
     )
 
-    assert json.loads(json.dumps(found)) == said
+    assert json.loads(json.dumps(found.to_dict())) == said
     assert found["asked"] == {"recall": 0.06}
     assert found["margins"]["recall"] == pytest.approx(0.0587, abs=1e-4)
     assert (found["assurance"], found["assured"]["recall"] >= 0.8) == (0.8, True)

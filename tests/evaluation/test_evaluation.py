@@ -76,11 +76,12 @@ def test_without_scores_or_with_few_labels_there_are_no_curves():
 
     assert monitor.evaluate(few, predicted="predicted").curves is None
     assert monitor.evaluate(few, predicted="predicted", score="score").curves is None
-    assert monitor.evaluate(few, predicted="predicted", score="score").curves_svg() is None
+    with pytest.raises(InputRefused, match="curves need scores, and 10 positive"):
+        monitor.evaluate(few, predicted="predicted", score="score").plot("curves")
 
 
 def test_the_figures_say_what_they_are_of(found):
-    p3, curves = looking.at(found.p3_svg()), looking.at(found.curves_svg())
+    p3, curves = (looking.at(found.plot(name).svg) for name in ("prevalence", "curves"))
 
     assert p3.title == "Precision at other prevalences"
     assert "credible band" in p3.description
@@ -90,9 +91,9 @@ def test_the_figures_say_what_they_are_of(found):
 
 
 def test_all_of_it_is_json_and_the_table_has_a_row_for_each_estimate(found):
-    read = json.loads(json.dumps(found.as_json()))
+    read = json.loads(json.dumps(found.to_dict()))
 
-    assert len(found.table()) == len(read["estimates"]) == 28
+    assert len(found.to_frame()) == len(read["estimates"]) == 28
     assert read["reference"] == {"tp": 28, "fp": 5, "fn": 22, "tn": 978}
     assert read["strata"][1] == {
         "stratum": "passed",
@@ -120,4 +121,4 @@ def test_a_metric_that_is_not_there_is_refused_with_those_that_are(found):
 def test_the_same_labels_give_the_same_numbers(found):
     again = monitor.evaluate(drawn_by_class(), predicted="predicted", score="score", sizes=SIZES)
 
-    assert again.as_json() == found.as_json()
+    assert again.to_dict() == found.to_dict()

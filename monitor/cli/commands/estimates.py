@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from monitor.cli.common import JsonOption
-from monitor.cli.views.printing import echo_block, echo_json, echo_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from monitor.domain.report import EstimateRow
+from monitor.cli.views.printing import echo_document, echo_json
 
 
 def add_to(app: typer.Typer) -> None:
@@ -53,40 +48,6 @@ def estimate(
         level=level,
     )
     if json:
-        echo_json(result)
+        echo_json(result.to_dict())
     else:
-        _echo_estimates(result["estimates"])
-
-
-def _echo_estimates(estimates: Sequence[dict[str, Any]]) -> None:
-    from monitor.presentation.estimates import caution_lines, reason_text
-
-    rows = [_row(estimate) for estimate in estimates]
-    echo_table(["metric", "rate", "window"], _cells(rows))
-    remarks = [
-        *(
-            f"{row.metric} ({row.estimand}): {reason_text(row)}"
-            for row in rows
-            if row.point is None
-        ),
-        *caution_lines((estimate["metric"], estimate["caution"]) for estimate in estimates),
-    ]
-    echo_block(remarks)
-
-
-def _row(estimate: dict[str, Any]) -> EstimateRow:
-    from monitor.domain.report import EstimateRow
-
-    return EstimateRow(
-        **{name: estimate[name] for name in EstimateRow.model_fields if name in estimate}
-    )
-
-
-def _cells(rows: Iterable[EstimateRow]) -> list[list[str]]:
-    """One line for each metric: the rate behind the window, and the window's own value."""
-    from monitor.presentation.numbers import interval_text
-
-    texts: dict[str, dict[str, str]] = {}
-    for row in rows:
-        texts.setdefault(row.metric, {})[row.estimand] = interval_text(row)
-    return [[metric, of["rate"], of["window"]] for metric, of in texts.items()]
+        echo_document(result.document())

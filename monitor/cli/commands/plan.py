@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,10 +18,7 @@ from monitor.cli.common import (
     RecallOption,
     share_option,
 )
-from monitor.cli.views.printing import echo, echo_json
-
-if TYPE_CHECKING:
-    from monitor.rounds.forecast.plan_window import PlanForecast
+from monitor.cli.views.printing import echo, echo_document, echo_json
 
 MarginOption = Annotated[
     float | None, share_option("--margin", "Half-width wanted of both intervals.")
@@ -74,49 +71,34 @@ def plan(
     scores say of them; or, with --precision, --recall and --flagged-rate, from these values alone,
     without config or data. Asks for the config's margin and labels unless others are given.
     """
-    from monitor.api import planned
+    import monitor as functions
 
     _refuse_plot(plot)
-    both = {"precision": precision_margin or margin, "recall": recall_margin or margin}
-    forecast = planned(
+    result = functions.plan(
         monitor,
         config=config,
-        assumed={"precision": precision, "recall": recall, "flagged_rate": flagged_rate},
+        precision=precision,
+        recall=recall,
+        flagged_rate=flagged_rate,
         size=size,
-        margins={name: half for name, half in both.items() if half is not None},
-        max_labels=labels,
-        costs=(flagged_cost, passed_cost),
+        margin=margin,
+        precision_margin=precision_margin,
+        recall_margin=recall_margin,
+        labels=labels,
+        flagged_cost=flagged_cost,
+        passed_cost=passed_cost,
     )
-    if plot is not None:
-        _write_plot(forecast, plot)
+    picture = None if plot is None else result.plot().save(plot)
     if json:
-        echo_json(forecast.as_json())
-    else:
-        _echo(forecast, plot)
-
-
-def _echo(forecast: PlanForecast, plot: Path | None) -> None:
-    from monitor.cli.views.plan_page import echo_plan
-
-    echo_plan(forecast)
-    if plot is not None:
+        echo_json(result.to_dict())
+        return
+    echo_document(result.document())
+    if picture is not None:
         echo()
-        echo(f"wrote {plot}")
+        echo(f"wrote {picture}")
 
 
 def _refuse_plot(plot: Path | None) -> None:
     if plot is not None and plot.suffix.lower() != ".svg":
         message = f"{plot} is no SVG file; end its name with .svg"
         raise typer.BadParameter(message, param_hint="--plot")
-
-
-def _write_plot(forecast: PlanForecast, plot: Path) -> None:
-    from monitor.cli.views.plan_figure import widths_svg
-    from monitor.domain.errors import InputRefused
-
-    try:
-        picture = widths_svg(forecast)
-    except ValueError as error:
-        message = f"there is nothing to plot: {error}"
-        raise InputRefused(message) from error
-    plot.write_bytes(picture)

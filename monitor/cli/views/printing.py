@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from monitor.presentation.table import Table, table_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-GAP = "  "
-NARROWEST = 20
-"""Columns that a text keeps, however narrow the terminal."""
 
 
 def echo(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
@@ -64,40 +62,18 @@ def painted(text: str, colour: str) -> str:
     return text if plain else typer.style(text, fg=colour, bold=True)
 
 
-def table_lines(
-    head: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    right: str = "",
-    columns: int | None = None,
-) -> list[str]:
-    """Lay out a table, columns named in ``right`` (by position, ``"023"``) as numbers.
-
-    The last column goes on below itself where ``columns`` are too few for it.
-
-    >>> for line in table_lines(["round", "state"], [["1", "closed"], ["12", "open"]], right="0"):
-    ...     print(line)
-    round  state
-    -----  ------
-        1  closed
-       12  open
-    """
-    texts = [list(row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(head, *texts, strict=True)]
-    before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
-    if columns is not None and before + widths[-1] > columns:
-        widths[-1] = max(columns - before, min(widths[-1], NARROWEST))
-    rule = ["-" * size for size in widths]
-    return [
-        line
-        for row in (list(head), rule, *texts)
-        for line in _row_lines(row, widths, right, indent=before)
-    ]
-
-
 def echo_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> None:
     """Print a table, see `table_lines`."""
     print("\n".join(table_lines(head, rows, right=right, columns=width())))  # noqa: T201
+
+
+def echo_document(document: Iterable[str | Table]) -> None:
+    """Print the lines and tables of a document."""
+    for part in document:
+        if isinstance(part, Table):
+            echo_table(part.head, part.rows, right=part.right)
+        else:
+            echo(part, indent="  ")
 
 
 def _wrapped(text: str, stream: TextIO, indent: str) -> str:
@@ -113,15 +89,6 @@ def _wrapped(text: str, stream: TextIO, indent: str) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _row_lines(row: list[str], widths: Sequence[int], right: str, *, indent: int) -> list[str]:
-    parts = textwrap.wrap(row[-1], widths[-1], break_on_hyphens=False) or [""]
-    cells = [
-        cell.rjust(size) if str(index) in right else cell.ljust(size)
-        for index, (cell, size) in enumerate(zip([*row[:-1], parts[0]], widths, strict=True))
-    ]
-    return [GAP.join(cells).rstrip(), *(" " * indent + part for part in parts[1:])]
 
 
 def _plain(value: object) -> object:

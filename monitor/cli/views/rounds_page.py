@@ -6,10 +6,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.views.printing import echo, table_lines, width
+from monitor.cli.views.printing import echo, width
 from monitor.presentation.numbers import interval_text, plural
 from monitor.presentation.rounds import remarks_text
 from monitor.presentation.setting_changes import change_sentence, difference_text
+from monitor.presentation.table import table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

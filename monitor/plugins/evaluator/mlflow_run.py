@@ -25,10 +25,11 @@ from mlflow.utils.time import get_current_time_millis
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.designs import EvaluationSample, EvaluationStratum
 from monitor.evaluation.frame import column_of, values_of
-from monitor.evaluation.result import COLUMNS, HEADLINE, evaluate_rows
+from monitor.evaluation.result import evaluate_rows
 from monitor.evaluation.rows import Column, holds_classes, read_rows
 from monitor.presentation.numbers import NOT_ESTIMABLE, digits_text
 from monitor.presentation.sentences import capital
+from monitor.results.estimates import COLUMNS, HEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -289,13 +290,13 @@ def _tags(evaluation: Evaluation) -> dict[str, str]:
 
 
 def _files(evaluation: Evaluation) -> dict[str, _ArtifactFile]:
-    curves = evaluation.curves_svg()
+    curves = None if evaluation.curves is None else evaluation.plot("curves").svg
     strata = [row._asdict() for row in evaluation.strata]
     return {
         "pr_monitor_estimates.json": _ArtifactFile.of_table(evaluation.estimates, COLUMNS),
         "pr_monitor_strata.json": _ArtifactFile.of_table(strata, EvaluationStratum._fields),
-        "pr_monitor_report.json": _ArtifactFile.of_json(evaluation.as_json()),
-        "pr_monitor_p3.svg": _ArtifactFile(evaluation.p3_svg().decode()),
+        "pr_monitor_report.json": _ArtifactFile.of_json(evaluation.to_dict()),
+        "pr_monitor_p3.svg": _ArtifactFile(evaluation.plot("prevalence").svg.decode()),
         **({} if curves is None else {"pr_monitor_curves.svg": _ArtifactFile(curves.decode())}),
         "pr_monitor_reference.yaml": _ArtifactFile(_REFERENCE.format(**evaluation.reference)),
     }

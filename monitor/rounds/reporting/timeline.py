@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
 from monitor.rounds.reporting.report import TIMELINE, timeline_point
-from monitor.storage.results import estimate_store
+from monitor.storage.results import alert_store, estimate_store
+from monitor.storage.results.restatement_store import read_restated
+from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.report import TimelinePoint
+    from monitor.storage.database import Database
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.restatement_store import RestatedVersion
 
@@ -36,3 +39,15 @@ def read_timeline(
         (past.slot, timeline_point(past, alert=past.id in fired, restated=past.id in own))
         for past in shown
     ]
+
+
+def monitor_timeline(database: Database, name: str, now: datetime) -> list[TimelinePoint]:
+    """Read what the figure of a monitor shows, in slot order; nothing where it has no rounds."""
+    with database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, name)
+        if monitor_id is None:
+            return []
+        alerts = alert_store.find_alerts(connection, monitor=name)
+        restated = read_restated(connection, monitor_id=monitor_id)
+        result = read_timeline(connection, monitor_id, (now, now), alerts, restated)
+    return [point for _, point in result]

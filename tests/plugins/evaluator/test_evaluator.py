@@ -130,8 +130,8 @@ def test_the_report_and_the_figures_on_the_run_are_those_of_the_notebook(
         for name in ("report.json", "curves.svg", "reference.yaml")
     )
 
-    assert json.loads(report.read_text()) == json.loads(json.dumps(expected.as_json()))
-    assert figure.read_bytes() == expected.curves_svg()
+    assert json.loads(report.read_text()) == json.loads(json.dumps(expected.to_dict()))
+    assert figure.read_bytes() == expected.plot("curves").svg
     assert "reference: {tp: 28, fp: 5, fn: 22, tn: 978}" in reference.read_text()
 
 

@@ -9,11 +9,10 @@ from monitor.domain.state import RoundState
 from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.listing import listed
 from monitor.rounds.opening.removed_monitors import removed_monitors
-from monitor.rounds.reporting.timeline import read_timeline
+from monitor.rounds.reporting.timeline import monitor_timeline
 from monitor.rounds.round_page import find_round, read_page, read_report
 from monitor.rounds.status import overviews
 from monitor.storage.results import alert_store, report_store
-from monitor.storage.results.restatement_store import read_restated
 from monitor.storage.rounds import round_ids, round_store
 from monitor.storage.rounds.round_lists import ListQuery
 
@@ -126,15 +125,7 @@ class Board:
 
     def timeline(self, name: str) -> list[TimelinePoint]:
         """Read what the figure of a monitor shows, in slot order."""
-        now = self.clock()
-        with self.database.read() as connection:
-            monitor_id = round_store.find_monitor(connection, name)
-            if monitor_id is None:
-                return []
-            alerts = alert_store.find_alerts(connection, monitor=name)
-            restated = read_restated(connection, monitor_id=monitor_id)
-            result = read_timeline(connection, monitor_id, (now, now), alerts, restated)
-        return [point for _, point in result]
+        return monitor_timeline(self.database, name, self.clock())
 
     def report(self, name: str, number: int, version: int | None) -> RoundReport:
         """Read the report of one version of a round, the latest unless one is named.

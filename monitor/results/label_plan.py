@@ -1,17 +1,23 @@
-"""How `plan` shows a plan on a terminal."""
+"""A plan of labels: what `plan` returns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from monitor.cli.views.printing import echo, echo_table
+from monitor.domain.errors import InputRefused
 from monitor.presentation.forecasts import plausible_text
 from monitor.presentation.reasons import plan_note
+from monitor.presentation.table import Table
+from monitor.results.plan_figure import widths_svg
+from monitor.results.result import Picture, Result
 from monitor.stats.design.notes import BudgetShort
 from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
 
     from monitor.rounds.forecast.plan_window import PlanForecast
     from monitor.stats.design.planning import LabelsNeeded
@@ -27,18 +33,46 @@ _TWO_WAVES = (
 )
 
 
-def echo_plan(forecast: PlanForecast) -> None:
-    """Print the plan, both tables and what the alerts would find."""
-    _echo_window(forecast)
-    _echo_strata(forecast)
-    echo()
-    for sentence in sentences(forecast):
-        echo(sentence, indent="  ")
-    if forecast.outlook.needed:
-        _echo_needed(forecast)
-        _echo_bought(forecast)
-    if forecast.alerts:
-        _echo_alerts(forecast)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LabelPlan(Result):
+    """How many labels a round needs, in which strata, and what other numbers would buy."""
+
+    forecast: PlanForecast
+
+    def document(self) -> Sequence[str | Table]:
+        """Return the plan, what margins cost, what labels buy, and what alerts would find."""
+        forecast = self.forecast
+        parts: list[str | Table] = [*_window(forecast), _strata(forecast), ""]
+        parts += sentences(forecast)
+        if forecast.outlook.needed:
+            parts += ["", _needed(forecast), "", _bought(forecast)]
+        if forecast.alerts:
+            parts += ["", *_alerts(forecast)]
+        return parts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values; `monitor.plan` names them."""
+        return self.forecast.as_json()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each stratum: ``stratum``, ``size``, ``labels``, ``rate``."""
+        import pandas as pd  # noqa: PLC0415 - a second that only tables need
+
+        return pd.DataFrame(self.to_dict()["strata"])
+
+    def plot(self) -> Picture:
+        """Draw the width of both intervals against the over-sampling of flagged items.
+
+        Raises
+        ------
+        InputRefused
+            If a class has no items or no labels, or nothing is known of the rates.
+        """
+        try:
+            return Picture(widths_svg(self.forecast))
+        except ValueError as error:
+            message = f"there is nothing to plot: {error}"
+            raise InputRefused(message) from error
 
 
 def sentences(forecast: PlanForecast) -> list[str]:
@@ -74,20 +108,22 @@ def _whole(forecast: PlanForecast) -> list[str]:
     return [band.stratum for band in forecast.bands() if band.size == band.labels > 0]
 
 
-def _echo_window(forecast: PlanForecast) -> None:
+def _window(forecast: PlanForecast) -> list[str]:
     planned = forecast.planned
     size, up = planned.prospect.size, planned.prospect.is_flagged
     where = "an assumed window" if planned.window is None else f"window {planned.window}"
     flagged = int(size[up].sum())
-    echo(f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed", indent="  ")
     expected = planned.prospect.expected
     existing = bool(forecast.outlook.plan.margins)
     values = ", ".join(f"{name} {expected[name]:.3f}" for name in METRICS if name in expected)
-    echo(f"planned by {planned.basis}{f': {values}' if existing and values else ''}", indent="  ")
-    echo()
+    return [
+        f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed",
+        f"planned by {planned.basis}{f': {values}' if existing and values else ''}",
+        "",
+    ]
 
 
-def _echo_strata(forecast: PlanForecast) -> None:
+def _strata(forecast: PlanForecast) -> Table:
     existing = bool(forecast.outlook.plan.margins)
     rows = [
         [
@@ -98,12 +134,11 @@ def _echo_strata(forecast: PlanForecast) -> None:
         ]
         for band in forecast.bands()
     ]
-    echo_table(["stratum", "size", "positive rate", "labels"], rows, right="123")
+    return Table(["stratum", "size", "positive rate", "labels"], rows, right="123")
 
 
-def _echo_needed(forecast: PlanForecast) -> None:
+def _needed(forecast: PlanForecast) -> Table:
     banded = len(forecast.planned.bands) > len(forecast.planned.prospect.without_bands.size)
-    echo()
     head = ["interval", "labels", "without bands", "random sampling"]
     rows = [
         [
@@ -115,12 +150,11 @@ def _echo_needed(forecast: PlanForecast) -> None:
         for needed in forecast.outlook.needed
     ]
     if not banded:
-        head, rows = [head[0], *head[1:2], head[3]], [[*row[:2], row[3]] for row in rows]
-    echo_table(head, rows, right="123"[: len(head) - 1])
+        head, rows = [*head[:2], head[3]], [[*row[:2], row[3]] for row in rows]
+    return Table(head, rows, right="123"[: len(head) - 1])
 
 
-def _echo_bought(forecast: PlanForecast) -> None:
-    echo()
+def _bought(forecast: PlanForecast) -> Table:
     bought = forecast.outlook.bought
     names = [name for name in METRICS if name in bought[0].margins]
     rows = [
@@ -130,11 +164,10 @@ def _echo_bought(forecast: PlanForecast) -> None:
     if any(each.cost != each.labels for each in bought):
         head.append("cost")
         rows = [[*row, f"{each.cost:,.6g}"] for row, each in zip(rows, bought, strict=True)]
-    echo_table(head, rows, right="0123")
+    return Table(head, rows, right="0123")
 
 
-def _echo_alerts(forecast: PlanForecast) -> None:
-    echo()
+def _alerts(forecast: PlanForecast) -> list[str | Table]:
     rows = [
         [
             f"{power.limit.metric} at least {power.limit.value:.3g}",
@@ -147,9 +180,12 @@ def _echo_alerts(forecast: PlanForecast) -> None:
     heads = ["limit", "finds", "by misses in the lowest band", f"{DROP * 100:.0f} points take"]
     if all(row[2] == "-" for row in rows):  # passed items in one stratum
         heads, rows = [*heads[:2], heads[3]], [[*row[:2], row[3]] for row in rows]
-    echo_table(heads, rows)
-    if forecast.limits_assumed:
-        echo("(no limits are set; these are 5 points under what is expected)", indent="  ")
+    if not forecast.limits_assumed:
+        return [Table(heads, rows)]
+    return [
+        Table(heads, rows),
+        "(no limits are set; these are 5 points under what is expected)",
+    ]
 
 
 def _smallest(power: AlertPower) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.errors import InputRefused
 from monitor.files.missing_markers import quoted
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _YES, _NO = all_texts([1, True]), all_texts([0, False])
+
+
+class OtherColumns(NamedTuple):
+    """The columns of a file of predictions: of ids, scores, predicted classes."""
+
+    id: str | None = None
+    score: str | None = "score"
+    predicted: str | None = None
 
 
 def read_others(

@@ -1,0 +1,1 @@
+"""What the functions of `monitor` return: readable, and convertible to tables, values, pictures."""

@@ -1,0 +1,106 @@
+"""Estimates of all metrics: what `estimate` returns, and `evaluate` with more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import InputRefused
+from monitor.domain.report import EstimateRow
+from monitor.presentation.estimates import caution_lines, reason_text
+from monitor.presentation.numbers import interval_text
+from monitor.presentation.table import Table
+from monitor.results.intervals_figure import DrawnInterval, draw_intervals
+from monitor.results.result import Picture, Result
+from monitor.stats.core.metrics import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+HEADLINE = ("precision", "recall", "f1", "specificity", "prevalence", "flagged_rate")
+"""Metrics to name first; all lie between 0 and 1."""
+
+COLUMNS = ("metric", "estimand", "point", "low", "high", "level", "reason", "caution")
+"""Of the table of estimates."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Estimates(Result):
+    """Estimates of all metrics.
+
+    Parameters
+    ----------
+    estimates
+        A dict for each metric and estimand: ``metric``, ``estimand``, ``basis``, ``point``,
+        ``low``, ``high``, ``level``, ``method``, ``reason``, ``caution``. Estimand ``rate`` is the
+        classifier's, ``window`` describes the very items of the window. ``point`` and ends are
+        None where the metric is undefined, with a ``reason``.
+    """
+
+    estimates: list[dict[str, Any]]
+
+    def estimate(self, metric: str, estimand: str = "rate") -> dict[str, Any]:
+        """Find the estimate of a metric.
+
+        Raises
+        ------
+        InputRefused
+            If no estimate has that name.
+        """
+        for row in self.estimates:
+            if (row["metric"], row["estimand"]) == (metric, estimand):
+                return row
+        message = f"there is no {estimand} estimate of {metric!r}; known: {', '.join(METRICS)}"
+        raise InputRefused(message)
+
+    def document(self) -> Sequence[str | Table]:
+        """Return the table of rates and values of the window, then reasons and cautions."""
+        rows = [_row(estimate) for estimate in self.estimates]
+        remarks = [
+            *(
+                f"{row.metric} ({row.estimand}): {reason_text(row)}"
+                for row in rows
+                if row.point is None
+            ),
+            *caution_lines((row["metric"], row["caution"]) for row in self.estimates),
+        ]
+        table = Table(["metric", "rate", "window"], _cells(rows))
+        return [table, "", *remarks] if remarks else [table]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return ``{"estimates": [...]}``."""
+        return {"estimates": self.estimates}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each metric and estimand."""
+        import pandas as pd  # noqa: PLC0415 - a second that only tables need
+
+        return pd.DataFrame(self.estimates, columns=list(COLUMNS))
+
+    def plot(self) -> Picture:
+        """Draw points and intervals of the main metrics.
+
+        Raises
+        ------
+        InputRefused
+            If no metric could be estimated.
+        """
+        rates = {row["metric"]: row for row in self.estimates if row["estimand"] == "rate"}
+        rows = [DrawnInterval(name, _row(rates[name])) for name in HEADLINE if name in rates]
+        level = self.estimates[0]["level"]
+        return Picture(draw_intervals(rows, f"Rates of the classifier, {level:.0%} intervals"))
+
+
+def _row(estimate: dict[str, Any]) -> EstimateRow:
+    fields = {name: estimate[name] for name in EstimateRow.model_fields if name in estimate}
+    return EstimateRow(**fields)
+
+
+def _cells(rows: Iterable[EstimateRow]) -> list[list[str]]:
+    """One line for each metric: the rate behind the window, and the window's own value."""
+    texts: dict[str, dict[str, str]] = {}
+    for row in rows:
+        texts.setdefault(row.metric, {})[row.estimand] = interval_text(row)
+    return [[metric, of["rate"], of.get("window", "")] for metric, of in texts.items()]

@@ -1,0 +1,107 @@
+"""The base of all results: a document that a terminal and a notebook show."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from monitor.presentation.table import Table, table_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+
+class Picture:
+    """An SVG picture: a notebook shows it, `save` writes it to a file.
+
+    Parameters
+    ----------
+    svg
+        The picture, UTF-8.
+    """
+
+    def __init__(self, svg: bytes) -> None:
+        self.svg = svg
+
+    def save(self, path: Path | str) -> Path:
+        """Write the picture to a file and return its path.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        Path(path).write_bytes(self.svg)
+        return Path(path)
+
+    def _repr_svg_(self) -> str:
+        return self.svg.decode()
+
+    def __repr__(self) -> str:
+        return f"<SVG picture, {len(self.svg):,} bytes: save(path) writes it to a file>"
+
+
+class Result(ABC):
+    """What a function of `monitor` found.
+
+    Printed, it reads as the command of the same name; ``result["labels"]`` is short for
+    ``result.to_dict()["labels"]``.
+    """
+
+    @abstractmethod
+    def document(self) -> Sequence[str | Table]:
+        """Return lines and tables to read, in order; an empty line separates parts."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values, as the command prints them with ``--json``."""
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """Return the main table."""
+
+    @abstractmethod
+    def plot(self) -> Picture:
+        """Draw the result as an SVG picture.
+
+        Raises
+        ------
+        InputRefused
+            If there is nothing to draw, with the reason.
+        """
+
+    def __getitem__(self, key: str) -> Any:
+        return self.to_dict()[key]
+
+    def __repr__(self) -> str:
+        return "\n".join(line for part in self.document() for line in _text_lines(part))
+
+    def _repr_html_(self) -> str:
+        return "".join(_html(part) for part in self.document() if part)
+
+
+def _text_lines(part: str | Table) -> Iterable[str]:
+    if isinstance(part, Table):
+        return table_lines(part.head, part.rows, right=part.right)
+    return [part]
+
+
+def _html(part: str | Table) -> str:
+    if not isinstance(part, Table):
+        return f"<p>{escape(part)}</p>"
+    right = ["right" if str(n) in part.right else "left" for n in range(len(part.head))]
+    rows = [("th", part.head), *(("td", row) for row in part.rows)]
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
+            for cell, side in zip(row, right, strict=True)
+        )
+        + "</tr>"
+        for tag, row in rows
+    )
+    return f"<table>{body}</table>"
