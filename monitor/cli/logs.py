@@ -10,12 +10,13 @@ import structlog
 
 from monitor.domain.masking import masked
 from monitor.service.library_logs import take_in_library_logs
+from monitor.service.obstacle_log import ObstacleFilter
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
 COMMAND_OUTPUT = frozenset(
-    {"alerts not kept up", "monitor stopped", "not delivered", "round waits"}
+    {"alerts not kept up", "delivered again", "monitor stopped", "not delivered", "round waits"}
 )
 """Events that a command which ends reports by itself, in its own words."""
 
@@ -26,17 +27,22 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
     Parameters
     ----------
     service
-        Log everything: nobody reads what a service prints.
+        Log everything, since nobody reads what a service prints, but an obstacle only when it
+        begins, changes or ends.
     json
-        Write each line as JSON; else for people on a terminal and as logfmt elsewhere.
+        Write each line as JSON; else short lines on a terminal and logfmt elsewhere.
     """
+    for_people = sys.stderr.isatty() and not json
     processors: list[Processor] = [
+        ObstacleFilter() if service else _without_command_output,
         structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.TimeStamper(
+            fmt="%H:%M:%S" if for_people else "iso", utc=not for_people
+        ),
         *_renderers(json=json),
     ]
     structlog.configure(
-        processors=processors if service else [_without_command_output, *processors],
+        processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )

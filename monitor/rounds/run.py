@@ -240,7 +240,7 @@ def begin(context: MonitorContext, round_id: int) -> None:
         round_ = _read(context, round_id)
         if round_.state is RoundState.OPEN:
             if claim.was_abandoned:
-                _note_obstacle(context, round_id, claim, DRAW_INTERRUPTED)
+                _note_obstacle(context, claim, DRAW_INTERRUPTED)
             # Of two rounds that open one history at once, the second is drawn by the first's bands.
             retried(lambda: draw(context, round_, claim), times=1)
             round_ = _read(context, round_id)
@@ -306,14 +306,14 @@ def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], Non
         with renewed(context.database, claim):
             step(claim)
     except (InputRefused, TryLater) as error:
-        _note_obstacle(context, round_id, claim, str(error))
+        _note_obstacle(context, claim, str(error))
         raise
     except MonitorError:
         raise  # a refused config, say, which is shown where it is set right, not with a round
     except Exception as error:
         log.exception("round stopped by a bug", monitor=context.settings.name, round=round_id)
         bug = StoppedByBug.of(error)
-        _note_obstacle(context, round_id, claim, str(bug))
+        _note_obstacle(context, claim, str(bug))
         raise bug from error
     finally:
         with context.database.write() as connection:
@@ -327,12 +327,12 @@ def _publish_its_classes(context: MonitorContext, round_id: int) -> None:
         publish_classes(context, [_read(context, round_id).slot])
 
 
-def _note_obstacle(context: MonitorContext, round_id: int, claim: Claim, obstacle: str) -> None:
+def _note_obstacle(context: MonitorContext, claim: Claim, obstacle: str) -> None:
     """Keep what a round waits for, for `status` to show."""
     # Where the store is away, the obstacle itself is raised; failing to note it must not hide it.
     with suppress(TryLater), context.database.write() as connection:
         round_transitions.note_obstacle(connection, claim, obstacle, context.clock())
-    log.warning("round waits", round=round_id, reason=obstacle)
+    log.warning("round waits", monitor=context.settings.name, reason=obstacle)
 
 
 def _unfinished(context: MonitorContext) -> list[Round]:

@@ -378,14 +378,20 @@ def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
 
 def _guarded(name: str, loop: Callable[[], None], running: Running) -> Callable[[], None]:
     """Keep ticking after any error of a loop; the next tick starts from the store."""
+    stopped = False
 
     def run() -> None:
+        nonlocal stopped
         running.pulse.beat(name)
         bug: Exception | None = None
         try:
             loop()
+            if stopped:
+                log.info("tick goes on", job=name)
+            stopped = False
         except MonitorError as error:
             log.warning("tick stopped", job=name, reason=str(error))
+            stopped = True
         except Exception as error:
             log.exception("tick failed", job=name)
             bug = error

@@ -88,6 +88,8 @@ class Running:
 
     def note(self, monitor: str, error: MonitorError | None) -> None:
         """Note what stopped the last look at a monitor; None: nothing did."""
+        if error is None and self._errors.get(monitor) is not None:
+            log.info("monitor goes on", monitor=monitor)
         self._errors[monitor] = error
 
     def note_quiet(self) -> None:

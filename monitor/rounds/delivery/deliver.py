@@ -206,6 +206,7 @@ def _deliver_one(
     with database.write() as connection:
         written = effect_store.finish_effect(connection, effect, receipt, clock())
         if written and effect.has_failed:
+            log.info("delivered again", sink=effect.sink, effect=effect.key)
             notify_recovered(connection, effect.sink, clock())
         if not written:
             _settle(connection, effect, clock())
