@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ def of_arrays(labeled=LABELED, positive=POSITIVE):
     return Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=IS_FLAGGED)
 
 
+@cache
 def ratio_of_samplics(of_recall):
     """Stratified ratio estimate, its standard error and 95 % interval, by samplics."""
     estimation = pytest.importorskip("samplics.estimation", reason="needs polars and pandas")
@@ -68,18 +70,6 @@ def test_the_survey_ratio_of_the_coverage_benchmark_is_that_of_samplics_to_ten_d
 
     assert ends is not None
     assert ends[:, 0] == pytest.approx([low, high], rel=1e-10)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["precision", "recall"])
-def test_with_many_labels_the_interval_is_that_of_samplics_within_a_twelfth_of_its_width(name):
-    point, _, low, high = ratio_of_samplics(name == "recall")
-
-    row = estimate(of_arrays(), metrics=(name,))[name]
-
-    tolerance = (high - low) / 12  # symmetric against skewed
-    assert row.point == pytest.approx(point, abs=tolerance)
-    assert [row.low, row.high] == pytest.approx([low, high], abs=tolerance)
 
 
 @pytest.mark.filterwarnings("ignore")

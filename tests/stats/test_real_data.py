@@ -49,17 +49,6 @@ def test_rounds_of_a_real_window_spend_their_labels_on_items_that_it_has(waves):
     assert (len(np.unique(labeled, axis=0)) > 1) == (waves == 2)
 
 
-def test_the_second_wave_leaves_the_answers_of_a_cell_as_frequent_as_they_are():
-    strata, rng = cut(some_window(), 300, "cells"), np.random.default_rng(3)
-
-    rounds = [drawn_round(strata, 300, 100, 2, rng) for _ in range(20)]
-
-    labeled, positive = (np.concatenate(each) for each in zip(*rounds, strict=True))
-    found = (strata.size * positive / labeled)[:, ~strata.is_flagged].sum(axis=1)
-    missed = strata.positive[~strata.is_flagged].sum()
-    assert found.mean() == pytest.approx(missed, abs=4 * found.std() / math.sqrt(len(found)))
-
-
 def test_intervals_of_real_windows_are_those_of_the_monitors_estimate_round_by_round():
     strata = cut(some_window(), 300, "cells")
     labeled, positive = drawn_round(strata, 300, 6, 2, np.random.default_rng(4))
@@ -109,13 +98,14 @@ def test_a_metric_that_is_known_or_rests_on_few_answers_stands_apart(rarer, coun
 
 
 @pytest.mark.parametrize("how", [{"straight": True}, {"waves": 1}, {"by": "bands"}], ids=str)
-def test_coverage_on_real_predictions_is_said_for_each_window(how, tmp_path, capsys):
+def test_coverage_on_real_predictions_is_said_for_each_window(how, tmp_path, capsys, monkeypatch):
     write_data(tmp_path)
+    monkeypatch.setattr(real_data, "BUDGETS", (300,))
 
-    real_data.main(data=tmp_path, seeds=12, **how)
+    real_data.main(data=tmp_path, seeds=6, **how)
 
     said = capsys.readouterr().out
     for name in ("world-series 2016", "world-series 2017", "census 2015", "census 2016"):
-        assert said.count(name) >= 4  # two metrics at two budgets
+        assert said.count(name) >= 2  # metrics
     assert "within .95 +- .02 +- 3 se" in said
     assert "a random sample needs" in said

@@ -11,20 +11,20 @@ RATES = (1e-6, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 0.99, 0
 VARIANCES = (0.01, 1, 8, 24.9, 25, 30, 50, 100, 1_000, 1e5)
 
 
-@pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("variance", VARIANCES)
-def test_quantiles_are_those_of_scipy_to_the_last_one(rate, variance):
+def test_quantiles_are_those_of_scipy_to_the_last_one(variance):
     rng = np.random.default_rng(7)
-    items = int(np.ceil(variance / (rate * (1 - rate))))
-    rates = np.clip(rate * np.exp(rng.normal(0, 0.3, 4000)), 0, 1)
-    uniforms = np.concatenate([rng.random(3000), 10.0 ** -rng.uniform(0, 9.3, 1000)])
+    for rate in RATES:
+        items = int(np.ceil(variance / (rate * (1 - rate))))
+        rates = np.clip(rate * np.exp(rng.normal(0, 0.3, 1500)), 0, 1)
+        uniforms = np.concatenate([rng.random(1000), 10.0 ** -rng.uniform(0, 9.3, 500)])
 
-    found = binomial_quantiles(uniforms, items, rates)
+        found = binomial_quantiles(uniforms, items, rates)
 
-    np.testing.assert_array_equal(found, stats.binom.ppf(uniforms, items, rates))
+        np.testing.assert_array_equal(found, stats.binom.ppf(uniforms, items, rates))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(16))
 def test_a_quantile_is_the_first_count_that_reaches_its_uniform(seed):
     rng = np.random.default_rng(seed)
     items = int(10 ** rng.uniform(0, 9.3))
@@ -51,8 +51,8 @@ def cdf(count, items, rates):
     return np.where(count < 0, 0.0, np.where(count >= items, 1.0, reached))
 
 
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("variance", [25, 26, 30, 50, 100, 1_000])
+@pytest.mark.parametrize("rate", RATES[::3])
+@pytest.mark.parametrize("variance", [25, 50, 1_000])
 def test_the_expansion_errs_by_half_at_most_of_what_it_is_trusted_to(rate, variance):
     items = np.ceil(variance / (rate * (1 - rate)))
     spread = 8 * np.sqrt(variance)
@@ -83,7 +83,7 @@ def test_a_uniform_that_is_the_distribution_function_itself_gets_its_own_count()
 
 @pytest.mark.parametrize(
     ("items", "positive", "negative"),
-    [(9_000, 40, 400), (9_000, 3, 4_000), (20, 30, 70), (5, 1, 200), (300, 900, 9)],
+    [(9_000, 40, 400), (9_000, 3, 4_000), (20, 30, 70)],
 )
 def test_common_quantiles_are_not_left_to_scipy(items, positive, negative, monkeypatch):
     asked = []
