@@ -83,11 +83,7 @@ def test_the_second_variation_is_that_of_appendix_b(first, second):
     assert by_the_paper == pytest.approx(second, rel=1e-5, abs=1e-9)
     assert remaining_variation(first, width) == pytest.approx(second, rel=1e-9)
     assert width == pytest.approx(width_of_variations(second, first))
-
-
-def test_equal_variations_are_the_width_itself():
-    assert width_of_variations(0.2, 0.2) == pytest.approx(0.2)
-    assert width_of_variations(0, 0) == 0
+    assert width_of_variations(first, first) == pytest.approx(first)
 
 
 def test_intervals_need_not_be_symmetric():
@@ -104,10 +100,6 @@ def test_a_half_width_stays_under_the_rate(half_width):
         ValueError, match=f"wanted 0 < half-width < rate, got half-width {half_width} and rate 0.6"
     ):
         around(0.6, half_width)
-
-
-def test_around_has_both_ends():
-    assert around(0.5, 0.125) == Interval(0.5, 0.375, 0.625)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +154,7 @@ def by_looking_at_every_size(rate, variation, level, most):
 
 @pytest.mark.parametrize(
     ("rate", "variation"),
-    [(0.6, 0.1), (0.9, 0.2), (0.3, 0.3), (0.5, 0.1), (0.05, 0.5), (0.8, 0.05)],
+    [(0.6, 0.1), (0.9, 0.2), (0.3, 0.3), (0.05, 0.5)],
 )
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_the_exact_size_is_that_of_a_search_through_all_sizes(rate, variation, level):

@@ -71,15 +71,6 @@ def test_without_bands_a_class_is_one_stratum_with_its_mean_rate_and_cost():
     assert pooled.coefficients["recall"] == pytest.approx(expected["recall"], rel=1e-9)
 
 
-def test_a_class_without_items_is_left_out():
-    sizes = np.array([0, 0, 5000, 1000])
-
-    pooled = without_bands(problem(sizes), KNOWN)
-
-    assert pooled.size.tolist() == [6000]
-    assert pooled.is_flagged.tolist() == [False]
-
-
 @pytest.mark.parametrize("blend", [0.0, 0.25, 1.0])
 def test_a_plan_is_the_mean_of_both_plans(blend):
     ours = problem()
@@ -91,10 +82,6 @@ def test_a_plan_is_the_mean_of_both_plans(blend):
 
     spread = spread_by_class(ours, by_class[0], by_class.sum())
     assert plan == pytest.approx((1 - blend) * optimum(ours, margins) + blend * spread)
-
-
-def test_without_a_pooled_problem_the_plan_is_the_optimum():
-    assert BlendedDesign(problem()).plan(BOTH, 1.0).tolist() == optimum(problem(), BOTH).tolist()
 
 
 def test_scores_that_claim_a_low_recall_leave_the_passed_a_quarter_of_the_labels():

@@ -47,25 +47,6 @@ def test_margins_are_kept_and_none_is_lost_to_the_share():
         assert plan.total > plan_of(margins=margins, share_by_size=0).total
 
 
-def test_precisions_labels_stay_what_they_are_without_the_share():
-    margins = {"precision": 0.03, "recall": 0.08}
-
-    with_share, without = (plan_of(margins=margins, share_by_size=s) for s in (0.25, 0))
-
-    assert with_share.labels[UP].tolist() == without.labels[UP].tolist()
-
-
-def test_one_stratum_of_passed_items_is_left_as_it_is():
-    known = PriorRates.of_rates([0.8, 0.02])
-
-    plans = [
-        allocate([3_000, 97_000], [True, False], known, margins=BOTH, share_by_size=share)
-        for share in (0, 0.25, 0.5)
-    ]
-
-    assert plans[0].labels.tolist() == plans[1].labels.tolist() == plans[2].labels.tolist()
-
-
 def test_a_stratum_that_the_optimum_labels_whole_stays_whole():
     sizes = np.array([160, 4_500, 250, 60, 30])
     up = np.array([True, False, False, False, False])
@@ -77,14 +58,6 @@ def test_a_stratum_that_the_optimum_labels_whole_stays_whole():
     ]
 
     assert plans[0].labels[3:].tolist() == plans[1].labels[3:].tolist() == [60, 30]
-
-
-def test_a_first_round_by_scores_already_goes_by_size_and_counts_it():
-    known = PriorRates.of_scores(RATES, UP)
-
-    plans = [allocate(SIZES, UP, known, margins=BOTH, share_by_size=s) for s in (0, 0.25, 0.5)]
-
-    assert plans[0].labels.tolist() == plans[1].labels.tolist() == plans[2].labels.tolist()
 
 
 def test_a_blend_with_less_by_size_is_filled_up_to_the_share_and_one_with_more_is_left():
@@ -126,7 +99,7 @@ def test_a_share_outside_its_range_is_refused(share):
         plan_of(max_labels=100, share_by_size=share)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 10**6), st.floats(0, 500)), min_size=1, max_size=12),
     st.floats(0, 0.5),

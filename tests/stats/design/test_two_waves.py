@@ -47,12 +47,6 @@ def test_both_waves_together_are_the_plan_whatever_the_first_found():
     assert (FIRST + more <= SIZE).all()
 
 
-def test_many_rounds_at_once_are_those_rounds_one_by_one():
-    found = simulated(20)
-
-    assert second(found).tolist() == [second(each).tolist() for each in found]
-
-
 def test_no_stratum_falls_under_ten_labels_or_a_census():
     found = simulated(50)
     size = np.array([500, 600, 900, 60_000, 5000, 2500, 7])
@@ -110,7 +104,7 @@ def test_a_heavy_band_that_is_nearly_pure_is_not_starved_of_the_labels_that_show
     assert first_wave(plan)[4] + more[4] > 0.85 * plan[4]
 
 
-@pytest.mark.parametrize("margins", [MARGINS, {"precision": 0.02, "recall": 0.06}, {"recall": 0.1}])
+@pytest.mark.parametrize("margins", [MARGINS, {"recall": 0.1}])
 def test_with_the_rates_known_the_widest_interval_is_as_narrow_as_a_numerical_search_makes_it(
     margins,
 ):
