@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import CAP, WEIGHTS, alternatives, guess, steps
@@ -27,9 +25,8 @@ from monitor.stats.detection.half_space import (
     HalfSpace,
     Limit,
     LimitCannotBeTested,
-    half_space,
 )
-from monitor.stats.detection.projection import inside, project, project_many
+from monitor.stats.detection.projection import project_many
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata, log_e_many
 
@@ -40,7 +37,6 @@ FIVE = Scenario(SIZE, LABELED, IS_FLAGGED, RATES)
 TWO = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
 PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.35, "at_least")
 NAMES = [name for name in WATCHABLE if name != "f_beta"] + ["f1", "f2"]
-QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 def counts_of(window, positive):
@@ -99,29 +95,6 @@ def test_the_evidence_of_many_guesses_is_that_of_each(name, side):
         log_e_factor(limit, counts_of(window, y), g) for y, g in zip(positive, rates, strict=True)
     ]
     assert found == pytest.approx(np.array(each), abs=1e-6)
-
-
-@QUICK
-@given(st.integers(0, 2**32 - 1), st.sampled_from(WATCHABLE), st.floats(0.02, 0.98))
-def test_projecting_rows_together_is_as_near_as_projecting_each(seed, name, value):
-    rng = np.random.default_rng(seed)
-    rows = np.clip(rng.beta(0.3, 0.3, (6, 5)), 1e-6, 1 - 1e-6)
-    labeled = rng.integers(0, 300, 5)
-    space = half_space(Limit(name, value, "at_least"), SIZE, IS_FLAGGED)
-    if not labeled.any():
-        return
-
-    def divergence(x, row):
-        x = inside(x)
-        return labeled @ (row * np.log(row / x) + (1 - row) * np.log((1 - row) / (1 - x)))
-
-    together = project_many(space, rows, labeled)
-
-    scale = np.abs(space.c).max()
-    for row, x in zip(rows, together, strict=True):
-        assert space.c @ x / scale >= space.d / scale - 1e-11
-        best = divergence(project(space, row, labeled), row)
-        assert divergence(x, row) == pytest.approx(best, rel=1e-6, abs=1e-6)
 
 
 def test_rows_out_of_reach_have_no_projection_together_either():
@@ -206,25 +179,18 @@ def test_prevalence_alone_moves_precision_and_neither_recall_nor_fpr():
     assert FIVE.with_prevalence(1).rates == pytest.approx(RATES)
 
 
-def test_a_stratum_cannot_lose_more_items_than_labels_are_asked_of_it():
-    scenario = Scenario.of([100, 1000], [100, 1000], [True, False], [0.5, 0.001])
-
-    fewer = scenario.with_prevalence(0.1)
+def test_a_moved_stratum_keeps_the_items_that_labels_are_asked_of_and_an_empty_one_stays_empty():
+    fewer = Scenario.of([100, 1000], [100, 1000], [True, False], [0.5, 0.001]).with_prevalence(0.1)
+    doubled = Scenario.of(
+        [0, 100, 900], [0, 50, 50], [True, True, False], [0.5, 0.8, 0.1]
+    ).with_prevalence(2)
 
     assert fewer.size.tolist() == [5 + 52, 1046 - 3]
     assert fewer.labeled.tolist() == [57, 1000]
+    assert (doubled.size[0], doubled.rates[0]) == (0, 0)
 
 
-def test_an_empty_stratum_stays_empty_when_prevalence_moves():
-    scenario = Scenario.of([0, 100, 900], [0, 50, 50], [True, True, False], [0.5, 0.8, 0.1])
-
-    doubled = scenario.with_prevalence(2)
-
-    assert doubled.size[0] == 0
-    assert doubled.rates[0] == 0
-
-
-@pytest.mark.parametrize("factor", [0, -1, 6, 50])
+@pytest.mark.parametrize("factor", [0, 6])
 def test_a_prevalence_of_more_than_all_is_refused(factor):
     scenario = Scenario.of([100, 900], [50, 50], [True, False], [0.8, 0.1])  # 17 %
 
@@ -307,12 +273,6 @@ def test_impossible_scenarios_are_refused(change, sentence):
         Scenario.of(**asked | change)
 
 
-def test_every_label_and_certain_rates_are_possible():
-    census = Scenario.of([160, 4840], [160, 4840], [True, False], [1.0, 0.0])
-
-    assert (census.value("precision"), census.value("recall")) == (1, 1)
-
-
 # --- what simulations say -------------------------------------------------------------------------
 
 
@@ -364,28 +324,24 @@ def test_only_the_limits_that_a_drop_breaks_can_find_it():
     assert both.detected_within.tolist() == one.detected_within.tolist()
 
 
-def test_false_alarms_stay_within_the_promise_at_the_limit_and_vanish_above_it():
-    limits = [Limit("precision", 0.8, "at_least")]
-    at = TWO.moved(limits[0])
+def test_false_alarms_stay_within_the_promise_at_both_limits_and_vanish_above_them():
+    limits = [
+        Limit("precision", 0.8, "at_least"),
+        Limit("recall", TWO.value("recall") or 0, "at_least"),
+    ]
+    at = TWO.moved(limits[0]).moved(limits[1])
 
     worst, usual = (
-        false_alarms(scenario, limits, every=10, paths=400, rounds=20) for scenario in (at, TWO)
+        false_alarms(scenario, within, every=10, paths=400, rounds=20)
+        for scenario, within in ((at, limits), (TWO, limits[:1]))
     )
+    run = played(at, at.dropped("precision", 0.1), limits, every=5, paths=300, quiet=10)
 
     assert 0.2 < worst <= 2
     assert usual < 0.1
     assert false_alarms(at, limits, every=10, paths=400, rounds=0) == 0
-
-
-def test_played_counts_the_false_alarms_of_the_quiet_rounds_a_round():
-    limits = [Limit("precision", 0.8, "at_least")]
-    at = TWO.moved(limits[0])
-
-    run = played(at, at.dropped("precision", 0.1), limits, every=5, paths=300, quiet=10)
-
-    assert run.false_alarms == pytest.approx(
-        false_alarms(at, limits, every=5, paths=300, rounds=10) / 10
-    )
+    a_round = false_alarms(at, limits, every=5, paths=300, rounds=10) / 10
+    assert run.false_alarms == pytest.approx(a_round)
 
 
 def test_the_smallest_drop_found_is_found_as_often_as_asked_and_a_smaller_one_is_not():
@@ -415,7 +371,7 @@ def test_a_large_drop_takes_the_rounds_that_the_formula_says():
 
     formula = large_drop_delay(scenario, after, limit)
 
-    simulated = detection(scenario, [limit], metric="precision", drop=0.35, paths=2000)
+    simulated = detection(scenario, [limit], metric="precision", drop=0.35, paths=1000)
     assert formula == pytest.approx(simulated.mean_delay, abs=0.75)
     assert large_drop_delay(scenario, scenario, limit) == math.inf
 
