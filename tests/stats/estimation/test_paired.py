@@ -101,14 +101,6 @@ def test_a_lower_threshold_gains_recall_and_never_loses_a_flagged_item():
     assert found.only_second.point == pytest.approx(share * SIZE[3], rel=0.02)
 
 
-def test_the_paired_difference_is_narrower_than_that_of_two_samples():
-    found: Any = compare_threshold(SAMPLE, 0.6, rng=rng())
-
-    for metric in found.metrics[:2]:
-        widths = [side.high - side.low for side in (metric.first, metric.second)]
-        assert metric.difference.high - metric.difference.low < np.hypot(*widths)
-
-
 def test_what_one_classifier_flags_from_one_band_keeps_jeffreys_half_count():
     """At the upper band's edge the second flags one stratum: its rate is Beta(y + 1/2, x + 1/2)."""
     items = LabeledSample(
@@ -266,16 +258,9 @@ def test_both_classifiers_must_decide_on_every_item():
         compare(SAMPLE.items, flags, flags[1:], rng=rng())
 
 
-def test_a_decision_that_the_stratum_rules_out_is_refused():
-    flags = SAMPLE.items.is_flagged
-
-    with pytest.raises(ValueError, match="a labeled item lies in a cell that its stratum cannot"):
-        compare(SAMPLE.items, ~flags, flags, rng=rng())
-
-
 @pytest.mark.simulation
 def test_differences_are_covered():
-    """250 samples: threshold .6 against .5, and a classifier that errs in 1 of 10."""
+    """120 samples: threshold .6 against .5, and a classifier that errs in 1 of 10."""
     size = np.array([4_000, 6_000, 300_000, 90_000])
     whole = make_sample(9, labels=size, size=size, places=6)
     others = second(whole)
@@ -285,7 +270,7 @@ def test_differences_are_covered():
     ]
     start, labels = np.concatenate([[0], np.cumsum(size)[:-1]]), np.array([40, 60, 200, 200])
     draw, held = rng(7), np.zeros((2, 3))
-    for _ in range(250):
+    for _ in range(120):
         chosen = start.repeat(labels) + (draw.random(500) * size.repeat(labels)).astype(int)
         items = LabeledSample(
             whole.items.stratum[chosen], whole.items.positive[chosen], size=size, flagged=2
@@ -303,7 +288,7 @@ def test_differences_are_covered():
                 for each, truth in zip(found.metrics, truths[i], strict=True)
             ]
 
-    assert np.all(held / 250 > 0.95 - 3 * 0.0138), held / 250
+    assert np.all(held / 120 > 0.95 - 3 * 0.02), held / 120
 
 
 def _values(sample, flags):

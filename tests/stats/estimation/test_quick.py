@@ -46,19 +46,6 @@ def test_a_negative_count_is_refused_by_name(cell):
         estimate_matrix(**MATRIX | {cell: -1})
 
 
-def test_a_count_of_zero_is_taken():
-    assert estimate_matrix(**MATRIX | {"fp": 0})[0].point is not None
-
-
-def test_as_many_labels_as_items_are_taken():
-    found = {
-        estimate.estimand: estimate
-        for estimate in estimate_matrix(**MATRIX, metrics=("precision",))
-    }
-
-    assert (found["window"].low, found["window"].high) == (0.8, 0.8)
-
-
 @pytest.mark.parametrize(
     ("size", "message"),
     [

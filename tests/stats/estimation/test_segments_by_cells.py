@@ -70,11 +70,12 @@ def test_a_segment_that_is_all_labeled_is_known():
         assert (row.point, row.low, row.high) == pytest.approx((truth, truth, truth))
 
 
+@pytest.mark.simulation
 def test_intervals_of_a_segment_that_is_worse_hold_the_truth():
     design = planned(cut(scored("Phi1", "good")), 1250)
     up, size = design.is_flagged, np.rint(design.size / design.size.sum() * 100_000).astype(int)
     odds = design.rate / (1 - design.rate) * np.where(up, 0.5, 2.0)
-    worse, rng, rounds = odds / (1 + odds), np.random.default_rng(5), 100
+    worse, rng, rounds = odds / (1 + odds), np.random.default_rng(5), 60
     held = np.zeros(2)
     for seed in range(rounds):
         mine = rng.binomial(size, 0.2)
