@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.stats.history.change_point import pooling_steps
-from monitor.stats.history.run_length import SHIFTS, RunLength, advance, begin
+from monitor.stats.history.run_length import RunLength, advance, begin
 
 
 @pytest.mark.parametrize("keep", [4, 50])
@@ -35,19 +35,6 @@ def test_replicates_that_advance_together_are_each_pooled_as_if_alone(keep):
         assert total[replicate] == pytest.approx(sum(step.log_predictive for step in steps))
 
 
-def test_component_zero_is_the_prior_and_the_reference():
-    run = begin([[8.0, 1.0], [9.0, 0.0]], [10.0, 4.0])
-
-    assert run.alpha.tolist() == [[[8.25, 1.25]], [[9.25, 0.25]]]
-    assert run.beta.tolist() == [[[2.25, 3.25]], [[1.25, 4.25]]]
-    assert run.history_alpha.tolist() == [[8.25, 1.25], [9.25, 0.25]]
-    assert run.history_beta.tolist() == [[2.25, 3.25], [1.25, 4.25]]
-    assert run.log_weight.tolist() == [[0.0], [0.0]]
-    assert run.started.tolist() == [[0], [0]]
-    assert run.is_informed
-    assert not begin([0.0], [0.0]).is_informed
-
-
 def test_each_shift_enters_with_its_share_of_the_hazard():
     settings = RunLength(hazard=0.2, shifts=((-1.0, 3.0), (0.0, 1.0)))
 
@@ -67,7 +54,3 @@ def test_the_heaviest_stay_in_their_order():
     assert run.started.tolist() == [0, 1]
     assert run.weight == pytest.approx([0.8 / 0.9, 0.1 / 0.9])
     assert run.alpha[1, 0] < run.beta[1, 0]  # the one that fell
-
-
-def test_the_defaults_are_those_of_the_documented_table():
-    assert RunLength() == RunLength(hazard=0.04, restart=3.0, shifts=SHIFTS, keep=50)

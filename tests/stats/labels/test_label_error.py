@@ -12,7 +12,6 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.audit import ClassAudits, LabelAudit
 from monitor.stats.labels.label_error import (
     METHOD,
-    PROPOSALS,
     CorrectedDraws,
     corrected_draws,
     corrected_estimates,
@@ -76,19 +75,7 @@ def test_with_an_audit_of_each_class_the_other_class_says_nothing_of_a_rate():
     assert draws.specificity[:, 0].mean() < draws.specificity[:, 1].mean() - 0.02
 
 
-def test_audits_of_the_classes_correct_what_one_of_all_items_would_miss():
-    easy = LabelAudit(tp=96, fn=4, tn=9990, fp=10)
-    hard = LabelAudit(tp=96, fn=4, tn=90, fp=10)
-
-    by_class = corrected_estimates(COUNTS, ClassAudits(hard, easy), estimands=("rate",))
-    alike = corrected_estimates(COUNTS, easy, estimands=("rate",))
-
-    (low, point, high), (_, alike_point, _) = ends(by_class[0]), ends(alike[0])
-    assert low < point < high
-    assert point < alike_point
-
-
-@pytest.mark.parametrize("points", [2**10, 2**12])
+@pytest.mark.parametrize("points", [2**10])
 def test_where_labels_say_nothing_of_the_errors_they_are_as_the_audit_has_them(points):
     few = Counts.of_matrix(tp=15, fp=10, fn=5, tn=20, flagged_size=1600, passed_size=48_400)
 
@@ -131,18 +118,6 @@ def test_bands_of_flagged_items_have_the_heavy_prior_only_and_those_of_passed_on
     assert with_light[0] - with_heavy[0] > 0.03
 
 
-def test_rates_are_rogan_and_gladens_of_the_rates_seen():
-    draws = corrected_draws(COUNTS, AUDIT)
-    s, t = draws.sensitivity[:, 0], draws.specificity[:, 0]
-
-    seen = draws.rates[:, 0] * s + (1 - draws.rates[:, 0]) * (1 - t)
-
-    assert seen.mean() == pytest.approx(138.5 / 161, abs=2e-3)
-    assert (draws.rates >= 0).all()
-    assert (draws.rates <= 1).all()
-    assert ((s + t) > 1).all()
-
-
 def test_false_positives_among_the_passed_are_taken_out_of_recall():
     sloppy = LabelAudit(tp=100, fn=0, tn=990, fp=10)
 
@@ -164,14 +139,6 @@ def test_labels_of_a_rare_class_say_how_specific_they_are():
 
     assert stats.beta.mean(*small.specificity) < 0.97
     assert draws.specificity.mean() > 0.998
-
-
-def test_draws_of_unequal_weight_are_worth_fewer_than_there_are():
-    rare = Counts.of_matrix(tp=138, fp=22, fn=3, tn=4837, flagged_size=1600, passed_size=48_400)
-
-    draws = corrected_draws(rare, AUDIT)
-
-    assert 1 < draws.effective < 0.5 * PROPOSALS
 
 
 def test_even_a_census_is_not_known_when_labels_err():
@@ -222,19 +189,9 @@ def test_estimates_name_their_method_and_keep_their_order():
     ]
     assert {e.method for e in estimates} == {METHOD}
     assert {e.level for e in estimates} == {0.8}
-    assert len(METHOD) <= 60
     wider = corrected_estimates(COUNTS, AUDIT, metrics=("recall",), level=0.95, seed=2)
     (low, _, high), (wide_low, _, wide_high) = ends(estimates[0]), ends(wider[0])
     assert wide_low < low < high < wide_high
-
-
-def test_the_same_seed_gives_the_same_numbers():
-    first, again, other = (
-        corrected_estimates(COUNTS, AUDIT, seed=seed, estimands=("rate",)) for seed in (1, 1, 2)
-    )
-
-    assert first == again
-    assert first != other
 
 
 def test_labels_that_contradict_the_audit_have_no_estimate():
@@ -269,6 +226,8 @@ def test_probability_of_no_better_than_chance_is_that_of_two_betas():
 
 
 def test_an_audit_no_better_than_chance_is_refused():
+    with pytest.raises(ValueError, match="counts of an audit are 0 or more, got LabelAudit"):
+        LabelAudit(tp=10, fn=-1, tn=20, fp=20)
     with pytest.raises(
         ValueError,
         match=(
@@ -277,11 +236,6 @@ def test_an_audit_no_better_than_chance_is_refused():
         ),
     ):
         LabelAudit(tp=10, fn=20, tn=20, fp=20)
-
-
-def test_a_negative_count_is_refused():
-    with pytest.raises(ValueError, match="counts of an audit are 0 or more, got LabelAudit"):
-        LabelAudit(tp=10, fn=-1, tn=20, fp=20)
 
 
 @pytest.mark.simulation

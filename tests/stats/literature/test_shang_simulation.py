@@ -66,23 +66,17 @@ def test_recall_weighs_the_classes_by_their_sizes():
     assert replicas.recall.tolist() == [0.25] * 4
 
 
-def test_samples_without_a_positive_have_no_recall_and_are_counted():
-    replicas = bootstrap(StratumCounts(9, 1, 0), StratumCounts(90, 1, 0), rng=rng(), replicas=8)
-
-    assert replicas.undefined_share == 1
-    assert np.isnan(replicas.recall).all()
-    with pytest.raises(CountIsZero, match="0 of the simulated samples hold an actual positive"):
-        replicas.intervals()
-
-
 def test_a_range_leaves_out_samples_without_recall_only():
+    never = bootstrap(StratumCounts(9, 1, 0), StratumCounts(90, 1, 0), rng=rng(), replicas=8)
     half = Replicas(np.array([0.0, 1.0, 0.0, 1.0]), np.array([np.nan, 0.2, np.nan, 0.4]))
 
     precision, recall = half.intervals(level=0.5)
 
-    assert half.undefined_share == 0.5
+    assert (half.undefined_share, never.undefined_share) == (0.5, 1)
     assert (precision.point, recall.point) == pytest.approx((0.5, 0.3))
     assert ends(recall) == pytest.approx([0.25, 0.35])
+    with pytest.raises(CountIsZero, match="0 of the simulated samples hold an actual positive"):
+        never.intervals()
 
 
 def test_the_same_seed_gives_the_same_samples_and_the_paper_s_number_of_them():
@@ -156,7 +150,7 @@ def test_all_four_methods_cover_as_table_3_says_in_its_third_row():
     rates = rates_from_metrics(0.9, 0.9, k)
     labels = split_labels(5000, k, 2)
     n_1, n_0 = round(labels.flagged), round(labels.passed)
-    replicates = 1500
+    replicates = 700
     now, later = (
         np.column_stack([source.binomial(n, p, replicates) for n, p in zip((n_1, n_0), rates)])  # noqa: B905
         for _ in range(2)
@@ -179,5 +173,5 @@ def test_all_four_methods_cover_as_table_3_says_in_its_third_row():
         covered[i] = [e.low <= t <= e.high for e, t in zip(intervals, truth, strict=True)]
 
     share = covered.mean(axis=0)
-    assert (share > 0.915).all()
+    assert (share > 0.91).all()
     assert (share < 0.97).all()
