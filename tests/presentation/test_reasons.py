@@ -8,12 +8,7 @@ import pytest
 
 import monitor
 from monitor.presentation.estimates import caution_text, reason_text
-from monitor.presentation.reasons import (
-    no_estimate_reason,
-    plan_note,
-    undefined_reason,
-    worded,
-)
+from monitor.presentation.reasons import no_estimate_reason, plan_note, undefined_reason, worded
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.reasons import (

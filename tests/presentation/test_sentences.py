@@ -28,9 +28,3 @@ def test_a_clause_that_asks_something_does_so_in_brackets_and_ends_no_sentence(c
 
     assert sentence == f"mail, round 2 needs a look: {clause}."
     assert clause[-1] not in ".?!"
-
-
-def test_a_command_in_a_clause_is_not_followed_by_the_full_stop_of_its_sentence():
-    clause = windows.ended_before_sentence(WINDOW, WINDOW.start, ("mail", WINDOW.start))
-
-    assert "-m mail runs the window of that one" in clause

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from monitor.presentation.status import row_lines, upcoming_line
+from monitor.presentation.status import upcoming_line
 
 MONDAY = datetime(2025, 3, 3, 6, tzinfo=UTC)
 
@@ -18,7 +18,3 @@ def test_one_round_lies_ahead_of_the_clock_and_several_lie_ahead():
         "3 rounds up to round 9, due 2025-03-03 06:00 UTC, lie ahead of the clock, which was ahead "
         "itself when they were opened"
     )
-
-
-def test_nothing_odd_about_the_rows_gives_no_line():
-    assert row_lines({}) == []

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
-import sys
-from pathlib import Path
+from importlib import import_module
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 
-from benchmarks import (
-    assurance,
-    assured_windows,
-    cell_coverage,
-    cell_waves,
-    misses,
-    point_bias,
-    score_prior,
-)
-from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell, second_cells
-from benchmarks.fast_rounds import (
-    Design,
-    FastRounds,
-    beta_quantiles,
-    binomial_quantiles,
-    expected_rarer,
-    taken_whole,
-)
+from benchmarks.coverage_grid import NAMED, grid, make_cell, second_cells
+from benchmarks.fast_rounds import Design, FastRounds, expected_rarer, taken_whole
 from benchmarks.point_bias import points_of, recall_bias
 from benchmarks.recovery import Story, best_power
-from benchmarks.score_prior import class_draws
 from benchmarks.two_waves import cell_of, intervals
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
@@ -82,52 +63,58 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
     ("benchmark", "changed", "asked", "words"),
     [
         (
-            score_prior,
+            "coverage",
+            {"second_cells": lambda: second_cells(2)},
+            {"grid": "second", "replicates": 20},
+            r"wanted \.947 to \.953(.|\n)*2 cells, 40 rounds",
+        ),
+        (
+            "score_prior",
             {"suited": lambda _: [make_cell(NAMED[18])]},
             {"replicates": 5},
             "pooled: mean least",
         ),
         (
-            cell_coverage,
+            "cell_coverage",
             {},
             {"grid": "bent", "settings": 3, "replicates": 16},
             "precision: never under 0.93 where        10\\+ are expected",
         ),
         (
-            cell_coverage,
+            "cell_coverage",
             {"HEAVY_EXPECTED": (0.2,), "MOST_FOUND": (4, 22)},
             {"heavy": True},
             r"\n +0\.2 +(1\.0|0\.9[5-9])",
         ),
         (
-            cell_waves,
+            "cell_waves",
             {"SCORES": ("good",)},
             {"replicates": 10, "classifiers": ("Phi3",)},
             r"Phi3 good 450 +bands, 2(.|\n)*cells, 2  mean coverage",
         ),
         pytest.param(
-            assurance,
+            "assurance",
             {"ROUNDS": 2},
             {"histories": 1, "cases": ("Phi3 good",)},
             r"Phi3 good, seen; needed by the true rates(.|\n)* mean(.|\n)* mean",
             marks=pytest.mark.slow,
         ),
         (
-            assured_windows,
+            "assured_windows",
             {"ROUNDS": 2},
             {"histories": 1, "cases": ("hidden common",)},
             r"hidden common\n(.|\n)* 2 on",
         ),
     ],
-    ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_a_benchmark_of_a_tiny_size_says_what_it_found(
     benchmark, changed, asked, words, monkeypatch, capsys
 ):
+    module = import_module(f"benchmarks.{benchmark}")
     for name, value in changed.items():
-        monkeypatch.setattr(benchmark, name, value)
+        monkeypatch.setattr(module, name, value)
 
-    benchmark.main(**asked)
+    module.main(**asked)
 
     assert re.search(words, capsys.readouterr().out)
 
@@ -161,56 +148,6 @@ def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():
         assert recall == pytest.approx(cell.setting.recall, abs=0.01)
 
 
-def test_the_coverage_command_says_targets_and_bias(monkeypatch, capsys):
-    coverage = pytest.importorskip("benchmarks.coverage", reason="needs statsmodels")
-    monkeypatch.setattr(coverage, "second_cells", lambda: second_cells(2))
-
-    coverage.main(grid="second", replicates=20)
-
-    said = capsys.readouterr().out
-    assert "wanted .947 to .953" in said
-    assert "|bias| at most 0.1 where 5 or more are expected" in said
-    assert "2 cells, 40 rounds" in said
-
-
-def test_the_mean_bias_of_quiet_rounds_is_said_for_each_design(monkeypatch, capsys):
-    monkeypatch.setattr(point_bias, "QUIET_SETTINGS", point_bias.QUIET_SETTINGS[:1])
-
-    point_bias.say_quiet(1)
-
-    assert "mean bias over 52 quiet rounds, 1 histories" in capsys.readouterr().out
-
-
-def test_the_prior_along_the_score_leaves_a_well_labeled_band_alone():
-    one = np.array([100])
-
-    drawn = class_draws(one, np.array([400]), np.array([[240]]), np.random.default_rng(1))
-
-    assert drawn.mean() == pytest.approx(60, abs=0.3)
-    assert drawn.std() == pytest.approx(100 * (0.6 * 0.4 / 400) ** 0.5, rel=0.1)
-
-
-def test_splined_beta_quantiles_are_right_to_eight_digits():
-    uniforms = np.random.default_rng(1).random(500)
-    alpha, beta = np.array([0.05, 0.5, 7.2, 300.0]), np.array([20.0, 0.5, 90.0, 4000.0])
-
-    found = beta_quantiles(alpha, beta, uniforms)
-
-    expected = special.betaincinv(alpha[:, None], beta[:, None], uniforms)
-    assert found == pytest.approx(expected, abs=1e-8)
-
-
-def test_expanded_binomial_quantiles_are_off_by_one_at_most_and_mostly_right():
-    uniforms = np.random.default_rng(1).random((3, 2000))
-    rates = np.broadcast_to([[0.001], [0.05], [0.6]], uniforms.shape)
-
-    found = binomial_quantiles(uniforms, 5000, rates)
-
-    gap = np.abs(found - stats.binom.ppf(uniforms, 5000, rates))
-    assert gap.max() <= 1
-    assert np.mean(gap > 0) < 0.002
-
-
 def test_rarer_answers_are_expected_as_single_strata_have_them_and_never_where_all_is_labeled():
     whole = Design(
         size=np.array([30, 60]), labeled=np.array([30, 60]), flagged=1, positive=np.array([20, 4])
@@ -231,14 +168,6 @@ def test_a_cell_has_the_precision_the_recall_and_the_labels_it_is_asked_for(sett
     assert design.labeled.sum() <= setting.labels
 
 
-def test_named_cells_are_forty_and_begin_with_the_published_table():
-    first = make_cell(TABLE_3[0]).design  # v = 5000, 1/k = 20, s = 1
-
-    assert (len(NAMED), NAMED[:12]) == (40, TABLE_3)
-    assert first.labeled.tolist() == [238, 4762]
-    assert first.rate == pytest.approx([0.9, 0.005], rel=1e-3)
-
-
 def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
     # precision .9 of 10 labels, limit .7: wrong answers are Bin(10, .1), at the limit Bin(10, .3).
     # None of them: .0282 at the limit; one: .1211, so it rejects with (.05 - .0282) / .1211 there
@@ -250,19 +179,6 @@ def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
     found = best_power(story, rounds=2)
 
     assert found == pytest.approx(0.9**10 + (0.05 - none) / one * 10 * 0.1 * 0.9**9, rel=1e-9)
-
-
-@pytest.mark.slow
-def test_a_share_by_size_finds_more_misses_in_the_lowest_band_and_covers_them_better(capsys):
-    for share in (0.0, 0.5):
-        misses.show_detection("Phi1", 1250, share, paths=200)
-
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    found, covered = (
-        [float(row[row.index("in_lowest_band") + step]) for row in rows[1::2]] for step in (1, 4)
-    )
-    assert found[1] > found[0]
-    assert covered[1] > covered[0] - 0.03
 
 
 def test_intervals_over_two_waves_are_those_of_the_monitors_estimate():
@@ -277,22 +193,3 @@ def test_intervals_over_two_waves_are_those_of_the_monitors_estimate():
         )
         expected = [[each.low, each.high] for each in estimates(counts, estimands=("rate",))]
         assert found == pytest.approx(np.array(expected), abs=0.012)  # 2,000 random points
-
-
-@pytest.mark.slow
-def test_sets_are_evaluated_beside_mlflows_own_evaluator_and_covered():
-    pytest.importorskip("mlflow", reason="the benchmark needs it")
-
-    done = subprocess.run(  # MLflow changes the process that evaluates in it
-        [sys.executable, "-m", "benchmarks", "evaluator", "--sets", "3"],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr[-2000:]
-    own = re.search(r"recall +0.561 +0.9\d\d  0.\d+ \[(0.\d+), (0.\d+)\]", done.stdout)
-    assert own is not None
-    assert float(own[1]) < 0.562 < float(own[2])
-    assert len(re.findall(r"recall +[01].\d{3}  \(", done.stdout)) == 5

@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special
 
 from benchmarks import real_data
 from benchmarks.fast_rounds import METRICS
@@ -66,22 +65,6 @@ def test_intervals_of_real_windows_are_those_of_the_monitors_estimate_round_by_r
     width = (high - low).mean()
     assert np.sort(found.low, axis=1) == pytest.approx(np.sort(low.T, axis=1), abs=0.05 * width)
     assert np.sort(found.high, axis=1) == pytest.approx(np.sort(high.T, axis=1), abs=0.05 * width)
-
-
-def test_straightened_rates_lie_on_a_line_and_keep_the_positives_of_each_class():
-    window = some_window(60_000)
-    strata = cut(window, 300, "cells")
-
-    straight = strata.straightened()
-
-    for of in (strata.is_flagged, ~strata.is_flagged):
-        assert straight.positive[of].sum() == pytest.approx(strata.positive[of].sum(), abs=1)
-        sure = of & (straight.positive >= 30)  # elsewhere whole numbers are off the line
-        odds = special.logit(straight.positive[sure] / straight.size[sure])
-        line = np.polyfit(straight.position[sure], odds, 1)
-        off = odds - np.polyval(line, straight.position[sure])
-        assert np.abs(off).max() < 0.04
-    assert np.abs(straight.positive - strata.positive).max() > 10
 
 
 @pytest.mark.parametrize(

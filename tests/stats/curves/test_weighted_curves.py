@@ -266,27 +266,6 @@ def test_the_positives_of_all_cells_have_the_posterior_of_the_round():
     assert totals.sum(axis=(1, 2)) == pytest.approx(sum(SIZE))
 
 
-def test_a_census_has_no_width_in_the_window_and_some_in_the_rates():
-    items = LabeledSample([0, 0, 1, 1, 1], [1, 0, 1, 0, 0], size=[2, 3], flagged=1)
-    cell = np.array([1, 0, 0, 0, 1])
-
-    def drawn(estimand):
-        return [
-            found.std(axis=0).max()
-            for *_, found in cell_draws(
-                items,
-                cell,
-                np.ones((2, 2), dtype=bool),
-                rng=np.random.default_rng(1),
-                draws=50,
-                estimand=estimand,
-            )
-        ]
-
-    assert max(drawn("window")) == 0
-    assert min(drawn("rate")) > 0
-
-
 def test_cells_share_the_prior_of_their_stratum_unless_one_is_given():
     """One stratum a class: 1/2 each; 3 labeled, all positive and in cell 0."""
     items = LabeledSample([0, 0, 0, 1], [1, 1, 1, 0], size=[1000, 10], flagged=1)

@@ -21,7 +21,6 @@ from monitor.stats.detection.power import alert_power, assumed_limits
 SEED = json.loads((Path(__file__).parents[1] / "reference" / "seed_formulas.json").read_text())
 TABLE_4 = {case["name"]: case for case in SEED["sample_size_margin_0_05"]}
 BOTH = {"precision": 0.05, "recall": 0.05}
-Z = float(special.ndtri(0.975))
 
 
 def assumed(**changed):
@@ -45,10 +44,7 @@ def test_assumed_values_give_the_published_false_omission_rate(name):
     k = case["k"]
 
     prospect = assumed(
-        precision=case["precision"],
-        recall=case["recall"],
-        flagged_rate=k / (1 + k),
-        size=10**9,
+        precision=case["precision"], recall=case["recall"], flagged_rate=k / (1 + k), size=10**9
     )
 
     assert prospect.prior_rates.rate == pytest.approx([case["precision"], case["pi0"]], rel=1e-6)
@@ -71,17 +67,6 @@ def test_the_curve_is_lowest_for_recall_at_the_published_ratio():
     assert curve.best == pytest.approx(case["s"], rel=0.01)
     assert curve.half_widths["recall"].min() == pytest.approx(0.05, rel=1e-3)
     assert curve.labels == 4717
-
-
-def test_the_curve_of_precision_is_the_binomial_half_width():
-    curve = width_curve(assumed(), [100, 900])
-
-    flagged = 1000 * (3 / 97) * curve.ratio / (1 + (3 / 97) * curve.ratio)
-    assert curve.half_widths["precision"] == pytest.approx(
-        np.minimum(1, Z * np.sqrt(0.8 * 0.2 / flagged)), rel=1e-9
-    )
-    assert curve.ratio[0] == pytest.approx(0.2)
-    assert curve.ratio[-1] == pytest.approx(5 * 97 / 3)
 
 
 def test_pooling_keeps_the_rate_and_the_variance_of_a_class():

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
 
 from monitor.stats.design.score_bands import (
     LABELS_PER_CELL,
@@ -24,30 +23,6 @@ probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 any_scores = probabilities | st.lists(
     st.floats(-50, 50) | st.just(math.nan), min_size=0, max_size=60
 )
-
-
-def phi1(items=100_000):
-    """Scores of the first classifier of Shang et al. 2023, Table 4, as a logit-normal law."""
-    middle = (np.arange(items) + 0.5) / items
-    return special.expit(-8.898 + 5.160 * special.ndtri(middle))
-
-
-def spread_within(scores, edges):
-    """Sum over bands of share times the standard deviation of a label."""
-    band = band_of(scores, edges)
-    inside = [scores[band == i] for i in range(len(edges) + 1)]
-    rates = [(len(s) / len(scores), float(s.mean())) for s in inside]
-    return sum(share * math.sqrt(p * (1 - p)) for share, p in rates)
-
-
-def test_five_bands_halve_the_spread_of_labels_under_the_threshold():
-    # Independent program: .1325 with one stratum, .0639 with five bands of power 1/2, .0666 by
-    # the cumulative square root of the frequency (Dalenius & Hodges 1959).
-    scores = phi1()
-    passed = scores[scores < 0.4768]
-
-    assert spread_within(passed, ()) == pytest.approx(0.1325, abs=2e-4)
-    assert spread_within(passed, band_edges(passed, 5)) == pytest.approx(0.0690, abs=2e-4)
 
 
 @pytest.mark.parametrize(

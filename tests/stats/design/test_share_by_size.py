@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from monitor.stats.design.allocation import FLOOR, allocate
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.share_by_size import mixed_by_size
 
 SIZES = np.array([8_000, 9_000, 700_000, 60_000, 20_000, 9_000])
 UP = np.array([True, True, False, False, False, False])
@@ -97,20 +94,3 @@ def test_a_budget_with_room_for_the_floors_only_is_spent_on_as_much_of_the_share
 def test_a_share_outside_its_range_is_refused(share):
     with pytest.raises(ValueError, match="share_by_size must lie in"):
         plan_of(max_labels=100, share_by_size=share)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 10**6), st.floats(0, 500)), min_size=1, max_size=12),
-    st.floats(0, 0.5),
-)
-def test_labels_stay_within_floor_and_size_and_their_sum_is_kept_where_neither_binds(parts, share):
-    size = np.array([items for items, _ in parts], dtype=np.float64)
-    low = np.minimum(10.0, size)
-    optimal = np.maximum(low, [labels for _, labels in parts])
-
-    labels = mixed_by_size(optimal, low, size, share)
-
-    assert np.all((low <= labels) & (labels <= size))
-    if np.all((low < labels) & (labels < size) & (optimal < size)):
-        assert labels.sum() == pytest.approx(optimal.sum(), rel=1e-9)

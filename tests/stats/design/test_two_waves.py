@@ -11,12 +11,7 @@ from scipy import optimize, special, stats
 
 from monitor.stats.design.logit_fit import SLOPE_PRECISION
 from monitor.stats.design.score_line import FIT_WORTH, rates_without_own
-from monitor.stats.design.two_waves import (
-    LEARNED_SHARE,
-    first_wave,
-    second_wave,
-    towards_optimum,
-)
+from monitor.stats.design.two_waves import LEARNED_SHARE, first_wave, second_wave, towards_optimum
 
 UP = np.array([True, True, True, False, False, False, False])
 SIZE = np.array([500, 600, 900, 60_000, 5000, 2500, 1500])
@@ -149,12 +144,7 @@ def least_widest(margins):
         return at[-1]
 
     found = optimize.minimize(
-        widest,
-        start,
-        method="SLSQP",
-        bounds=bounds,
-        constraints=constraints,
-        tol=1e-12,
+        widest, start, method="SLSQP", bounds=bounds, constraints=constraints, tol=1e-12
     )
     return np.exp(found.x[-1])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -49,16 +47,6 @@ def test_precision_has_the_interval_of_its_class_and_the_point_of_its_cells():
     assert (found.low, found.high) == pytest.approx(ends, abs=1e-4)
     shares = counts.positive[UP] / counts.labeled[UP]
     assert found.point == pytest.approx(np.average(shares, weights=SIZE[UP]))
-
-
-def test_one_cell_a_class_has_the_interval_that_one_band_has():
-    counts = Counts.of_matrix(tp=80, fp=20, fn=7, tn=300, flagged_size=900, passed_size=20_000)
-
-    for metric in ("precision", "recall"):
-        [band] = estimates(counts, metrics=(metric,), estimands=("rate",))
-        cell = of_cells(counts, metric)
-        assert cell.point == band.point
-        assert (cell.low, cell.high) == pytest.approx((band.low, band.high), abs=2e-3)
 
 
 def test_where_no_positive_was_missed_recall_may_be_1():
@@ -169,18 +157,6 @@ def test_every_metric_has_a_point_in_its_interval_or_a_reason(labeled, positive)
             assert np.isfinite([row.low, row.high]).all()
 
 
-def test_a_class_labeled_whole_is_known_in_the_window_and_not_behind_it():
-    labeled, positive = EDGES["flagged labeled whole"]
-    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
-
-    rate, window = estimates(counts, metrics=("precision",), cells=True)
-
-    true = positive[UP].sum() / SIZE[UP].sum()
-    assert (window.low, window.point, window.high) == pytest.approx((true, true, true))
-    assert rate.interval is not None
-    assert rate.interval.high - rate.interval.low > 0.01
-
-
 @pytest.mark.parametrize("answer", ["no positive", "all positive"])
 def test_an_answer_that_was_never_seen_may_not_exist(answer):
     labeled, positive = EDGES[answer]
@@ -257,23 +233,6 @@ def test_cells_without_the_rarer_answer_that_decide_a_metric_are_named():
     tp, fn = 375, 450  # of recall tp/(tp + fn), by one of 97,000/400 items
     assert few.moves == pytest.approx(tp / (tp + fn) ** 2 * 97_000 / 400, rel=0.05)
     assert small_count_caution(mixed, "recall", cells=True) is None
-
-
-def test_bounds_of_missing_answers_hold_the_estimate_of_each_way_to_fill_them():
-    counts = a_round()
-    missing = np.zeros(len(SIZE), dtype=np.int64)
-    missing[[3, 20, 45]] = 2
-    bounds = missing_bounds(counts, missing, "recall", cells=True)
-
-    for fill in product((0, 2), repeat=3):
-        added = np.zeros(len(SIZE), dtype=np.int64)
-        added[[3, 20, 45]] = fill
-        filled = changed(counts, labeled=counts.labeled + missing, positive=counts.positive + added)
-        found = of_cells(filled, "recall")
-        assert bounds is not None
-        assert found.interval is not None
-        assert bounds.low - 1e-9 <= found.interval.low
-        assert found.interval.high <= bounds.high + 1e-9
 
 
 def test_disputed_answers_move_a_point_between_the_scaled_extremes():

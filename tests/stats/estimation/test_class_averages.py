@@ -60,15 +60,6 @@ def errors(found):
     }
 
 
-def apart(classes):
-    """The same samples, with no item said to be in two of them."""
-    starts = np.cumsum([0, *(len(each.item) for each in classes[:-1])])
-    return [
-        ClassSample(each.name, each.sample, np.arange(len(each.item)) + start)
-        for each, start in zip(classes, starts, strict=True)
-    ]
-
-
 def value_of(classes, weights):
     """All four averages where each item counts so many times: a plain loop over classes."""
     found, missed, flagged = [], [], []
@@ -106,48 +97,6 @@ def test_standard_errors_are_those_of_scipys_bootstrap_over_the_union_of_items()
 
     # 400 resamples know a standard error to 4 %
     assert list(found.values()) == pytest.approx(result.standard_error.tolist(), rel=0.1)
-
-
-def test_without_regard_to_shared_items_recall_comes_out_too_narrow():
-    classes = samples()
-
-    with_shared = errors(class_averages(classes, estimand="rate", draws=MANY))
-    without = errors(class_averages(apart(classes), estimand="rate", draws=MANY))
-
-    assert without["micro", "recall"] < 0.93 * with_shared["micro", "recall"]
-    assert without["macro", "precision"] == pytest.approx(
-        with_shared["macro", "precision"], rel=0.03
-    )
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_micro_precision_is_the_stratified_mean_of_samplics():
-    estimation = pytest.importorskip("samplics.estimation", reason="needs polars and pandas")
-    types = pytest.importorskip("samplics.utils.types")
-    classes = samples()
-    flagged = [each.sample.stratum == 0 for each in classes]
-    stratum = np.repeat(np.arange(CLASSES), [up.sum() for up in flagged])
-    weight = np.concatenate(
-        [
-            np.full(up.sum(), c.sample.size[0] / up.sum())
-            for c, up in zip(classes, flagged, strict=True)
-        ]
-    )
-    taylor = estimation.TaylorEstimator(types.PopParam.mean)
-    taylor.estimate(
-        y=np.concatenate(
-            [c.sample.positive[up] for c, up in zip(classes, flagged, strict=True)]
-        ).astype(float),
-        samp_weight=weight,
-        stratum=stratum,
-        psu=np.arange(len(stratum)),
-    )
-
-    found = class_averages(classes, estimand="rate", draws=MANY)
-
-    row = named(found)["micro", "precision"]
-    assert row.interval.point == pytest.approx(float(taylor.point_est), abs=1e-9)
-    assert errors(found)["micro", "precision"] == pytest.approx(float(taylor.stderror), rel=0.04)
 
 
 @pytest.mark.parametrize("estimand", ["rate", "window"])
@@ -335,16 +284,3 @@ def test_samples_and_requests_that_cannot_be_are_refused():
         class_averages(classes, level=1.0)
     with pytest.raises(ValueError, match="no estimand is called 'next'"):
         class_averages(classes, estimand="next")  # type: ignore[arg-type]
-
-
-@pytest.mark.simulation
-@pytest.mark.parametrize("cell", [0, 4], ids=["3 classes", "10 classes"])
-def test_intervals_hold_the_averages_of_the_window_as_often_as_they_say(cell):
-    from benchmarks.class_averages import CELLS, run  # noqa: PLC0415
-
-    tally = run(CELLS[cell], 80, seed=11)
-    truth, ends = np.array(tally.truths), np.array(tally.ours)
-    held = (ends[:, :, 0] <= truth) & (truth <= ends[:, :, 1])
-
-    # .95 less three standard errors of 80 rounds
-    assert (held.mean(axis=0) >= 0.95 - 3 * 0.0244).all()

@@ -26,21 +26,6 @@ def cells(matrix):
     return [each.tolist() for each in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
 
 
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [
-        ((0, 9, 1, 9), [[0, 0], [40, 40], [5, 9], [95, 91]]),
-        ((9, 0, 1, 9), [[40, 40], [0, 0], [5, 9], [95, 91]]),
-        ((1, 9, 0, 9), [[30, 20], [10, 20], [0, 0], [100, 100]]),
-        ((1, 9, 9, 0), [[30, 20], [10, 20], [100, 100], [0, 0]]),
-    ],
-)
-def test_an_answer_never_seen_is_set_to_none(counts, expected):
-    [edge] = matrices_at_the_edge(of_matrix(*counts), DRAWN)
-
-    assert cells(edge) == expected
-
-
 @pytest.mark.parametrize("counts", [(1, 1, 1, 1), (0, 0, 3, 9)])
 def test_with_both_answers_seen_or_none_at_all_a_class_has_no_edge(counts):
     assert matrices_at_the_edge(of_matrix(*counts), DRAWN) == []

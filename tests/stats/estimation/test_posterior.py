@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -17,6 +17,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, draw, draw_rates, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import EmptyClass, Undefined, UndefinedDraws, Unlabeled
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.missing import missing_bounds
 from monitor.stats.estimation.posterior import ESTIMANDS, UNDEFINED_LIMIT, estimate, estimates
 from monitor.stats.estimation.probability import metric_quantile
@@ -144,10 +145,7 @@ def test_several_strata_have_a_light_and_a_heavy_prior_over_those_that_hold_item
 def test_agrees_with_plain_random_draws_of_the_two_priors(case):
     positive, labeled = (np.array(each) for each in case)
     counts = Counts.of_arrays(
-        size=[100, 200, 900],
-        labeled=labeled,
-        positive=positive,
-        is_flagged=[True, False, False],
+        size=[100, 200, 900], labeled=labeled, positive=positive, is_flagged=[True, False, False]
     )
     rng = np.random.default_rng(5)
     heavy = rng.random(200_000) < 0.5
@@ -177,49 +175,14 @@ def points(counts, **options):
     return {row.metric: row.point for row in rows}
 
 
-@settings(max_examples=30, deadline=None)
-@given(samples())
-def test_the_points_of_all_metrics_agree_with_each_other(counts):
-    assume(0 < counts.positive.sum() < counts.labeled.sum())
-    rows = estimates(counts, metrics=ALL, estimands=("rate",), points=FEW)
-    intervals = {row.metric: row.interval for row in rows}
-    inside = {
-        name: each.point
-        for name, each in intervals.items()
-        if each is not None and each.low < each.point < each.high
-    }
+def test_the_points_of_rates_and_window_are_those_of_the_scaled_matrix():
+    matrix = scaled_matrix(BANDED.size, BANDED.labeled, BANDED.positive, BANDED.is_flagged)
 
-    def agree(name, value, *of):
-        if {name, *of} <= inside.keys():
-            assert inside[name] == pytest.approx(value(*(inside[each] for each in of)), rel=1e-9)
-
-    agree("f1", lambda p, r: 2 * p * r / (p + r), "precision", "recall")
-    agree("balanced_accuracy", lambda r, s: (r + s) / 2, "recall", "specificity")
-    agree("specificity", lambda f: 1 - f, "fpr")
-    agree("npv", lambda f: 1 - f, "false_omission_rate")
-    agree(
-        "mcc",
-        lambda r, s, p, n: (r * s * p * n) ** 0.5 - ((1 - r) * (1 - s) * (1 - p) * (1 - n)) ** 0.5,
-        "recall",
-        "specificity",
-        "precision",
-        "npv",
-    )
-    agree(
-        "precision",
-        lambda r, f, e: r * e / (r * e + f * (1 - e)),
-        "recall",
-        "fpr",
-        "prevalence",
-    )  # Eq. 8 of Brabec et al.: the P3 curve at the window's own prevalence
-
-
-def test_the_points_of_rates_and_window_are_one():
-    rate, window = (estimate(BANDED, metrics=ALL, estimand=each) for each in ESTIMANDS)
-
-    assert {name: row.point for name, row in rate.items()} == {
-        name: row.point for name, row in window.items()
-    }
+    for estimand in ESTIMANDS:
+        rows = estimate(BANDED, metrics=ALL, estimand=estimand)
+        assert {name: row.point for name, row in rows.items()} == pytest.approx(
+            {name: float(metric(matrix)) for name, metric in METRICS.items()}, rel=1e-12
+        )
 
 
 def test_where_no_positive_was_seen_recall_is_the_posterior_mean():
@@ -294,10 +257,7 @@ def test_with_every_item_labeled_the_window_is_known(counts):
     truth = Matrix(y[up].sum(), (n - y)[up].sum(), y[~up].sum(), (n - y)[~up].sum())
 
     for row in estimates(census, metrics=ALL, estimands=("window",), points=FEW):
-        value, reason = (
-            METRICS[row.metric].value(truth).value,
-            METRICS[row.metric].undefined,
-        )
+        value, reason = (METRICS[row.metric].value(truth).value, METRICS[row.metric].undefined)
         assert row.low == row.point == row.high == value
         wanted = UndefinedDraws(reason, share=1, most=UNDEFINED_LIMIT)
         assert row.reason == (wanted if value is None else None)

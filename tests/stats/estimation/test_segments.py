@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, special, stats
+from scipy import special
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.reasons import Unlabeled
@@ -57,18 +57,6 @@ def mixture_by_hand(rest_positive, rest_labeled, positive, labeled, *, prior=0.5
     return np.append((1 - own_weight) * weight / weight.sum(), own_weight), [*betas, own]
 
 
-def quantile_by_hand(weight, betas, share):
-    return optimize.brentq(
-        lambda x: (
-            sum(w * stats.beta.cdf(x, p, q) for w, (p, q) in zip(weight, betas, strict=True))
-            - share
-        ),
-        0,
-        1,
-        xtol=1e-12,
-    )
-
-
 def test_the_posterior_is_the_mixture_of_the_formula():
     beta_mixture = segment_posterior(PART, WHOLE).flagged
 
@@ -76,19 +64,6 @@ def test_the_posterior_is_the_mixture_of_the_formula():
     assert beta_mixture.weight == pytest.approx(weight, rel=1e-9)
     assert beta_mixture.alpha[:, 0] == pytest.approx([p for p, _ in betas])
     assert beta_mixture.beta[:, 0] == pytest.approx([q for _, q in betas])
-
-
-def test_the_interval_of_the_rate_is_that_of_the_mixture():
-    weight, betas = mixture_by_hand(78, 90, 2, 10)
-
-    [estimate] = segment_estimates(
-        PART, WHOLE, metrics=("precision",), estimands=("rate",), points=2**13
-    )
-
-    assert estimate.low == pytest.approx(quantile_by_hand(weight, betas, 0.025), abs=1e-3)
-    assert estimate.high == pytest.approx(quantile_by_hand(weight, betas, 0.975), abs=1e-3)
-    mean = sum(w * p / (p + q) for w, (p, q) in zip(weight, betas, strict=True))
-    assert estimate.point == pytest.approx(mean, abs=1e-3)
 
 
 def test_a_segment_unlike_the_rest_follows_its_own_labels():
@@ -121,23 +96,6 @@ def test_without_a_label_of_its_own_a_class_is_not_estimated():
     assert precision.point is not None
     assert recall.point is None
     assert recall.reason == Unlabeled("passed", 900)
-
-
-def test_metrics_and_estimands_are_those_asked_for():
-    estimates = segment_estimates(
-        PART, WHOLE, metrics=("npv", "recall"), estimands=("rate", "window"), level=0.8, seed=3
-    )
-
-    assert [(estimate.estimand, estimate.metric) for estimate in estimates] == [
-        ("rate", "npv"),
-        ("rate", "recall"),
-        ("window", "npv"),
-        ("window", "recall"),
-    ]
-    assert {estimate.level for estimate in estimates} == {0.8}
-    assert estimates == segment_estimates(
-        PART, WHOLE, metrics=("npv", "recall"), estimands=("rate", "window"), level=0.8, seed=3
-    )
 
 
 @given(st.integers(0, 10), st.integers(0, 40), st.integers(0, 30), st.integers(0, 200))

@@ -55,21 +55,6 @@ def test_the_rest_counts_at_the_scores_of_the_segment():
     assert found.point > 0.8 > 250 / 400
 
 
-def test_a_segment_that_is_all_labeled_is_known():
-    whole = Counts.of_arrays(
-        size=[40, 40, 900], labeled=[30, 20, 60], positive=[20, 19, 3],
-        is_flagged=[True, True, False],
-    )  # fmt: skip
-    part = Counts.of_arrays(
-        size=[6, 4, 10], labeled=[6, 4, 10], positive=[3, 4, 2], is_flagged=[True, True, False]
-    )
-
-    found = segment_estimates(part, whole, cells=True)
-
-    for row, truth in zip(found, (7 / 10, 7 / 9), strict=True):
-        assert (row.point, row.low, row.high) == pytest.approx((truth, truth, truth))
-
-
 @pytest.mark.simulation
 def test_intervals_of_a_segment_that_is_worse_hold_the_truth():
     design = planned(cut(scored("Phi1", "good")), 1250)

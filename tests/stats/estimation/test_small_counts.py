@@ -160,32 +160,6 @@ def test_no_miss_or_five_in_that_band_say_nothing_of_leverage():
     assert [few and few.classes[0].moves for few in (leverage(0), leverage(5))] == [None, None]
 
 
-def test_a_heavy_band_that_a_window_labels_whole_decides_nothing():
-    counts = Counts.of_arrays(
-        size=[10_000, 300, 10_000],
-        labeled=[400, 300, 600],
-        positive=[320, 3, 300],
-        is_flagged=[True, False, False],
-    )
-
-    assert small_count_caution(counts, "recall", estimand="window") is None
-
-
-def test_the_rarer_answer_of_a_heavy_band_may_be_the_negative_one():
-    counts = Counts.of_arrays(
-        size=[900_000, 10_000, 100_000],
-        labeled=[300, 600, 900],
-        positive=[297, 300, 30],
-        is_flagged=[True, True, False],
-    )
-
-    few = small_count_caution(counts, "precision")
-
-    assert few is not None
-    [decides] = few.classes
-    assert (decides.predicted, decides.answer, decides.worth) == ("flagged", "negative", 3)
-
-
 @pytest.mark.parametrize("cells", [False, True])
 def test_what_all_metrics_share_is_found_once_for_each_estimand(cells, monkeypatch):
     counts, asked, ours = banded([25, 25, 6, 12]), [], small_counts._class_of

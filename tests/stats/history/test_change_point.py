@@ -179,45 +179,6 @@ QUICK = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 @QUICK
-@given(histories())
-def test_component_zero_holds_the_prior_and_every_label_ever_given(rounds):
-    positive, labeled = (np.sum(part, axis=0) for part in zip(*rounds, strict=True))
-    prior = 1 / (2 * len(positive))
-
-    last = pooling_steps(rounds)[-1]
-
-    oldest = int(np.flatnonzero(last.started == 0)[0])
-    assert last.mixture.alpha[oldest] == pytest.approx(prior + positive)
-    assert last.mixture.beta[oldest] == pytest.approx(prior + labeled - positive)
-
-
-@QUICK
-@given(histories())
-def test_calling_positives_negatives_swaps_alpha_and_beta_and_leaves_the_weights(rounds):
-    swapped = [([n - y for y, n in zip(*pair, strict=True)], pair[1]) for pair in rounds]
-
-    here, there = pool(rounds, shifts=UNSHIFTED), pool(swapped, shifts=UNSHIFTED)
-
-    assert there.weight == pytest.approx(here.weight, rel=1e-7, abs=1e-12)
-    assert there.alpha == pytest.approx(here.beta)
-    assert there.beta == pytest.approx(here.alpha)
-    assert pool(swapped).mean() == pytest.approx(1 - pool(rounds).mean(), abs=1e-9)
-
-
-@QUICK
-@given(histories(), st.data())
-def test_a_round_without_labels_in_the_class_takes_no_step(rounds, data):
-    at = data.draw(st.integers(0, len(rounds)))
-    empty = ([0] * len(rounds[0][0]), [0] * len(rounds[0][0]))
-    here = pool(rounds)
-
-    there = pool([*rounds[:at], empty, *rounds[at:]])
-
-    assert there.weight.tolist() == here.weight.tolist()
-    assert there.alpha.tolist() == here.alpha.tolist()
-
-
-@QUICK
 @given(histories(), st.integers(1, 3))
 def test_only_the_heaviest_components_are_kept_and_their_weights_sum_to_one(rounds, keep):
     everything, kept = pooling_steps(rounds), pooling_steps(rounds, keep=keep)

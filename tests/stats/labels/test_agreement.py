@@ -186,22 +186,6 @@ def test_a_level_out_of_range_is_refused(level):
         cohen_kappa([1], [1], level=level)
 
 
-@pytest.mark.simulation
-def test_intervals_of_kappa_and_alpha_cover():
-    rng = np.random.default_rng(5)
-    cells = np.array([0.30, 0.05, 0.05, 0.60])  # 11, 10, 01, 00: kappa = .7802
-    kappa = 1 - 0.1 / (2 * 0.35 * 0.65)
-    answers = np.array([(1, 1), (1, 0), (0, 1), (0, 0)])
-    covered = np.zeros((150, 2))
-    for hits in covered:
-        pairs = answers[rng.choice(4, size=100, p=cells)]
-        first = known(cohen_kappa(*pairs.T))
-        alpha = known(krippendorff_alpha(pairs, resamples=300))
-        hits[:] = first.low <= kappa <= first.high, alpha.low <= kappa <= alpha.high
-
-    assert (covered.mean(axis=0) > 0.90).all()
-
-
 def test_disagreement_over_score_cells_is_one_rate_of_the_plain_labels_they_are_worth():
     size, doubled = [5000, 3000, 1500, 400, 100], [4, 5, 6, 8, 12]
     disagreed = [0, 0, 1, 2, 5]

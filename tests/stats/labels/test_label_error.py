@@ -178,22 +178,6 @@ def test_in_the_window_each_item_is_drawn_by_its_label():
     assert (matrix.tp == again.tp).all()
 
 
-def test_estimates_name_their_method_and_keep_their_order():
-    estimates = corrected_estimates(COUNTS, AUDIT, metrics=("recall", "npv"), level=0.8, seed=2)
-
-    assert [(e.estimand, e.metric) for e in estimates] == [
-        ("rate", "recall"),
-        ("rate", "npv"),
-        ("window", "recall"),
-        ("window", "npv"),
-    ]
-    assert {e.method for e in estimates} == {METHOD}
-    assert {e.level for e in estimates} == {0.8}
-    wider = corrected_estimates(COUNTS, AUDIT, metrics=("recall",), level=0.95, seed=2)
-    (low, _, high), (wide_low, _, wide_high) = ends(estimates[0]), ends(wider[0])
-    assert wide_low < low < high < wide_high
-
-
 def test_labels_that_contradict_the_audit_have_no_estimate():
     none_at_all = Counts.of_matrix(
         tp=0, fp=20_000, fn=0, tn=50_000, flagged_size=20_000, passed_size=50_000
@@ -236,31 +220,3 @@ def test_an_audit_no_better_than_chance_is_refused():
         ),
     ):
         LabelAudit(tp=10, fn=20, tn=20, fp=20)
-
-
-@pytest.mark.simulation
-def test_corrected_intervals_cover_the_truth_where_the_others_do_not():
-    rng = np.random.default_rng(4)
-    rate, size = np.array([0.79, 0.018]), np.array([46_000, 1_000_000])
-    labels, sens, spec = np.array([300, 1500]), 0.9, 0.98
-    tp, fn = rate * size
-    truth = (rate[0], tp / (tp + fn))
-    hits = {"given": np.zeros((40, 2)), "corrected": np.zeros((40, 2))}
-    for place in range(40):
-        positive = rng.binomial(labels, rate * sens + (1 - rate) * (1 - spec))
-        right, kept = rng.binomial(400, sens), rng.binomial(2000, spec)
-        audit = LabelAudit(tp=int(right), fn=int(400 - right), tn=int(kept), fp=int(2000 - kept))
-        counts = Counts.of_arrays(
-            size=size, labeled=labels, positive=positive, is_flagged=[True, False]
-        )
-        for way, found in (
-            ("given", estimates(counts, estimands=("rate",), points=2**9)),
-            ("corrected", corrected_estimates(counts, audit, estimands=("rate",))),
-        ):
-            told = [ends(estimate) for estimate in found]
-            hits[way][place] = [
-                low <= t <= high for (low, _, high), t in zip(told, truth, strict=True)
-            ]
-
-    assert (hits["corrected"].mean(axis=0) > 0.85).all()
-    assert (hits["given"].mean(axis=0) <= 0.6).all()
