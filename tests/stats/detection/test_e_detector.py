@@ -345,20 +345,6 @@ def test_a_limit_at_the_edge_of_the_numbers_still_gives_finite_evidence(metric, 
             assert np.isfinite(log_e).all()
 
 
-def test_a_projection_that_rounds_to_certainty_still_gives_finite_evidence():
-    counts = Counts.of_arrays(
-        size=[10**6] * 3, labeled=[400, 1, 0], positive=[200, 0, 0], is_flagged=[True, True, False]
-    )
-    limit, rates = Limit("precision", 1 - 1e-6, "at_least"), np.array([0.5, 1 - 1e-9, 0.5])
-    space = half_space(limit, counts.size, counts.is_flagged)
-    rows = alternatives(limit, counts.size, counts.is_flagged, rates)
-
-    log_e = log_e_factor(limit, counts, rates)
-
-    assert 1.0 in [project(space, row, counts.labeled)[1] for row in rows]
-    assert np.isfinite(log_e).all()
-
-
 def test_a_window_too_lopsided_for_floats_gives_no_more_evidence_than_they_can_tell():
     limit, rates = Limit("specificity", 1 - 1e-9, "at_least"), np.array([0.5, 0.5])
     counts = matrix(10, 40, 1, 2, flagged_size=10**15, passed_size=2)
@@ -618,41 +604,3 @@ def test_a_sample_without_its_positives_breaks_the_promise_if_they_are_left_out(
 
     assert means["left out"] > 1.5
     assert means["for the limit"] == pytest.approx(1)
-
-
-# --- simulation ----------------------------------------------------------------------------------
-
-
-@pytest.mark.simulation
-@pytest.mark.parametrize(
-    "limit",
-    [
-        Limit("precision", 0.7, "at_least"),
-        Limit("recall", 0.6, "at_least"),
-        Limit("f_beta", 0.6, "at_least"),
-        Limit("prevalence", 0.3, "at_most"),
-        Limit("fpr", 0.2, "at_most"),
-    ],
-    ids=str,
-)
-def test_enumerating_every_sample_of_two_strata_gives_a_mean_of_e_of_at_most_one(limit):
-    n1, n0, size, rates = 6, 7, {"flagged_size": 60, "passed_size": 90}, np.array([0.7, 0.3])
-    space = half_space(limit, np.array([60, 90]), TWO)
-    points = null_points(np.random.default_rng(11), space, 200)
-    e = np.array(
-        [
-            [
-                np.exp(log_e_factor(limit, matrix(y1, n1, y0, n0, **size), rates))
-                for y0 in range(n0 + 1)
-            ]
-            for y1 in range(n1 + 1)
-        ]
-    )
-
-    p1 = stats.binom.pmf(np.arange(n1 + 1), n1, points[:, :1])
-    p0 = stats.binom.pmf(np.arange(n0 + 1), n0, points[:, 1:])
-    mean = np.einsum("pi,pj,ijr->pr", p1, p0, e)
-
-    assert len(points) > 100
-    assert mean.max() <= 1 + 1e-12
-    assert mean.max() > 0.9  # the promise is used, not just kept
