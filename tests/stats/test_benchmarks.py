@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from importlib import import_module
 
@@ -11,7 +10,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.coverage_grid import NAMED, grid, make_cell, second_cells
-from benchmarks.fast_rounds import Design, FastRounds, expected_rarer, taken_whole
+from benchmarks.fast_rounds import Design, FastRounds
 from benchmarks.point_bias import points_of, recall_bias
 from benchmarks.recovery import Story, best_power
 from benchmarks.two_waves import cell_of, intervals
@@ -146,16 +145,6 @@ def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():
         precision, recall = cell.design.truths
         assert precision == pytest.approx(cell.setting.precision, abs=0.01)
         assert recall == pytest.approx(cell.setting.recall, abs=0.01)
-
-
-def test_rarer_answers_are_expected_as_single_strata_have_them_and_never_where_all_is_labeled():
-    whole = Design(
-        size=np.array([30, 60]), labeled=np.array([30, 60]), flagged=1, positive=np.array([20, 4])
-    )
-
-    assert expected_rarer(PURE) == pytest.approx((30 * 0.01, 60 * 1e-3), rel=1e-9)
-    assert expected_rarer(whole) == (math.inf, math.inf)
-    assert [taken_whole(each) for each in (whole, FINITE, INFINITE)] == [True, True, False]
 
 
 @pytest.mark.parametrize("setting", [NAMED[12], NAMED[18], *grid(6)])

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
-import math
 
 import numpy as np
 import pytest
 
 from benchmarks import real_data
-from benchmarks.fast_rounds import METRICS
-from benchmarks.real_data import Found, Window, as_rounds, cut, drawn_round, estimated, rows_of
+from benchmarks.real_data import Window, as_rounds, cut, drawn_round, estimated
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS
 from monitor.stats.estimation.posterior import estimates
@@ -65,19 +63,6 @@ def test_intervals_of_real_windows_are_those_of_the_monitors_estimate_round_by_r
     width = (high - low).mean()
     assert np.sort(found.low, axis=1) == pytest.approx(np.sort(low.T, axis=1), abs=0.05 * width)
     assert np.sort(found.high, axis=1) == pytest.approx(np.sort(high.T, axis=1), abs=0.05 * width)
-
-
-@pytest.mark.parametrize(
-    ("rarer", "counts"), [(math.inf, False), (9.0, False), (11.0, True)], ids=str
-)
-def test_a_metric_that_is_known_or_rests_on_few_answers_stands_apart(rarer, counts):
-    none = np.zeros(2)
-    found = Found(none, none, none, (rarer, rarer), whole=False, labels=300)
-
-    rows = rows_of(some_window(), found, 100)
-
-    assert [row.metric for row in rows] == list(METRICS)
-    assert [row.counts for row in rows] == [counts, counts]
 
 
 @pytest.mark.parametrize("how", [{"straight": True}, {"waves": 1}, {"by": "bands"}], ids=str)

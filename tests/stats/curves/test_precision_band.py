@@ -86,14 +86,6 @@ def test_the_second_variation_is_that_of_appendix_b(first, second):
     assert width_of_variations(first, first) == pytest.approx(first)
 
 
-def test_intervals_need_not_be_symmetric():
-    tpr, fpr = Interval(0.6, 0.5, 0.65), Interval(1e-3, 8e-4, 1.6e-3)
-
-    _, low, high = precision_bounds(tpr, fpr, widest(tpr, fpr).prevalence)
-
-    assert float(high - low) == pytest.approx(widest(tpr, fpr).width)
-
-
 def test_the_joint_level_of_two_intervals():
     joint = joint_level(0.95)
 

@@ -234,14 +234,6 @@ def test_precision_gain_that_changes_its_sign_gets_a_point_there():
     assert area_under_gain(curve) == pytest.approx(area_by_small_steps(roc, 0.4), abs=1e-5)
 
 
-def test_a_perfect_ranking_has_the_area_one_and_flagging_everything_zero():
-    perfect = RocCurve(np.array([np.inf, 1, 0]), np.array([0, 1, 1]), np.array([0, 0, 1]), 0.1)
-    nothing = RocCurve(np.array([np.inf, 1]), np.array([0, 1]), np.array([0, 1]), 0.1)
-
-    assert area_under_gain(gain_curve(perfect)) == pytest.approx(1)
-    assert area_under_gain(gain_curve(nothing)) == pytest.approx(0)
-
-
 # Cells
 
 
@@ -389,18 +381,6 @@ def test_areas_that_no_draw_reaches_end_their_intervals():
 
     for area in (bands.roc_area, bands.average_precision):  # both are 1 in the sample
         assert area.low < area.point == area.high < 1
-
-
-def test_the_same_generator_gives_the_same_bands_and_a_lower_level_narrower_ones():
-    one, two, half = (
-        curve_bands(SAMPLE, rng=np.random.default_rng(3), points=5, draws=200, level=level)
-        for level in (0.95, 0.95, 0.5)
-    )
-
-    assert one.gain.low.tolist() == two.gain.low.tolist()
-    assert len(one.roc.x) == 5
-    assert np.all(half.roc.high - half.roc.low <= one.roc.high - one.roc.low)
-    assert half.roc_area.high - half.roc_area.low < one.roc_area.high - one.roc_area.low
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special
 
@@ -182,27 +182,6 @@ def test_a_budget_is_never_passed_and_never_left_without_need(window, margins, b
     assert plan.total <= budget
     enough = plan.needed is not None and plan.needed <= budget
     assert enough or plan.total == budget or plan.notes
-
-
-@settings(max_examples=30, deadline=None)
-@given(windows(), margin_sets, st.randoms())
-def test_no_label_can_be_spared_and_none_moved_for_less(window, margins, random):
-    sizes, is_flagged, prior_rates = window
-    ours = problem(sizes, is_flagged, prior_rates, in_window=True)
-    kept = {name: margin for name, margin in margins.items() if name in ours.coefficients}
-    labels = optimum(ours, kept)
-    movable = np.flatnonzero(labels > ours.low + 1e-6)
-    assume(len(movable) > 0)
-
-    fewer = labels.copy()
-    taken = random.choice(list(movable))
-    fewer[taken] -= min(0.01 * labels[taken], labels[taken] - ours.low[taken])
-    gained = random.randrange(len(labels))
-    fewer[gained] = min(
-        sizes[gained], fewer[gained] + 0.9 * (labels[taken] - fewer[taken]) * (gained != taken)
-    )
-
-    assert any(ours.half_width(name, fewer) > margin for name, margin in kept.items())
 
 
 def test_margins_beyond_the_budget_all_grow_by_one_factor():

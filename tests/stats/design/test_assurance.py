@@ -79,16 +79,6 @@ def test_a_plan_keeps_each_margin_with_the_probability_asked_for_by_as_few_label
     assert expected.margins["recall"] == pytest.approx(0.05, rel=0.01)
 
 
-def test_a_narrow_margin_for_one_metric_costs_the_other_nothing():
-    margins = {"precision": 0.08, "recall": 0.05}
-
-    plan = allocate(SIZES, UP, KNOWN, margins=margins, assurance=0.8)
-    alone = allocate(SIZES, UP, KNOWN, margins={"recall": 0.05}, assurance=0.8)
-
-    assert plan.total == pytest.approx(alone.total, rel=0.02)
-    assert plan.assured["precision"] > 0.95
-
-
 def test_the_budget_wins_and_the_plan_says_how_sure_it_is():
     plan = allocate(SIZES, UP, KNOWN, margins=BOTH, max_labels=600, assurance=0.8)
 

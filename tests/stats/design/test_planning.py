@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import special
 
 from monitor.stats.design.allocation import assured_by
@@ -106,21 +104,6 @@ def test_margins_that_were_asked_for_stand_among_the_others_by_width():
 
     assert [needed.margins for needed in options.needed][1:3] == [margins, BOTH]
     assert options.needed[1].labels == options.plan.total == options.plan.needed
-
-
-@settings(max_examples=3, deadline=None)
-@given(st.floats(0.05, 0.95), st.floats(0.05, 0.95), st.floats(0.01, 0.3), st.integers(60, 3000))
-def test_more_labels_never_widen_and_bands_never_cost_more(precision, recall, rate, labels):
-    if precision * rate * (1 / recall - 1) >= 1 - rate:
-        return
-    options = plan_options(
-        assumed(precision=precision, recall=recall, flagged_rate=rate), max_labels=labels
-    )
-
-    for name in ("precision", "recall"):
-        widths = [bought.margins[name] for bought in options.bought]
-        assert widths == sorted(widths, reverse=True)
-    assert all(needed.labels == needed.two_strata for needed in options.needed)
 
 
 def test_alerts_find_smaller_drops_with_more_labels():

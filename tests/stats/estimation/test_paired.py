@@ -226,20 +226,6 @@ def test_a_metric_without_a_value_has_a_reason():
     assert found.metrics[1].second.high == 0
 
 
-def test_the_same_generator_gives_the_same_numbers_and_a_lower_level_narrower_ones():
-    other = second(SAMPLE)
-    one: Any
-    half: Any
-    one, two, half = (
-        compare(SAMPLE.items, SAMPLE.items.is_flagged, other, rng=rng(), level=level)
-        for level in (0.95, 0.95, 0.5)
-    )
-
-    assert one == two
-    width, narrower = (each.metrics[0].difference for each in (one, half))
-    assert narrower.high - narrower.low < 0.5 * (width.high - width.low)
-
-
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_comparison_wants_a_level_between_zero_and_one(level):
     flags = SAMPLE.items.is_flagged

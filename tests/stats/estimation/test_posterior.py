@@ -395,21 +395,6 @@ def test_missing_items_take_the_worse_and_the_better_value_for_the_metric(name, 
     assert bounds.high == max(end.high for end in ends)
 
 
-@settings(max_examples=8, deadline=None)
-@given(samples(), st.data())
-def test_bounds_hold_the_estimate_without_the_missing_items(counts, data):
-    room = np.minimum(counts.size - counts.labeled, 5)
-    missing = np.array([data.draw(st.integers(0, int(most))) for most in room])
-
-    for name in ("precision", "recall", "fpr", "mcc"):
-        estimate = estimates(counts, metrics=(name,), estimands=("rate",), points=FEW)[0]
-        bounds = missing_bounds(counts, missing, name, points=FEW)
-        assert estimate.interval is not None or bounds is None
-        if estimate.interval is not None and bounds is not None:
-            assert bounds.low <= estimate.interval.low <= estimate.interval.high <= bounds.high
-            assert bounds.point == estimate.point
-
-
 # --- refused inputs -------------------------------------------------------------------------
 
 

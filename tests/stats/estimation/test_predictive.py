@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import JointPosterior, round_posterior
-from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.predictive import (
     NextEstimate,
@@ -23,12 +20,6 @@ from monitor.stats.literature.shang_predictive import BetaRate
 from monitor.stats.literature.shang_simulation import monte_carlo
 
 TABLE_1 = Counts.of_matrix(tp=138, fp=22, fn=108, tn=4732, flagged_size=1600, passed_size=48_400)
-BANDED = Counts.of_arrays(
-    size=[300, 160, 0, 60_000, 20_000, 9540],
-    labeled=[60, 40, 0, 80, 100, 120],
-    positive=[57, 25, 0, 0, 2, 9],
-    is_flagged=[True, True, True, False, False, False],
-)
 FEW = 2**10
 
 
@@ -140,24 +131,6 @@ def test_a_predictive_range_is_wider_than_the_credible_interval_and_nears_it_wit
         assert (high - low) / width == pytest.approx(2**0.5, abs=0.04)
         low, high = ends(much.interval())
         assert (high - low) / width == pytest.approx(1, abs=0.01)
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10), st.floats(0.8, 0.99))
-def test_every_metric_has_ordered_ends_and_grows_with_the_level(seed, level):
-    estimates = next_estimates(
-        round_posterior(BANDED), BANDED.size, BANDED.labeled, metrics=tuple(METRICS), seed=seed,
-        points=2**6,
-    )  # fmt: skip
-
-    assert list(estimates) == list(METRICS)
-    for estimate in estimates.values():
-        assert estimate.values.shape == (2**6,)
-        interval = estimate.interval(level=level)
-        if interval is None:
-            continue
-        wider = known(estimate.interval(level=(1 + level) / 2))
-        assert wider.low <= interval.low <= interval.point <= interval.high <= wider.high
 
 
 def test_samples_without_a_value_are_counted_and_too_many_leave_no_range():

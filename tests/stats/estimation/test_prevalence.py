@@ -79,16 +79,6 @@ def test_precision_of_nothing_flagged_is_undefined_and_broadcasts():
 # Swaps
 
 
-@given(shares, shares, shares, shares, st.sampled_from([0.5, 1.0, 2.0]))
-def test_at_a_swap_both_have_the_same_f(t1, f1, t2, f2, beta):
-    swap = f_beta_swap((t1, f1), (t2, f2), beta)
-
-    if swap is not None:
-        assert 0 < swap <= 1
-        one, two = f_beta_at(t1, f1, swap, beta), f_beta_at(t2, f2, swap, beta)
-        assert float(one) == pytest.approx(float(two), rel=1e-6)
-
-
 def test_f_swaps_once_and_the_search_finds_the_same_place():
     first, second = (0.9, 0.01), (0.6, 0.001)
 

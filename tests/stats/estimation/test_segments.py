@@ -170,18 +170,6 @@ def test_a_margin_that_is_reached_needs_nothing():
     assert more_labels(WHOLE, WHOLE, "precision", 0.3) == MoreLabels(0, 0)
 
 
-@given(st.floats(0.03, 0.4), st.floats(0.03, 0.4), st.sampled_from(["precision", "recall"]))
-@settings(max_examples=15, deadline=None)
-def test_a_wider_margin_never_needs_more(one, other, metric):
-    narrow, wide = sorted([one, other])
-
-    tight, loose = (in_reach(PART, WHOLE, metric, margin) for margin in (narrow, wide))
-
-    assert tight.of_segment >= loose.of_segment >= 0
-    assert tight.of_round >= loose.of_round >= 0
-    assert tight.of_segment <= tight.of_round
-
-
 @pytest.mark.parametrize(
     ("metric", "margin", "level", "sentence"),
     [

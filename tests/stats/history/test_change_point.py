@@ -96,18 +96,6 @@ def test_a_restart_keeps_the_stated_share_of_the_history(case):
     assert [alpha[0], beta[0]] == pytest.approx(case["restart"], abs=1e-9)
 
 
-@pytest.mark.parametrize("shift", [-1.2, -0.5, 0.5, 1.2])
-def test_a_shifted_restart_moves_the_odds_by_its_factor_and_keeps_its_worth(shift):
-    alpha, beta = restarted([20.5, 0.5, 300.0], [180.5, 999.5, 2.5], restart=3, shift=shift)
-
-    assert np.log(alpha / beta) == pytest.approx(
-        np.log(np.array([20.5 / 180.5, 0.5 / 999.5, 300 / 2.5])) + shift
-    )
-    worth = np.minimum(alpha, beta)
-    assert np.all(worth <= 3 + 1e-12)
-    assert np.all(alpha + beta <= np.array([201.0, 1000.0, 302.5]) + 1e-9)
-
-
 def test_weights_after_each_round_are_the_stated_ones():
     steps = pooling_steps(**FLAGGED, **OLD_SETTINGS)
 
