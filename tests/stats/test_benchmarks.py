@@ -7,16 +7,14 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from benchmarks.coverage_grid import NAMED, grid, make_cell, second_cells
 from benchmarks.fast_rounds import Design, FastRounds
-from benchmarks.point_bias import points_of, recall_bias
+from benchmarks.point_bias import points_of
 from benchmarks.recovery import Story, best_power
 from benchmarks.two_waves import cell_of, intervals
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
-from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.estimation.posterior import Estimand, estimates
@@ -116,24 +114,6 @@ def test_a_benchmark_of_a_tiny_size_says_what_it_found(
     module.main(**asked)
 
     assert re.search(words, capsys.readouterr().out)
-
-
-def test_the_second_order_bias_of_recall_is_that_of_all_samples():
-    design = Design(
-        np.array([500, 9000]), np.array([40, 60]), flagged=1, rate=np.array([0.8, 0.05])
-    )
-    tp, fn = (np.arange(n + 1) for n in design.labeled)
-    chance = np.outer(stats.binom.pmf(tp, 40, 0.8), stats.binom.pmf(fn, 60, 0.05)).ravel()
-    positive = np.array([(y, z) for y in tp for z in fn])
-    matrix = scaled_matrix(design.size, design.labeled, positive, [True, False])
-    some = matrix.positive > 0
-    recall = matrix.tp[some] / matrix.positive[some]
-
-    exact = float(chance[some] @ recall) - design.truths[1]
-    corrected = float(chance[some] @ (recall - recall_bias(design, positive, matrix)[some]))
-
-    assert exact > 0.02
-    assert corrected - design.truths[1] == pytest.approx(0, abs=exact / 3)
 
 
 def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():

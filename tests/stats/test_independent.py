@@ -72,22 +72,6 @@ def test_the_survey_ratio_of_the_coverage_benchmark_is_that_of_samplics_to_ten_d
     assert ends[:, 0] == pytest.approx([low, high], rel=1e-10)
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["precision", "recall"])
-def test_with_a_hundred_times_the_labels_it_is_that_of_samplics_to_three_digits(name):
-    point, error, *_ = ratio_of_samplics(name == "recall")
-    many = Counts.of_arrays(
-        size=SIZE * 100, labeled=LABELED * 100, positive=POSITIVE * 100, is_flagged=IS_FLAGGED
-    )
-
-    row = estimate(many, metrics=(name,))[name]
-
-    assert row.low is not None
-    assert row.high is not None
-    assert row.point == pytest.approx(point, abs=2e-4)
-    assert row.high - row.low == pytest.approx(2 * 1.96 * error / 10, rel=1e-2)
-
-
 @pytest.mark.parametrize("positive", [0, 1, 7, 30])
 def test_a_single_stratum_is_the_jeffreys_interval_of_statsmodels(positive):
     proportion = pytest.importorskip("statsmodels.stats.proportion", reason="needs pandas")

@@ -1,4 +1,4 @@
-"""Labels per stratum: published sizes, other solvers, invariants, refusals, what plans keep."""
+"""Labels per stratum: published sizes, other solvers, invariants, refusals."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from scipy import optimize, special
 
 from monitor.stats.design.allocation import FLOOR, allocate
+from monitor.stats.design.blending import LEAST_PASSED
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.notes import FloorsLowered, OutOfReach, Remark
-from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.random_sampling import random_sampling_labels
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 
@@ -246,13 +247,6 @@ def test_two_labels_go_to_one_stratum_of_each_class():
     assert plan.labels[:3].sum() == plan.labels[3:].sum() == 1
 
 
-def test_a_margin_is_one_at_most():
-    plan = allocate([100, 1000], UP, PriorRates.of_rates([0.5, 0.1]), max_labels=2, level=0.999)
-
-    assert plan.labels.tolist() == [1, 1]
-    assert plan.margins["precision"] == 1
-
-
 def test_a_class_without_items_is_said_and_leaves_what_can_be_planned_for():
     rates = PriorRates.of_rates([0.9, 0.1])
 
@@ -470,3 +464,29 @@ def test_wrong_scores_take_at_most_a_fifth_of_the_labels_that_no_bands_would_giv
 
     least = np.where(FLAGGED_OF_8, without.labels[0], without.labels[1]) * by_size
     assert np.all(plan.labels[::-1] >= 0.8 * least - 1)
+
+
+def test_scores_that_claim_a_low_recall_leave_the_passed_a_quarter_of_the_labels():
+    up = np.array([True, True, False, False])
+    claimed = PriorRates.of_scores([0.6, 0.7, 0.01, 0.5], up)
+    sizes = np.array([100, 100, 5000, 4000])
+
+    plan = allocate(sizes, up, claimed, max_labels=500)
+
+    assert plan.total == 500
+    assert plan.labels[~up].sum() >= LEAST_PASSED * 500 - 2
+
+
+def test_a_budget_follows_what_the_passed_class_may_hold_and_not_its_mean():
+    size, up = np.array([300, 300, 8000, 8000]), np.array([True, True, False, False])
+    mean = special.logit(np.array([0.3, 0.3, 0.05, 0.05]))
+    loadings = np.zeros((4, 1))
+    plans = []
+    for doubt in (0.01, 1.5):
+        loadings[2:, 0] = doubt  # of the passed class's rate
+        known = PriorRates(
+            np.full(4, 3.0), np.full(4, 50.0), "cells", JointLogits(mean, loadings.copy())
+        )
+        plans.append(allocate(size, up, known, max_labels=400, uniform=0.5).labels)
+
+    assert plans[1][~up].sum() > 1.1 * plans[0][~up].sum()

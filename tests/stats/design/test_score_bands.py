@@ -1,4 +1,4 @@
-"""Score bands: measured numbers, a plain second implementation, invariants, refusals."""
+"""Score bands: equal parts, invariants, refusals."""
 
 from __future__ import annotations
 

@@ -81,15 +81,6 @@ def test_the_floor_stays_and_strata_of_fewer_items_are_taken_whole():
     assert plan.total == 300
 
 
-def test_a_budget_with_room_for_the_floors_only_is_spent_on_as_much_of_the_share_as_it_has():
-    totals = {budget: plan_of(max_labels=budget) for budget in (40, 60, 65, 70, 80)}
-
-    assert [plan.total for plan in totals.values()] == list(totals)
-    lowest = [int(plan.labels[2]) for plan in totals.values()]
-    assert lowest == sorted(lowest)
-    assert all(plan.labels.min() >= FLOOR for budget, plan in totals.items() if budget >= 60)
-
-
 @pytest.mark.parametrize("share", [-0.1, 0.51, float("nan")])
 def test_a_share_outside_its_range_is_refused(share):
     with pytest.raises(ValueError, match="share_by_size must lie in"):

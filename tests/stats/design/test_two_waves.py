@@ -216,15 +216,6 @@ def test_enumerated_bias_is_a_fraction_of_what_own_answers_would_leave():
     assert np.abs(bias(without)).max() < 0.05
 
 
-def test_a_class_of_one_stratum_gets_the_rest_of_the_plan():
-    more = second_wave(
-        [500, 40_000, 4000], [True, False, False], [1.0, -4.0, -1.0],
-        plan=[30, 200, 20], first=[12, 80, 8], labeled=[12, 80, 8], positive=[10, 0, 2],
-    )  # fmt: skip
-
-    assert more.tolist() == [18, 120, 12]
-
-
 def test_an_empty_stratum_and_one_without_a_score_change_nothing_for_the_others_but_their_part():
     size, plan = np.append(SIZE, 0), np.append(PLAN, 0)
     first = first_wave(plan)

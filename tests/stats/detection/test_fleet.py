@@ -1,4 +1,4 @@
-"""A promise over a fleet: worked by hand, kept by simulation, refused where it means nothing."""
+"""A promise over a fleet: worked by hand, refused where it means nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits as half-spaces: against the metrics themselves, invariants, refusals."""
+"""Limits as half-spaces: against the metrics themselves, refusals."""
 
 from __future__ import annotations
 

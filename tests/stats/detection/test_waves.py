@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.stats.detection.alternatives import WEIGHTS, guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
@@ -127,41 +126,3 @@ def test_in_a_finite_window_at_its_limit_the_detectors_mixture_stays_under_one(i
 
     assert mean @ WEIGHTS < 1
     assert mean.max() < 1.01
-
-
-def test_the_rule_for_the_second_wave_keeps_its_mean_at_one_given_any_first_wave():
-    size, up = np.array([300, 300, 3000, 1000]), np.array([True, True, False, False])
-    plan, rates = np.array([12, 12, 24, 16]), np.array([0.75, 0.85, 0.01, 0.1])
-    first = first_wave(plan)
-    tp, fn = float(size[up] @ rates[up]), float(size[~up] @ rates[~up])
-    limit = Limit("recall", tp / (tp + fn), "at_least")
-    found = np.array(list(answers(first)))
-    likely = np.argsort(-np.prod(stats.binom.pmf(found, first, rates), axis=1))[:60]
-
-    more = second_wave(
-        size, up, [0.5, 2.0, -4.0, -1.0], plan=plan, first=first, labeled=first,
-        positive=found[likely],
-    )  # fmt: skip
-    means = []
-    for y, wave in zip(found[likely], more, strict=True):
-        before = Counts.of_arrays(size=size, labeled=first, positive=y, is_flagged=up)
-        means.append(mean_of_second(limit, size, up, rates, wave, before))
-
-    assert len({tuple(wave) for wave in more}) > 10  # the sizes did follow the answers
-    assert np.max(means) <= 1 + 1e-9
-
-
-def mean_of_second(limit, size, up, rates, labeled, first):
-    """E[e2 given wave 1]: log e is linear in the positives, so strata are enumerated apart."""
-
-    def log_e(positive):
-        counts = Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=up)
-        return log_e_factor(limit, counts, guess([first]))
-
-    none = log_e(np.zeros(4, dtype=int))
-    mean = np.exp(none)
-    for h in np.flatnonzero(labeled):
-        one = log_e(np.eye(4, dtype=int)[h]) - none
-        y = np.arange(labeled[h] + 1)
-        mean = mean * (stats.binom.pmf(y, labeled[h], rates[h]) @ np.exp(np.outer(y, one)))
-    return mean

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from benchmarks.cells import cut, scored
-from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import METRICS
@@ -17,8 +16,6 @@ from monitor.stats.estimation.cell_matrix import cell_posterior, plain_counts
 from monitor.stats.estimation.missing import missing_bounds, point_range
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import small_count_caution, unlabeled_share
-from monitor.stats.labels.audit import LabelAudit
-from monitor.stats.labels.label_error import corrected_estimates
 
 DESIGN = cut(scored("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)
@@ -250,20 +247,3 @@ def test_disputed_answers_move_a_point_between_the_scaled_extremes():
     ]
     assert found == pytest.approx([float(METRICS["recall"](each)) for each in points])
     assert point_range(counts, 0 * disputed, "recall", cells=True) is None
-
-
-def test_a_perfect_audit_leaves_the_interval_of_the_cells_but_for_its_prior():
-    counts = a_round(40)
-    audit = LabelAudit(tp=10**6, fn=0, tn=10**6, fp=0)
-
-    corrected = corrected_estimates(plain_counts(counts, prior=HEAVY), audit, estimands=("rate",))
-
-    for row in corrected:
-        plain = of_cells(counts, row.metric)
-        assert plain.interval is not None
-        width = plain.interval.high - plain.interval.low
-        assert row.point == pytest.approx(plain.point, abs=0.1 * width)
-        assert row.low < plain.low + 0.05 * width
-        assert row.high > plain.high - 0.05 * width
-        assert row.interval is not None
-        assert row.interval.high - row.interval.low < 1.25 * width

@@ -212,13 +212,6 @@ def test_the_order_of_classes_and_the_numbers_of_items_do_not_matter():
     assert one == class_averages(classes, draws=MANY)
 
 
-def test_ends_are_ordered_and_inside_zero_one_where_nothing_was_found_wrong():
-    classes = samples(flagged=12, passed=20, right=1.0)
-
-    for row in named(class_averages(classes)).values():
-        assert 0 <= row.interval.low < row.interval.point == row.interval.high == 1
-
-
 def with_empty(classes, *, flagged, positive):
     """Add a class that nothing is predicted as, or of which no item is known."""
     rng = np.random.default_rng(8)

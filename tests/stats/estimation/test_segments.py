@@ -32,12 +32,6 @@ def surely(found):
     return found
 
 
-def in_reach(segment, whole, metric, margin):
-    more = more_labels(segment, whole, metric, margin)
-    assert more.of_round is not None
-    return more
-
-
 def mixture_by_hand(rest_positive, rest_labeled, positive, labeled, *, prior=0.5, own_weight=0.25):
     """Weights and Betas of one stratum's rate, from the formula of the docstring."""
     a, b = prior + rest_positive, prior + rest_labeled - rest_positive
@@ -126,15 +120,6 @@ def test_labels_of_the_segment_alone_for_precision_follow_the_formula():
     # the segment gets 1 flagged label of 10, and a factor on the round adds 300 passed ones too
     factor = (wanted - own_worth) / 10
     assert more.of_round == pytest.approx(400 * factor, abs=1)
-
-
-def test_a_round_that_gives_a_segment_less_than_a_label_has_to_grow_more_than_twofold():
-    part = Counts.of_matrix(tp=1, fp=0, fn=0, tn=3, flagged_size=5, passed_size=90)
-
-    more = in_reach(part, WHOLE, "precision", 0.1)
-
-    assert more.of_segment < 5
-    assert more.of_round > 400
 
 
 def test_labels_stop_where_a_stratum_has_no_more_items():

@@ -1,4 +1,4 @@
-"""The run-length mixture: stated numbers, invariants, refusals, coverage after a change."""
+"""The run-length mixture: stated numbers, invariants, refusals."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special, stats
 
 from monitor.stats.history.change_point import UNSHIFTED, pool, pooling_steps
-from monitor.stats.history.run_length import SHIFTS, log_beta_binomial, restarted
+from monitor.stats.history.run_length import (
+    SHIFTS,
+    RunLength,
+    advance,
+    begin,
+    log_beta_binomial,
+    restarted,
+)
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "pooling.json").read_text())
 OLD_SETTINGS: dict[str, Any] = {"hazard": 0.2, "restart": 5.0, "shifts": UNSHIFTED}
@@ -206,6 +212,27 @@ def test_what_has_no_labels_takes_no_step_and_changes_no_betas():
     ]
 
 
+def test_each_shift_enters_with_its_share_of_the_hazard():
+    chosen = RunLength(hazard=0.2, shifts=((-1.0, 3.0), (0.0, 1.0)))
+
+    run, log_predictive = advance(begin([5.0], [10.0]), [0.0], [0.0], 1, chosen)
+
+    assert run.weight == pytest.approx([0.8, 0.15, 0.05])  # no label says anything yet
+    assert run.started.tolist() == [0, 1, 1]
+    assert log_predictive == pytest.approx(0.0, abs=1e-12)
+    assert run.history_alpha.tolist() == [5.5]
+
+
+def test_the_heaviest_stay_in_their_order():
+    chosen = RunLength(hazard=0.2, shifts=((-1.0, 3.0), (0.0, 1.0), (1.0, 2.0)), keep=2)
+
+    run, _ = advance(begin([5.0], [10.0]), [0.0], [0.0], 1, chosen)
+
+    assert run.started.tolist() == [0, 1]
+    assert run.weight == pytest.approx([0.8 / 0.9, 0.1 / 0.9])
+    assert run.alpha[1, 0] < run.beta[1, 0]  # the one that fell
+
+
 def test_the_most_likely_start_is_that_of_the_heaviest_components_together():
     quiet, fell = ([80], [100]), ([40], [100])
 
@@ -267,50 +294,3 @@ def test_settings_out_of_range_are_refused(chosen):
 
 
 # --- simulation ----------------------------------------------------------------------------------
-
-
-def pooled_interval(mixtures):
-    """Equal-tailed 95 % intervals of one-stratum mixtures of equal size, by bisection."""
-    weight, alpha, beta = (
-        np.stack(part)
-        for part in zip(*((m.weight, m.alpha[:, 0], m.beta[:, 0]) for m in mixtures), strict=True)
-    )
-    ends = []
-    for probability in (0.025, 0.975):
-        low, high = np.zeros(len(mixtures)), np.ones(len(mixtures))
-        for _ in range(30):
-            middle = (low + high) / 2
-            below = (weight * special.betainc(alpha, beta, middle[:, None])).sum(axis=1)
-            low, high = (
-                np.where(below < probability, middle, low),
-                np.where(below < probability, high, middle),
-            )
-        ends.append(low)
-    return ends
-
-
-@pytest.mark.simulation
-def test_pooled_precision_is_narrower_in_quiet_times_and_finds_its_feet_after_a_drop():
-    # the row "1+1, hazard .35, c 3": width .71, quiet coverage .97-.99, P -10 .94/.96/.97
-    rng = np.random.default_rng(2023)
-    n, replicates, rate, drop_at = 307, 250, 0.79, 13
-    truth = np.where(np.arange(1, 17) < drop_at, rate, rate - 0.10)
-    steps = [
-        pooling_steps(
-            [([y], [n]) for y in rng.binomial(n, truth)],
-            reference=([rng.binomial(n, rate)], [n]),
-            **PLAIN,
-        )
-        for _ in range(replicates)
-    ]
-
-    low, high = pooled_interval([s[drop_at - 2].mixture for s in steps])
-    covered = {}
-    for after in (1, 2, 4):
-        ends = pooled_interval([s[drop_at - 2 + after].mixture for s in steps])
-        covered[after] = np.mean((ends[0] <= rate - 0.10) & (rate - 0.10 <= ends[1]))
-    alone = np.mean(np.diff(stats.beta.interval(0.95, n * rate + 0.5, n * (1 - rate) + 0.5)))
-
-    assert np.mean(high - low) / alone == pytest.approx(0.71, abs=0.03)
-    assert np.mean((low <= rate) & (rate <= high)) >= 0.96
-    assert [covered[after] for after in (1, 2, 4)] == pytest.approx([0.94, 0.96, 0.97], abs=0.04)

@@ -106,15 +106,6 @@ def test_alpha_of_nominal_answers_with_missing_ones_is_krippendorffs_own_743():
     assert found.items == 11
 
 
-def test_alpha_nears_fleiss_kappa_as_items_grow():
-    answers = np.array([(1, 1, 1)] * 300 + [(1, 0, 1)] * 100 + [(0, 0, 0)] * 600)
-
-    alpha, kappa = known(krippendorff_alpha(answers)), known(fleiss_kappa(answers))
-
-    n = answers.size
-    assert 1 - alpha.value == pytest.approx((1 - kappa.value) * (n - 1) / n, rel=1e-12)
-
-
 def test_the_bootstrap_interval_is_about_the_large_sample_one():
     pairs = np.array(PAIRS * 10)
     large = cohen_kappa(pairs[:, 0], pairs[:, 1])

@@ -118,19 +118,6 @@ def test_bands_of_flagged_items_have_the_heavy_prior_only_and_those_of_passed_on
     assert with_light[0] - with_heavy[0] > 0.03
 
 
-def test_false_positives_among_the_passed_are_taken_out_of_recall():
-    sloppy = LabelAudit(tp=100, fn=0, tn=990, fp=10)
-
-    plain, estimate = (
-        estimates(COUNTS, estimands=("rate",))[1],
-        corrected_estimates(COUNTS, sloppy, estimands=("rate",))[1],
-    )
-
-    (low, point, high), (plain_low, plain_point, plain_high) = ends(estimate), ends(plain)
-    assert point > plain_point + 0.05
-    assert high - low > plain_high - plain_low
-
-
 def test_labels_of_a_rare_class_say_how_specific_they_are():
     rare = Counts.of_matrix(tp=138, fp=22, fn=2, tn=4838, flagged_size=1600, passed_size=48_400)
     small = LabelAudit(tp=96, fn=4, tn=97, fp=3)

@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of Shang et al. (2023): exact distributions, coverage, refusals."""
+"""Algorithms 1 and 2 of Shang et al. (2023): exact distributions, refusals."""
 
 from __future__ import annotations
 
