@@ -156,7 +156,7 @@ def test_random_sampling_needs_what_its_binomial_variance_says_and_no_more_than_
 # --- invariants -----------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows(), margin_sets, st.sampled_from(["rate", "window"]))
 def test_a_plan_keeps_its_margins_or_names_the_one_it_cannot(window, margins, estimand):
     sizes, is_flagged, prior_rates = window
@@ -172,7 +172,7 @@ def test_a_plan_keeps_its_margins_or_names_the_one_it_cannot(window, margins, es
         assert not missed or estimand == "rate"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows(), margin_sets | st.none(), st.integers(0, 5000))
 def test_a_budget_is_never_passed_and_never_left_without_need(window, margins, budget):
     sizes, is_flagged, prior_rates = window

@@ -46,7 +46,7 @@ def test_the_half_widths_foreseen_are_those_of_intervals_drawn_from_the_same_kno
     labels = np.array([80, 60, 300, 120, 100, 90])
     rng = np.random.default_rng(4)
     found = []
-    for _ in range(150):
+    for _ in range(80):
         rates = rng.beta(KNOWN.alpha, KNOWN.beta)
         counts = Counts.of_arrays(
             size=SIZES, labeled=labels, positive=rng.binomial(labels, rates), is_flagged=UP

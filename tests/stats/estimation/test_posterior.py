@@ -238,10 +238,8 @@ def test_with_every_item_labeled_the_window_is_known(counts):
 
 
 def test_intervals_are_of_quantiles_wider_with_the_level_and_narrower_of_a_window():
-    rate, window, half = (
-        estimate(BANDED, metrics=ALL, estimand=estimand, level=level)
-        for estimand, level in (("rate", 0.95), ("window", 0.95), ("rate", 0.5))
-    )
+    rate, window = (estimate(BANDED, metrics=ALL, estimand=each) for each in ESTIMANDS)
+    half = estimate(BANDED, metrics=ALL, level=0.5)
     draws = draw(round_posterior(BANDED), seed=0, size=BANDED.size)
     none_missing = np.zeros(6, dtype=np.int64)
 
