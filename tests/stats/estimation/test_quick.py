@@ -9,7 +9,7 @@ import pytest
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.quick import SUMMARY_METRICS, estimate_matrix
+from monitor.stats.estimation.quick import estimate_matrix
 
 MATRIX: dict[str, Any] = {
     "tp": 8,
@@ -27,15 +27,6 @@ def test_the_estimates_are_those_of_the_two_strata():
     found = estimate_matrix(**MATRIX | {"passed_size": 200}, metrics=("f1",), level=0.8, seed=3)
 
     assert found == estimates(counts, metrics=("f1",), level=0.8, seed=3)
-
-
-def test_without_further_words_it_is_a_summary_at_95_percent_from_seed_0():
-    found = estimate_matrix(**MATRIX)
-
-    assert [estimate.metric for estimate in found] == [*SUMMARY_METRICS, *SUMMARY_METRICS]
-    assert found == estimates(
-        Counts.of_matrix(**MATRIX), metrics=SUMMARY_METRICS, level=0.95, seed=0
-    )
 
 
 @pytest.mark.parametrize("cell", ["tp", "fp", "fn", "tn"])
