@@ -26,12 +26,18 @@ def options(name):
 def documented():
     for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]):
         for name, words in COMMAND.findall(page.read_text()):
-            yield pytest.param(name, words, id=f"{page.stem}: {name}")
+            yield page.stem, name, words
 
 
-@pytest.mark.parametrize(("name", "words"), list(documented()))
-def test_each_command_in_the_docs_is_a_benchmark_with_these_options(name, words):
-    assert set(re.findall(r"--[a-z-]+", words)) <= options(name)
+def test_each_command_in_the_docs_is_a_benchmark_with_these_options():
+    commands = list(documented())
+
+    assert len(commands) > 50
+    assert [
+        (page, name, words)
+        for page, name, words in commands
+        if not set(re.findall(r"--[a-z-]+", words)) <= options(name)
+    ] == []
 
 
 def test_options_have_the_types_and_defaults_of_the_parameters_of_main():

@@ -35,6 +35,7 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.server
 def test_the_pages_code_prints_what_the_page_shows(tmp_path):
     program = "\n".join([BEFORE, *blocks("python"), AFTER])

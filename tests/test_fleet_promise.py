@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 
 import pytest
 
 from monitor.cli.commands.checks import promise_lines
 from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
-from monitor.domain.settings import Schedule
 from monitor.domain.slots import rounds_per
 from monitor.wiring import build
 
@@ -44,6 +42,7 @@ def test_without_a_promise_for_all_each_monitor_keeps_its_own(load):
 
     assert [config.false_alarm_every(monitor) for monitor in config.monitors] == [52, 52]
     assert config.false_alarms_a_year() == pytest.approx({"m0": 1, "m1": 7})
+    assert promise_lines(load(WEEKLY)) == ["false alarms: at most 1 a year"]
 
 
 def test_a_promise_for_all_is_shared_out_by_rounds_and_frozen_in_what_rounds_see(load):
@@ -70,16 +69,6 @@ def test_a_promise_for_all_is_shared_out_once_however_many_monitors_there_are(lo
     build(load(*[WEEKLY] * 20, promise="false_alarms: {}\n"))
 
     assert len(counted) == 20
-
-
-def test_by_default_the_promise_is_one_false_alarm_a_year(load):
-    config = load(WEEKLY, WEEKLY, promise="false_alarms: {}\n")
-
-    assert config.false_alarm_every(config.monitors[0]) == 104
-
-
-def test_one_monitor_is_told_without_counting_monitors(load):
-    assert promise_lines(load(WEEKLY)) == ["false alarms: at most 1 a year"]
 
 
 def test_monitors_that_are_still_learning_share_the_promise_and_raise_no_alarm(load):
@@ -112,13 +101,3 @@ def test_monitors_that_are_still_learning_share_the_promise_and_raise_no_alarm(l
 def test_promises_that_contradict_or_mean_nothing_are_refused(load, promise, limits, sentence):
     with pytest.raises(ConfigRefused, match=re.escape(sentence)):
         load(WEEKLY, WEEKLY, promise=promise, limits=limits)
-
-
-@pytest.mark.parametrize(
-    ("cron", "weeks", "expected"),
-    [(WEEKLY, 52, 52), (DAILY, 1, 7), ("0 */6 * * *", 1, 28), ("0 6 * * MON-FRI", 52, 260)],
-)
-def test_rounds_are_counted_over_a_long_time(cron, weeks, expected):
-    found = rounds_per(Schedule(cron=cron), timedelta(weeks=weeks))
-
-    assert found == pytest.approx(expected, rel=0.005)

@@ -21,10 +21,6 @@ def said(answer, *, by="ada", minute=0, kind=LabelKind.GIVEN):
     return Statement(NOON + timedelta(minutes=minute), by, kind, answer)
 
 
-def test_an_item_nobody_spoke_about_has_no_label():
-    assert current_label([]) is None
-
-
 def test_the_latest_answer_of_an_annotator_counts():
     label = current_label([said(Answer.POSITIVE, minute=1), said(Answer.NEGATIVE, minute=2)])
 
@@ -35,6 +31,7 @@ def test_a_withdrawn_answer_is_gone():
     taken_back = said(None, minute=1, kind=LabelKind.WITHDRAWN)
 
     assert current_label([said(Answer.POSITIVE), taken_back]) is None
+    assert current_label([]) is None
 
 
 def test_two_answers_of_one_moment_that_differ_are_cannot_tell():
@@ -51,29 +48,15 @@ def test_an_answer_outlives_a_withdrawal_of_the_same_moment():
     assert current_label([taken_back, said(Answer.POSITIVE)]) is Answer.POSITIVE
 
 
-def test_the_majority_of_annotators_decides():
-    votes = [
-        said(Answer.POSITIVE, by="ada"),
-        said(Answer.POSITIVE, by="bo"),
-        said(Answer.NEGATIVE, by="cy"),
-    ]
-
-    assert current_label(votes) is Answer.POSITIVE
-
-
-def test_a_tie_is_cannot_tell():
-    votes = [said(Answer.POSITIVE, by="ada"), said(Answer.NEGATIVE, by="bo")]
-
-    assert current_label(votes) is Answer.CANNOT_TELL
-
-
-def test_who_cannot_tell_does_not_outvote_who_can():
+def test_a_tie_is_cannot_tell_and_who_cannot_tell_does_not_outvote_who_can():
+    tie = [said(Answer.POSITIVE, by="ada"), said(Answer.NEGATIVE, by="bo")]
     votes = [
         said(Answer.CANNOT_TELL, by="ada"),
         said(Answer.CANNOT_TELL, by="bo"),
         said(Answer.NEGATIVE, by="cy"),
     ]
 
+    assert current_label(tie) is Answer.CANNOT_TELL
     assert current_label(votes) is Answer.NEGATIVE
 
 
@@ -111,10 +94,7 @@ def test_the_adjudicators_answer_decides_against_any_majority():
 
 
 def test_an_adjudicator_who_cannot_tell_or_took_it_back_leaves_it_to_the_others():
-    others = [
-        said(Answer.POSITIVE, by="ada"),
-        said(Answer.CANNOT_TELL, by="eve"),
-    ]
+    others = [said(Answer.POSITIVE, by="ada"), said(Answer.CANNOT_TELL, by="eve")]
     withdrawn = said(None, by="eve", kind=LabelKind.WITHDRAWN)
 
     assert current_label(others, "eve") is Answer.POSITIVE

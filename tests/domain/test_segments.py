@@ -17,15 +17,9 @@ FLAGGED, PASSED = Stratum("flagged", flagged=True), Stratum("passed", flagged=Fa
 SIZES = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.integers(0, 500), max_size=9)
 
 
-def test_of_equally_large_values_the_first_by_name_are_kept():
-    assert largest_values([{"b": 1, "a": 1, "c": 1}], most=2) == {"a", "b"}
-
-
-def test_an_empty_value_takes_no_place():
+def test_the_twenty_largest_values_are_kept_the_first_by_name_of_equally_large_ones():
+    assert largest_values([{"b": 1, "a": 1, "c": 1, "d": 0}], most=2) == {"a", "b"}
     assert largest_values([{"a": 0, "b": 1}], most=2) == {"b"}
-
-
-def test_twenty_values_are_kept_unless_asked_otherwise():
     assert len(largest_values([{f"{n:02}": 1 for n in range(30)}])) == MOST_VALUES == 20
 
 
@@ -61,13 +55,9 @@ def test_candidates_and_sizes_are_folded_alike_over_all_strata():
 
     flagged, passed = with_segments(parts, ["column"])
 
+    part = StratumFrame(FLAGGED, 1, (Candidate("i", 0.9),))
+    assert with_segments([part], []) == (part,)
     assert flagged.segments == ({"x": 1, OTHER: 1},)
     assert [candidate.segments for candidate in flagged.candidates] == [("x",), (OTHER,)]
     assert passed.segments[0][OTHER] == 1
     assert sum(passed.segments[0].values()) == 25
-
-
-def test_without_columns_nothing_changes():
-    part = StratumFrame(FLAGGED, 1, (Candidate("i", 0.9),))
-
-    assert with_segments([part], []) == (part,)

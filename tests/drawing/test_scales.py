@@ -37,16 +37,8 @@ def test_equal_ratios_are_equally_far_apart_on_a_logarithmic_axis():
     assert [scale.share(value) for value in (0.001, 0.01, 0.1, 1)] == pytest.approx(
         [0, 1 / 3, 2 / 3, 1]
     )
-
-
-def test_a_logarithmic_axis_may_fall():
-    scale = Log(1, 0.01)
-
-    assert [scale.share(value) for value in (1, 0.1, 0.01)] == pytest.approx([0, 0.5, 1])
-
-
-def test_nothing_falls_far_out_of_a_logarithmic_axis():
-    assert Log(0.001, 1).share(0) < -1
+    assert [Log(1, 0.01).share(value) for value in (1, 0.1, 0.01)] == pytest.approx([0, 0.5, 1])
+    assert scale.share(0) < -1
 
 
 def test_a_logarithmic_axis_of_few_decades_is_labeled_between_them():

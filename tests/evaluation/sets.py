@@ -15,11 +15,7 @@ def cells(tp, fp, fn, tn):
     label = np.repeat([1, 0, 1, 0], many)
     rank = np.arange(len(label)) % 17 / 40
     return pd.DataFrame(
-        {
-            "predicted": predicted,
-            "label": label,
-            "score": 0.5 * predicted + 0.04 * label + rank,
-        }
+        {"predicted": predicted, "label": label, "score": 0.5 * predicted + 0.04 * label + rank}
     )
 
 

@@ -1,4 +1,4 @@
-"""Clauses become sentences by a full stop, whatever they say."""
+"""Clauses become sentences by a full stop, and read right for one round and for many."""
 
 from datetime import UTC, datetime
 
@@ -7,6 +7,7 @@ import pytest
 from monitor.domain.model import Window
 from monitor.presentation import notices, windows
 from monitor.presentation.rounds import attention_sentence
+from monitor.presentation.status import upcoming_line
 
 WINDOW = Window(datetime(2025, 3, 3, tzinfo=UTC), datetime(2025, 3, 10, tzinfo=UTC))
 
@@ -30,7 +31,14 @@ def test_a_clause_that_asks_something_does_so_in_brackets_and_ends_no_sentence(c
     assert clause[-1] not in ".?!"
 
 
-def test_a_command_in_a_clause_is_not_followed_by_the_full_stop_of_its_sentence():
-    clause = windows.ended_before_sentence(WINDOW, WINDOW.start, ("mail", WINDOW.start))
+def test_one_round_lies_ahead_of_the_clock_and_several_lie_ahead():
+    one, three = upcoming_line(1, 7, WINDOW.start), upcoming_line(3, 9, WINDOW.start)
 
-    assert "-m mail runs the window of that one" in clause
+    assert one == (
+        "round 7, due 2025-03-03 00:00 UTC, lies ahead of the clock, which was ahead itself when "
+        "it was opened"
+    )
+    assert three == (
+        "3 rounds up to round 9, due 2025-03-03 00:00 UTC, lie ahead of the clock, which was ahead "
+        "itself when they were opened"
+    )

@@ -86,8 +86,5 @@ def test_each_curve_is_a_picture_of_its_own_whose_words_fit():
         "Precision-recall-gain",
     ]
     assert "this window: prevalence 2 %" in looking.at(drawn[0]).texts
-
-
-def test_only_what_is_there_is_drawn():
     assert narrow_curves(make_report(1)) == []
     assert len(narrow_curves(whole(12, curves=None))) == 1

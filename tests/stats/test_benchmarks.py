@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
-import subprocess
-import sys
-from pathlib import Path
+from importlib import import_module
 
 import numpy as np
 import pytest
-from scipy import special, stats
 
-from benchmarks import assurance, misses, point_bias, score_prior
-from benchmarks.coverage_grid import NAMED, TABLE_3, grid, make_cell, second_cells
-from benchmarks.fast_rounds import (
-    Design,
-    FastRounds,
-    beta_quantiles,
-    binomial_quantiles,
-    expected_rarer,
-    taken_whole,
-)
-from benchmarks.label_cost import DEFAULT, population
-from benchmarks.point_bias import points_of, recall_bias
+from benchmarks.coverage_grid import NAMED, grid, make_cell, second_cells
+from benchmarks.fast_rounds import Design, FastRounds
+from benchmarks.point_bias import points_of
 from benchmarks.recovery import Story, best_power
-from benchmarks.score_prior import class_draws
-from benchmarks.two_waves import cell_of, intervals, largest_bias, result
+from benchmarks.two_waves import cell_of, intervals
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
-from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.estimation.posterior import Estimand, estimates
@@ -45,10 +30,10 @@ PURE = Design(
 
 
 @pytest.mark.parametrize("design", [FINITE, INFINITE, PURE], ids=["window", "rates", "pure"])
-def test_ends_and_misses_are_those_of_the_monitors_estimate(design):
-    positive = design.simulate(12, np.random.default_rng(4))
+def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
+    positive = design.simulate(5, np.random.default_rng(4))
     rounds = FastRounds(design, positive, points=POINTS)
-    ends, missed = rounds.ends(12), rounds.misses()
+    ends, missed, points = rounds.ends(5), rounds.misses(), points_of(rounds, 5)
     estimand: Estimand = "rate" if design.rate is not None else "window"
 
     for index, found in enumerate(positive):
@@ -58,49 +43,77 @@ def test_ends_and_misses_are_those_of_the_monitors_estimate(design):
             positive=found,
             is_flagged=np.arange(len(design.size)) < design.flagged,
         )
-        expected = estimates(counts, estimands=(estimand,), points=POINTS)
-        for metric, (estimate, truth) in enumerate(zip(expected, design.truths, strict=True)):
-            assert ends[metric, :, index] == pytest.approx([estimate.low, estimate.high], abs=1e-8)
-            told = [truth < estimate.low, truth > estimate.high]
-            assert missed[metric, :, index].tolist() == told
-
-
-@pytest.mark.parametrize("design", [FINITE, INFINITE], ids=["window", "rates"])
-def test_the_points_of_simulated_rounds_are_those_of_the_monitor(design):
-    positive = design.simulate(6, np.random.default_rng(4))
-    estimand: Estimand = "rate" if design.rate is not None else "window"
-
-    found = points_of(FastRounds(design, positive, points=POINTS), len(positive))
-
-    for index, labels in enumerate(positive):
-        counts = Counts.of_arrays(
-            size=design.size,
-            labeled=design.labeled,
-            positive=labels,
-            is_flagged=np.arange(len(design.size)) < design.flagged,
+        rows, means = (
+            estimates(counts, estimands=(estimand,), points=POINTS, posterior=posterior)
+            for posterior in (None, round_posterior(counts))
         )
-        for point, posterior in ((0, None), (1, round_posterior(counts))):
-            rows = estimates(counts, estimands=(estimand,), points=POINTS, posterior=posterior)
+        for metric, (row, truth) in enumerate(zip(rows, design.truths, strict=True)):
+            assert ends[metric, :, index] == pytest.approx([row.low, row.high], abs=1e-8)
+            assert missed[metric, :, index].tolist() == [truth < row.low, truth > row.high]
+        for point, expected in enumerate((rows, means)):
             # the mean of a window is of binomial quantiles, which are expanded here
-            assert found[point, :, index] == pytest.approx([row.point for row in rows], abs=1e-4)
+            told = [row.point for row in expected]
+            assert points[point, :, index] == pytest.approx(told, abs=1e-4)
 
 
-def test_the_second_order_bias_of_recall_is_that_of_all_samples():
-    design = Design(
-        np.array([500, 9000]), np.array([40, 60]), flagged=1, rate=np.array([0.8, 0.05])
-    )
-    tp, fn = (np.arange(n + 1) for n in design.labeled)
-    chance = np.outer(stats.binom.pmf(tp, 40, 0.8), stats.binom.pmf(fn, 60, 0.05)).ravel()
-    positive = np.array([(y, z) for y in tp for z in fn])
-    matrix = scaled_matrix(design.size, design.labeled, positive, [True, False])
-    some = matrix.positive > 0
-    recall = matrix.tp[some] / matrix.positive[some]
+@pytest.mark.parametrize(
+    ("benchmark", "changed", "asked", "words"),
+    [
+        (
+            "coverage",
+            {"second_cells": lambda: second_cells(2)},
+            {"grid": "second", "replicates": 20},
+            r"wanted \.947 to \.953(.|\n)*2 cells, 40 rounds",
+        ),
+        (
+            "score_prior",
+            {"suited": lambda _: [make_cell(NAMED[18])]},
+            {"replicates": 5},
+            "pooled: mean least",
+        ),
+        (
+            "cell_coverage",
+            {},
+            {"grid": "bent", "settings": 3, "replicates": 16},
+            "precision: never under 0.93 where        10\\+ are expected",
+        ),
+        (
+            "cell_coverage",
+            {"HEAVY_EXPECTED": (0.2,), "MOST_FOUND": (4, 22)},
+            {"heavy": True},
+            r"\n +0\.2 +(1\.0|0\.9[5-9])",
+        ),
+        (
+            "cell_waves",
+            {"SCORES": ("good",)},
+            {"replicates": 10, "classifiers": ("Phi3",)},
+            r"Phi3 good 450 +bands, 2(.|\n)*cells, 2  mean coverage",
+        ),
+        pytest.param(
+            "assurance",
+            {"ROUNDS": 2},
+            {"histories": 1, "cases": ("Phi3 good",)},
+            r"Phi3 good, seen; needed by the true rates(.|\n)* mean(.|\n)* mean",
+            marks=pytest.mark.slow,
+        ),
+        (
+            "assured_windows",
+            {"ROUNDS": 2},
+            {"histories": 1, "cases": ("hidden common",)},
+            r"hidden common\n(.|\n)* 2 on",
+        ),
+    ],
+)
+def test_a_benchmark_of_a_tiny_size_says_what_it_found(
+    benchmark, changed, asked, words, monkeypatch, capsys
+):
+    module = import_module(f"benchmarks.{benchmark}")
+    for name, value in changed.items():
+        monkeypatch.setattr(module, name, value)
 
-    exact = float(chance[some] @ recall) - design.truths[1]
-    corrected = float(chance[some] @ (recall - recall_bias(design, positive, matrix)[some]))
+    module.main(**asked)
 
-    assert exact > 0.02
-    assert corrected - design.truths[1] == pytest.approx(0, abs=exact / 3)
+    assert re.search(words, capsys.readouterr().out)
 
 
 def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():
@@ -114,70 +127,6 @@ def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():
         assert recall == pytest.approx(cell.setting.recall, abs=0.01)
 
 
-def test_the_coverage_command_says_targets_and_bias(monkeypatch, capsys):
-    coverage = pytest.importorskip("benchmarks.coverage", reason="needs statsmodels")
-    monkeypatch.setattr(coverage, "second_cells", lambda: second_cells(2))
-
-    coverage.main(grid="second", replicates=20)
-
-    said = capsys.readouterr().out
-    assert "wanted .947 to .953" in said
-    assert "|bias| at most 0.1 where 5 or more are expected" in said
-    assert "2 cells, 40 rounds" in said
-
-
-def test_the_mean_bias_of_quiet_rounds_is_said_for_each_design(monkeypatch, capsys):
-    monkeypatch.setattr(point_bias, "QUIET_SETTINGS", point_bias.QUIET_SETTINGS[:1])
-
-    point_bias.say_quiet(1)
-
-    assert "mean bias over 52 quiet rounds, 1 histories" in capsys.readouterr().out
-
-
-def test_the_prior_along_the_score_leaves_a_well_labeled_band_alone():
-    one = np.array([100])
-
-    drawn = class_draws(one, np.array([400]), np.array([[240]]), np.random.default_rng(1))
-
-    assert drawn.mean() == pytest.approx(60, abs=0.3)
-    assert drawn.std() == pytest.approx(100 * (0.6 * 0.4 / 400) ** 0.5, rel=0.1)
-
-
-def test_the_prior_along_the_score_is_tried_on_the_same_rounds(capsys):
-    score_prior.main(replicates=5, every=90)
-
-    assert "pooled: mean least" in capsys.readouterr().out
-
-
-def test_splined_beta_quantiles_are_right_to_eight_digits():
-    uniforms = np.random.default_rng(1).random(500)
-    alpha, beta = np.array([0.05, 0.5, 7.2, 300.0]), np.array([20.0, 0.5, 90.0, 4000.0])
-
-    found = beta_quantiles(alpha, beta, uniforms)
-
-    expected = special.betaincinv(alpha[:, None], beta[:, None], uniforms)
-    assert found == pytest.approx(expected, abs=1e-8)
-
-
-def test_expanded_binomial_quantiles_are_off_by_one_at_most_and_mostly_right():
-    uniforms = np.random.default_rng(1).random((3, 2000))
-    rates = np.broadcast_to([[0.001], [0.05], [0.6]], uniforms.shape)
-
-    found = binomial_quantiles(uniforms, 5000, rates)
-
-    gap = np.abs(found - stats.binom.ppf(uniforms, 5000, rates))
-    assert gap.max() <= 1
-    assert np.mean(gap > 0) < 0.002
-
-
-def test_named_cells_are_forty_and_begin_with_the_published_table():
-    assert len(NAMED) == 40
-    assert NAMED[:12] == TABLE_3
-    first = make_cell(TABLE_3[0]).design  # v = 5000, 1/k = 20, s = 1
-    assert first.labeled.tolist() == [238, 4762]
-    assert first.rate == pytest.approx([0.9, 0.005], rel=1e-3)
-
-
 @pytest.mark.parametrize("setting", [NAMED[12], NAMED[18], *grid(6)])
 def test_a_cell_has_the_precision_the_recall_and_the_labels_it_is_asked_for(setting):
     design = make_cell(setting).design
@@ -186,28 +135,6 @@ def test_a_cell_has_the_precision_the_recall_and_the_labels_it_is_asked_for(sett
     rounding = 1e-3 if setting.times is None else 3 / design.size[: design.flagged].sum() + 0.05
     assert design.truths == pytest.approx(expected, abs=rounding)
     assert design.labeled.sum() <= setting.labels
-    assert len(grid(6)) == 6
-
-
-def test_expected_rarer_answers_of_one_stratum_each_are_its_own():
-    precision, recall = expected_rarer(PURE)
-
-    assert precision == pytest.approx(30 * 0.01, rel=1e-9)
-    assert recall == pytest.approx(60 * 1e-3, rel=1e-9)
-
-
-def test_a_window_whose_items_are_all_labeled_expects_no_doubt():
-    whole = Design(
-        size=np.array([30, 60]),
-        labeled=np.array([30, 60]),
-        flagged=1,
-        positive=np.array([20, 4]),
-    )
-
-    assert expected_rarer(whole) == (math.inf, math.inf)
-    assert taken_whole(whole)
-    assert taken_whole(FINITE)  # one of its strata is
-    assert not taken_whole(INFINITE)
 
 
 def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
@@ -223,27 +150,6 @@ def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
     assert found == pytest.approx(0.9**10 + (0.05 - none) / one * 10 * 0.1 * 0.9**9, rel=1e-9)
 
 
-def test_a_history_of_assured_plans_has_labels_and_half_widths_for_every_round():
-    design, mean = population("Phi3", "good").strata(DEFAULT)
-
-    played = np.array(assurance.band_history(design, mean, 0.8, 0.25, seed=0))
-
-    assert played.shape == (assurance.ROUNDS, 3)
-    assert np.all((played[:, 1:] > 0.02) & (played[:, 1:] < 0.09))
-
-
-def test_a_share_by_size_finds_more_misses_in_the_lowest_band_and_covers_them_better(capsys):
-    for share in (0.0, 0.5):
-        misses.show_detection("Phi1", 1250, share, paths=200)
-
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    found, covered = (
-        [float(row[row.index("in_lowest_band") + step]) for row in rows[1::2]] for step in (1, 4)
-    )
-    assert found[1] > found[0]
-    assert covered[1] > covered[0] - 0.03
-
-
 def test_intervals_over_two_waves_are_those_of_the_monitors_estimate():
     cell = cell_of("Phi1", "good", 600)
     labels, positive = cell.two_waves(3, np.random.default_rng(2))
@@ -256,31 +162,3 @@ def test_intervals_over_two_waves_are_those_of_the_monitors_estimate():
         )
         expected = [[each.low, each.high] for each in estimates(counts, estimands=("rate",))]
         assert found == pytest.approx(np.array(expected), abs=0.012)  # 2,000 random points
-
-
-def test_two_waves_of_a_good_score_are_narrower_and_their_bands_less_biased_than_naive_ones():
-    cell = cell_of("Phi1", "good", 1800)
-
-    one, two = (result(cell, waves, 40)[0] for waves in (1, 2))
-    ours, naive = (abs(largest_bias(cell, 4000, naive=each)) for each in (False, True))
-
-    assert (two < 0.8 * one).all()
-    assert ours < naive / 2
-
-
-def test_sets_are_evaluated_beside_mlflows_own_evaluator_and_covered():
-    pytest.importorskip("mlflow", reason="the benchmark needs it")
-
-    done = subprocess.run(  # MLflow changes the process that evaluates in it
-        [sys.executable, "-m", "benchmarks", "evaluator", "--sets", "3"],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr[-2000:]
-    own = re.search(r"recall +0.561 +0.9\d\d  0.\d+ \[(0.\d+), (0.\d+)\]", done.stdout)
-    assert own is not None
-    assert float(own[1]) < 0.562 < float(own[2])
-    assert len(re.findall(r"recall +[01].\d{3}  \(", done.stdout)) == 5

@@ -1,44 +1,17 @@
-"""The benchmarks of score cells: the designs that they compare are what they say."""
+"""The benchmarks of score cells: the same intervals as the monitor's, and designs as named."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from benchmarks import assurance, assured_windows, cell_coverage, cell_waves, heavy_cell
-from benchmarks.assurance import history
-from benchmarks.cell_coverage import run
-from benchmarks.cell_delay import designs_of, found_by
-from benchmarks.cell_pooling import changed, moved, played
-from benchmarks.cell_pooling import planned as planned_by_rates
-from benchmarks.cell_rounds import cut_into_cells, first_rounds, judged
-from benchmarks.cell_waves import first_round
-from benchmarks.cells import after_history, cut, low_misses, scored
-from benchmarks.challenger import SETTINGS, chances, design_of, differences, ever_without_0, window
-from benchmarks.challenger import run as run_challenger
-from benchmarks.coverage_grid import Setting, class_probabilities, weakened
+from benchmarks import heavy_cell
+from benchmarks.cell_rounds import cut_into_cells, judged
+from benchmarks.challenger import SETTINGS, chances, design_of, differences, window
+from benchmarks.coverage_grid import Setting, class_probabilities
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
 from monitor.stats.estimation.posterior import estimates
-
-
-@pytest.mark.parametrize("design", first_rounds(6, seed=3), ids=lambda design: design.name)
-def test_rounds_of_cells_spend_the_labels_of_their_setting(design):
-    setting, precision, recall = design.setting, metric("precision"), metric("recall")
-
-    assert (design.plans.sum(axis=1) == setting.labels).all()
-    if design.positive is None:
-        assert precision(design.truth) == pytest.approx(setting.precision, abs=1e-3)
-        assert recall(design.truth) == pytest.approx(setting.recall, abs=1e-3)
-
-
-def test_a_bent_truth_keeps_precision_and_recall():
-    straight, bent = (first_rounds(1, seed=4, bent=each)[0] for each in (False, True))
-
-    for name in ("precision", "recall"):
-        of = metric(name)
-        assert of(bent.truth) == pytest.approx(of(straight.truth), abs=1e-4)
-    assert np.abs(bent.rate / straight.rate - 1).max() > 0.1
 
 
 @pytest.mark.parametrize("times", [None, 4], ids=["rates", "window"])
@@ -71,146 +44,6 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(times):
             assert found.above[place, index] == (truth > row.interval.high)
 
 
-def test_a_heavy_cell_that_looks_pure_leaves_room_for_what_it_may_hold():
-    setting = Setting(0.003, 0.97, 0.60, 1250, times=200, score="weak")
-    claims = class_probabilities(setting.k, setting.precision, setting.recall)
-    design = cut_into_cells(setting, [(claim, weakened(claim)) for claim in claims])
-
-    found = run(design, 400, seed=1)
-
-    assert found.covered[1] > 0.92  # .875 with a prior shared evenly over groups; s.e. .011
-    assert found.cautioned[1] > 0.4  # half of the rounds find no positive there
-
-
-def test_the_coverage_of_cells_is_said_beside_its_targets(capsys):
-    for which in ("first", "bent", "second"):
-        cell_coverage.main(grid=which, settings=3, replicates=16)
-
-        said = capsys.readouterr().out
-        assert "precision: never under 0.93 where        10+ are expected" in said
-        assert "other metrics" in said
-
-
-def test_a_heavy_cell_is_covered_by_enumeration_where_it_expects_next_to_nothing(
-    monkeypatch, capsys
-):
-    monkeypatch.setattr(cell_coverage, "HEAVY_EXPECTED", (0.2,))
-    monkeypatch.setattr(cell_coverage, "MOST_FOUND", (4, 22))
-
-    cell_coverage.main(heavy=True)
-
-    row = capsys.readouterr().out.splitlines()[-1].split()
-    assert float(row[0]) == 0.2
-    assert float(row[1]) > 0.95
-
-
-def test_bands_and_cells_are_compared_at_the_same_labels_of_each_class():
-    for name, design in designs_of((200, 1050)).items():
-        up = design.scenario.is_flagged
-        labels = design.scenario.labeled if design.expected is None else design.expected
-        assert labels[up].sum() == pytest.approx(200, abs=4), name
-        assert labels[~up].sum() == pytest.approx(1050, abs=10), name
-
-
-def test_a_change_of_a_cell_design_moves_precision_or_recall_by_so_much():
-    design = cut(scored("Phi1", "good"))
-    precision, recall = design.truth
-
-    assert changed(design, -0.05, 0.0).truth == pytest.approx((precision - 0.05, recall))
-    assert changed(design, 0.0, 0.03).truth == pytest.approx((precision, recall + 0.03))
-
-
-def test_scores_that_move_leave_what_cells_pool_covered_at_the_sizes_of_now():
-    design = planned_by_rates(cut(scored("Phi1", "good")), 1250)
-    after = moved(design)
-
-    present, each = (
-        float(played(design, after, 150, present=present).split()[4].split("/")[0])
-        for present in (True, False)
-    )
-
-    assert (after.rate == design.rate).all()
-    assert present > 0.93 > each
-
-
-def test_each_replicate_of_a_history_has_its_own_plan_of_the_same_labels():
-    design = after_history(cut(scored("Phi3", "good")), 0.25, 300, 3, seed=1)
-
-    assert design.expected.sum(axis=1) == pytest.approx(np.full(3, 300.0))
-    assert np.abs(design.expected[0] - design.expected[1]).max() > 0.1
-
-
-def test_new_misses_in_the_lower_half_bias_no_point():
-    found = low_misses(scored("Phi1", "good"), 0.25, 5000, 400)
-
-    assert np.abs(found.bias).max() < 0.01
-
-
-def test_a_larger_drop_is_found_sooner_with_cells():
-    design = designs_of((60, 300))["20+40, 0.25 by size"]
-
-    small, large = (float(found_by(design, "recall", by, 40).split()[0]) for by in (0.05, 0.15))
-
-    assert small < 0.5 < large
-
-
-def test_pooling_cells_is_narrower_than_the_round_alone_in_quiet_times():
-    design = planned_by_rates(cut(scored("Phi3", "good")), 300)
-
-    said = played(design, design, 40)
-
-    widths = [float(width) for width in said.split()[1].split("/")]
-    assert max(widths) < 0.9
-
-
-@pytest.mark.parametrize("waves", ["one", "two", "naive"])
-def test_every_way_to_spend_a_first_round_over_cells_spends_its_labels(waves):
-    round_ = first_round("Phi3", "good", 450, waves)
-
-    labeled, positive = round_.draw(60, np.random.default_rng(1))
-
-    assert set(labeled.sum(axis=1)) == {450}
-    assert labeled.min() >= 2
-    assert (positive <= labeled).all()
-
-
-def test_hidden_misses_take_ten_points_of_recall_and_none_of_precision():
-    plain, hidden = (first_round("Phi1", score, 450, "two") for score in ("good", "hidden"))
-
-    assert hidden.truth == pytest.approx((plain.truth[0], plain.truth[1] - 0.1))
-
-
-def test_the_two_waves_of_cells_are_said_beside_those_of_bands(monkeypatch, capsys):
-    monkeypatch.setattr(cell_waves, "SCORES", ("good",))
-
-    cell_waves.main(replicates=20, classifiers=("Phi3",))
-
-    said = capsys.readouterr().out
-    assert "Phi3 good 450           bands, 2" in said
-    assert "cells, 2  mean coverage" in said
-
-
-def test_widths_drawn_at_the_line_ask_for_the_labels_that_cells_by_chance_poor_will_need():
-    design = first_round("Phi1", "good", assurance.MANY, "two")
-
-    line, cells = (
-        np.mean([history(design, method, seed, rounds=2)[1][0] for seed in range(8)])
-        for method in ("line", "cells")
-    )
-
-    assert 1.05 * cells < line < 1.2 * cells
-
-
-def test_the_assurance_of_plans_over_cells_is_said_for_each_case(monkeypatch, capsys):
-    monkeypatch.setattr(assurance, "ROUNDS", 2)
-
-    assurance.main(histories=1, cases=("Phi3 good",))
-
-    said = capsys.readouterr().out
-    assert "Phi3 good, seen; needed by the true rates" in said
-    assert said.count(" mean") == 2
-
-
 @pytest.mark.parametrize("challenger", ["close", "better", "other"])
 def test_a_simulated_challenger_is_the_one_of_its_name(challenger):
     design, rng = design_of(SETTINGS[0]), np.random.default_rng(2)
@@ -228,25 +61,6 @@ def test_a_simulated_challenger_is_the_one_of_its_name(challenger):
     assert -0.15 <= precision <= 0.15
 
 
-def test_a_challenger_is_compared_as_in_a_round_and_by_its_total():
-    design = design_of(SETTINGS[0])
-
-    mine, total = (
-        run_challenger(design, "better", replicates=6, rounds=2, total=each)
-        for each in (False, True)
-    )
-
-    assert (mine.covered >= 0.5).all()
-    assert (mine.half < total.half).all()
-    assert (mine.saved > 1).all()
-
-
-def test_more_looks_find_by_chance_what_is_not_there():
-    shares = ever_without_0((1, 4, 12), 20_000)
-
-    assert shares == pytest.approx([0.05, 0.126, 0.206], abs=0.01)
-
-
 @pytest.mark.parametrize("case", list(heavy_cell.CASES))
 def test_a_heavy_cell_that_holds_most_misses_gets_labels_whatever_the_scores_claim(case):
     design = heavy_cell.heavy(case)
@@ -261,25 +75,3 @@ def test_a_heavy_cell_that_holds_most_misses_gets_labels_whatever_the_scores_cla
     assert (first.sum(axis=1) == heavy_cell.LABELS).all()
     assert (first[:, -1] >= 30).all()  # 2 of 500 in each of nine rounds of ten
     assert (second[:, ~design.is_flagged].sum(axis=1) >= 45).all()
-
-
-@pytest.mark.simulation
-def test_recall_is_covered_where_most_misses_share_one_score(monkeypatch, capsys):
-    monkeypatch.setattr(heavy_cell, "CASES", {"claims": heavy_cell.CASES["claims"]})
-    monkeypatch.setattr(heavy_cell, "ROUNDS", 1)
-
-    heavy_cell.main(histories=150)
-
-    line = capsys.readouterr().out.splitlines()[-1].split()
-    assert float(line[-3]) >= 0.91 - 0.05
-    assert float(line[-1]) < 0.05  # .15 with two labels in the tied cell
-
-
-def test_the_plans_of_windows_are_said_for_each_case(monkeypatch, capsys):
-    monkeypatch.setattr(assured_windows, "ROUNDS", 2)
-
-    assured_windows.main(histories=1, cases=("hidden common",))
-
-    said = capsys.readouterr().out
-    assert "hidden common\n" in said
-    assert " 2 on" in said

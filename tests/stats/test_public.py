@@ -28,10 +28,6 @@ def test_the_formulas_of_shang_et_al_are_public_and_in_the_reference():
     assert [name for name in papers if f"### {name}\n" not in page] == []
 
 
-def test_all_names_everything_once():
-    assert sorted(set(stats.__all__)) == sorted(stats.__all__)
-
-
 def test_everything_public_says_in_a_sentence_what_it_is():
     firsts = {name: help_of(thing).split("\n\n")[0] for name, thing in PUBLIC.items()}
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
-import math
 
 import numpy as np
 import pytest
-from scipy import special
 
 from benchmarks import real_data
-from benchmarks.fast_rounds import METRICS
-from benchmarks.real_data import Found, Window, as_rounds, cut, drawn_round, estimated, rows_of
+from benchmarks.real_data import Window, as_rounds, cut, drawn_round, estimated
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS
 from monitor.stats.estimation.posterior import estimates
@@ -49,17 +46,6 @@ def test_rounds_of_a_real_window_spend_their_labels_on_items_that_it_has(waves):
     assert (len(np.unique(labeled, axis=0)) > 1) == (waves == 2)
 
 
-def test_the_second_wave_leaves_the_answers_of_a_cell_as_frequent_as_they_are():
-    strata, rng = cut(some_window(), 300, "cells"), np.random.default_rng(3)
-
-    rounds = [drawn_round(strata, 300, 100, 2, rng) for _ in range(20)]
-
-    labeled, positive = (np.concatenate(each) for each in zip(*rounds, strict=True))
-    found = (strata.size * positive / labeled)[:, ~strata.is_flagged].sum(axis=1)
-    missed = strata.positive[~strata.is_flagged].sum()
-    assert found.mean() == pytest.approx(missed, abs=4 * found.std() / math.sqrt(len(found)))
-
-
 def test_intervals_of_real_windows_are_those_of_the_monitors_estimate_round_by_round():
     strata = cut(some_window(), 300, "cells")
     labeled, positive = drawn_round(strata, 300, 6, 2, np.random.default_rng(4))
@@ -79,43 +65,15 @@ def test_intervals_of_real_windows_are_those_of_the_monitors_estimate_round_by_r
     assert np.sort(found.high, axis=1) == pytest.approx(np.sort(high.T, axis=1), abs=0.05 * width)
 
 
-def test_straightened_rates_lie_on_a_line_and_keep_the_positives_of_each_class():
-    window = some_window(60_000)
-    strata = cut(window, 300, "cells")
-
-    straight = strata.straightened()
-
-    for of in (strata.is_flagged, ~strata.is_flagged):
-        assert straight.positive[of].sum() == pytest.approx(strata.positive[of].sum(), abs=1)
-        sure = of & (straight.positive >= 30)  # elsewhere whole numbers are off the line
-        odds = special.logit(straight.positive[sure] / straight.size[sure])
-        line = np.polyfit(straight.position[sure], odds, 1)
-        off = odds - np.polyval(line, straight.position[sure])
-        assert np.abs(off).max() < 0.04
-    assert np.abs(straight.positive - strata.positive).max() > 10
-
-
-@pytest.mark.parametrize(
-    ("rarer", "counts"), [(math.inf, False), (9.0, False), (11.0, True)], ids=str
-)
-def test_a_metric_that_is_known_or_rests_on_few_answers_stands_apart(rarer, counts):
-    none = np.zeros(2)
-    found = Found(none, none, none, (rarer, rarer), whole=False, labels=300)
-
-    rows = rows_of(some_window(), found, 100)
-
-    assert [row.metric for row in rows] == list(METRICS)
-    assert [row.counts for row in rows] == [counts, counts]
-
-
 @pytest.mark.parametrize("how", [{"straight": True}, {"waves": 1}, {"by": "bands"}], ids=str)
-def test_coverage_on_real_predictions_is_said_for_each_window(how, tmp_path, capsys):
+def test_coverage_on_real_predictions_is_said_for_each_window(how, tmp_path, capsys, monkeypatch):
     write_data(tmp_path)
+    monkeypatch.setattr(real_data, "BUDGETS", (300,))
 
-    real_data.main(data=tmp_path, seeds=12, **how)
+    real_data.main(data=tmp_path, seeds=6, **how)
 
     said = capsys.readouterr().out
     for name in ("world-series 2016", "world-series 2017", "census 2015", "census 2016"):
-        assert said.count(name) >= 4  # two metrics at two budgets
+        assert said.count(name) >= 2  # metrics
     assert "within .95 +- .02 +- 3 se" in said
     assert "a random sample needs" in said

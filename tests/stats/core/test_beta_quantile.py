@@ -1,7 +1,6 @@
 """Quantiles of a Beta by a spline: those of betaincinv, over all shapes that occur."""
 
 from itertools import product
-from math import comb
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from monitor.stats.core.draws import JointPosterior, draw
 SHAPES = (LEAST_SHAPE, 0.5, 0.7, 1.0, 1.5, 4.5, 30.5, 300.5, 1e4, 1e6, 1e9)
 EDGE = 2.0**-31
 UNIFORMS = np.concatenate(
-    [[EDGE, 1 - EDGE], np.linspace(1e-4, 1 - 1e-4, 3000), np.geomspace(EDGE, 1e-3, 500)]
+    [[EDGE, 1 - EDGE], np.linspace(1e-4, 1 - 1e-4, 1000), np.geomspace(EDGE, 1e-3, 300)]
 )
 
 
@@ -22,24 +21,13 @@ def deviation(alpha, beta):
     return np.sqrt(alpha * beta / (alpha + beta) ** 2 / (alpha + beta + 1))
 
 
-@pytest.mark.parametrize(("alpha", "beta"), [*product(SHAPES, SHAPES)])
-def test_quantiles_are_right_to_a_millionth_of_a_standard_deviation(alpha, beta):
-    found = beta_quantiles(alpha, beta, UNIFORMS)
+@pytest.mark.parametrize("alpha", SHAPES)
+def test_quantiles_are_right_to_a_millionth_of_a_standard_deviation(alpha):
+    for beta in SHAPES:
+        found = beta_quantiles(alpha, beta, UNIFORMS)
 
-    error = np.abs(found - special.betaincinv(alpha, beta, UNIFORMS)) / deviation(alpha, beta)
-    assert error.max() < 1e-6
-
-
-@pytest.mark.parametrize(("alpha", "beta"), [*product(SHAPES, SHAPES)])
-def test_the_share_below_a_quantile_is_its_uniform(alpha, beta):
-    inside = UNIFORMS[np.abs(UNIFORMS - 0.5) < 0.4999]
-
-    found = beta_quantiles(alpha, beta, inside)
-
-    # Close to 1 a float has no digits left for how close, so the distance there is no measure.
-    seen = found < 1 - 1e-6
-    shares = special.betainc(alpha, beta, found[seen])
-    np.testing.assert_allclose(shares, inside[seen], atol=1e-6)
+        error = np.abs(found - special.betaincinv(alpha, beta, UNIFORMS)) / deviation(alpha, beta)
+        assert error.max() < 1e-6, beta
 
 
 @pytest.mark.parametrize("count", [0.5, 1, 3.5, 200, 1e5, 1e9])
@@ -51,24 +39,6 @@ def test_quantiles_of_a_power_are_its_roots(count):
     roots = -np.expm1(np.log1p(-UNIFORMS) / count), np.exp(np.log(UNIFORMS) / count)
     for found, root in zip((low, high), roots, strict=True):
         assert np.abs(found - root).max() < 1e-6 * deviation(1.0, count)
-
-
-def test_quantiles_of_an_arcsine_are_squares_of_a_sine():
-    found = beta_quantiles(0.5, 0.5, UNIFORMS)
-
-    np.testing.assert_allclose(found, np.sin(np.pi / 2 * UNIFORMS) ** 2, rtol=1e-7, atol=1e-7)
-
-
-@pytest.mark.parametrize(("alpha", "beta"), [(1, 9), (3, 3), (7, 60), (40, 2)])
-def test_the_share_below_a_quantile_of_whole_counts_is_a_sum_of_binomials(alpha, beta):
-    found = beta_quantiles(alpha, beta, UNIFORMS)
-
-    # As many of n uniforms lie under the quantile: alpha or more in the share u of all cases.
-    n = alpha + beta - 1
-    reached = np.zeros(len(found))
-    for k in range(alpha, n + 1):
-        reached += comb(n, k) * found**k * (1 - found) ** (n - k)
-    np.testing.assert_allclose(reached, UNIFORMS, rtol=1e-5, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -2,73 +2,25 @@
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 
-from monitor.stats.core import binomial_quantile
-from monitor.stats.core.binomial_quantile import FARTHEST, binomial_quantiles
+from monitor.stats.core.binomial_quantile import binomial_quantiles
 
 RATES = (1e-6, 1e-4, 0.001, 0.01, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 0.99, 0.9999)
 VARIANCES = (0.01, 1, 8, 24.9, 25, 30, 50, 100, 1_000, 1e5)
 
 
-@pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("variance", VARIANCES)
-def test_quantiles_are_those_of_scipy_to_the_last_one(rate, variance):
+def test_quantiles_are_those_of_scipy_to_the_last_one(variance):
     rng = np.random.default_rng(7)
-    items = int(np.ceil(variance / (rate * (1 - rate))))
-    rates = np.clip(rate * np.exp(rng.normal(0, 0.3, 4000)), 0, 1)
-    uniforms = np.concatenate([rng.random(3000), 10.0 ** -rng.uniform(0, 9.3, 1000)])
+    for rate in RATES:
+        items = int(np.ceil(variance / (rate * (1 - rate))))
+        rates = np.clip(rate * np.exp(rng.normal(0, 0.3, 1500)), 0, 1)
+        uniforms = np.concatenate([rng.random(1000), 10.0 ** -rng.uniform(0, 9.3, 500)])
 
-    found = binomial_quantiles(uniforms, items, rates)
+        found = binomial_quantiles(uniforms, items, rates)
 
-    np.testing.assert_array_equal(found, stats.binom.ppf(uniforms, items, rates))
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_a_quantile_is_the_first_count_that_reaches_its_uniform(seed):
-    rng = np.random.default_rng(seed)
-    items = int(10 ** rng.uniform(0, 9.3))
-    rate = 10 ** rng.uniform(-9, 0)
-    rates = np.clip((rate, 1 - rate)[seed % 2] * np.exp(rng.normal(0, 0.3, 3000)), 0, 1 - 1e-12)
-    low = np.concatenate([rng.random(1000) / 2, 10.0 ** -rng.uniform(1, 9.3, 500)])
-    uniforms = np.concatenate([low, 1 - low])
-
-    found = binomial_quantiles(uniforms, items, rates)
-
-    # By the incomplete beta function, from the end that has digits left.
-    below, above = (
-        (cdf(count, items, rates), cdf(items - count - 1, items, 1 - rates))
-        for count in (found - 1, found)
-    )
-    is_low, over, under = uniforms < 0.5, 1 + 1e-9, 1 - 1e-9
-    assert np.all(np.where(is_low, below[0] < uniforms * over, below[1] > (1 - uniforms) * under))
-    assert np.all(np.where(is_low, above[0] > uniforms * under, above[1] < (1 - uniforms) * over))
-
-
-def cdf(count, items, rates):
-    inside = np.clip(count, 0, items - 1)
-    reached = special.betaincc(inside + 1, items - inside, rates)
-    return np.where(count < 0, 0.0, np.where(count >= items, 1.0, reached))
-
-
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("variance", [25, 26, 30, 50, 100, 1_000])
-def test_the_expansion_errs_by_half_at_most_of_what_it_is_trusted_to(rate, variance):
-    items = np.ceil(variance / (rate * (1 - rate)))
-    spread = 8 * np.sqrt(variance)
-    low, high = max(0, np.floor(items * rate - spread)), min(items - 1, items * rate + spread)
-    count = np.unique(np.linspace(low, high, 4000).round())
-    below, over = (law(count, items, rate) for law in (stats.binom.cdf, stats.binom.sf))
-    # At the distribution function of a count the smooth quantile is half an item above it.
-    normal = np.where(below < 0.5, special.ndtri(below), -special.ndtri(over))
-    inside = np.abs(normal) <= FARTHEST
-    rates = np.full(inside.sum(), rate)
-
-    offset = binomial_quantile._offset(normal[inside], rates, items * rates * (1 - rates))
-
-    error = np.abs(items * rate + offset - count[inside] - 0.5)
-    assert inside.sum() > 30
-    assert error.max() < max(1 / variance, 1e-4) / 2
+        np.testing.assert_array_equal(found, stats.binom.ppf(uniforms, items, rates))
 
 
 def test_a_uniform_that_is_the_distribution_function_itself_gets_its_own_count():
@@ -82,8 +34,7 @@ def test_a_uniform_that_is_the_distribution_function_itself_gets_its_own_count()
 
 
 @pytest.mark.parametrize(
-    ("items", "positive", "negative"),
-    [(9_000, 40, 400), (9_000, 3, 4_000), (20, 30, 70), (5, 1, 200), (300, 900, 9)],
+    ("items", "positive", "negative"), [(9_000, 40, 400), (9_000, 3, 4_000), (20, 30, 70)]
 )
 def test_common_quantiles_are_not_left_to_scipy(items, positive, negative, monkeypatch):
     asked = []

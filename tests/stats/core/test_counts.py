@@ -55,10 +55,5 @@ def test_an_impossible_stratum_is_refused_with_its_counts(size, labeled, positiv
         StratumCounts(size=size, labeled=labeled, positive=positive)
 
 
-def test_a_stratum_may_be_empty_or_wholly_positive():
-    assert StratumCounts(size=0, labeled=0, positive=0).size == 0
-    assert StratumCounts(size=2, labeled=2, positive=2).positive == 2
-
-
 def test_an_interval_is_written_with_three_digits():
     assert str(Interval(0.12345, 0.1, 0.9)) == "0.123 [0.100, 0.900]"

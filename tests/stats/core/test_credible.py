@@ -6,8 +6,8 @@ import pytest
 from monitor.stats.core.credible import credible_interval
 
 
-@pytest.mark.parametrize("draws", [1, 2, 19, 20, 1000, 2**12])
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.995])
+@pytest.mark.parametrize("draws", [1, 2, 19, 20, 2**12])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
 @pytest.mark.parametrize("unknown", [0, 3])
 def test_ends_are_quantiles_by_the_inverse_distribution_function(draws, level, unknown):
     values = np.random.default_rng(draws).normal(size=draws).round(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple
+from functools import cache
 
 import numpy as np
 import pytest
@@ -173,13 +174,7 @@ def test_gain_and_its_inverse(share, eta):
 
     assert float(found) == pytest.approx((share - eta) / ((1 - eta) * share), abs=1e-12)
     assert float(share_of_gain(found, eta)) == pytest.approx(share)
-
-
-def test_gains_of_the_reference_matrix():
-    """TP 80, FP 30, FN 20, TN 170: precision gain .8125 and recall gain .875 (S4)."""
-    assert float(gain(80 / 110, 1 / 3)) == pytest.approx(0.8125)
-    assert float(gain(80 / 100, 1 / 3)) == pytest.approx(0.875)
-    assert gain(0.0, 0.5) == -np.inf
+    assert gain(0.0, eta) == -np.inf
 
 
 def area_by_small_steps(roc, eta):
@@ -193,10 +188,9 @@ def area_by_small_steps(roc, eta):
     return np.trapezoid((precision - eta) / ((1 - eta) * precision), recall_gain)
 
 
-@pytest.mark.parametrize("eta", [None, 0.2, 0.5])
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_area_under_gain_is_that_of_mixing_thresholds_in_small_steps(eta, seed):
-    roc = roc_curve(make_sample(seed))
+@pytest.mark.parametrize("eta", [None, 0.5])
+def test_the_area_under_gain_is_that_of_mixing_thresholds_in_small_steps(eta):
+    roc = roc_curve(SAMPLE)
 
     area = area_under_gain(gain_curve(roc, eta))
 
@@ -240,14 +234,6 @@ def test_precision_gain_that_changes_its_sign_gets_a_point_there():
     assert area_under_gain(curve) == pytest.approx(area_by_small_steps(roc, 0.4), abs=1e-5)
 
 
-def test_a_perfect_ranking_has_the_area_one_and_flagging_everything_zero():
-    perfect = RocCurve(np.array([np.inf, 1, 0]), np.array([0, 1, 1]), np.array([0, 0, 1]), 0.1)
-    nothing = RocCurve(np.array([np.inf, 1]), np.array([0, 1]), np.array([0, 1]), 0.1)
-
-    assert area_under_gain(gain_curve(perfect)) == pytest.approx(1)
-    assert area_under_gain(gain_curve(nothing)) == pytest.approx(0)
-
-
 # Cells
 
 
@@ -270,27 +256,6 @@ def test_the_positives_of_all_cells_have_the_posterior_of_the_round():
     found = [recall.mean(), *np.quantile(recall, [0.025, 0.975])]
     assert found == pytest.approx([own.point, own.low, own.high], abs=3e-3)
     assert totals.sum(axis=(1, 2)) == pytest.approx(sum(SIZE))
-
-
-def test_a_census_has_no_width_in_the_window_and_some_in_the_rates():
-    items = LabeledSample([0, 0, 1, 1, 1], [1, 0, 1, 0, 0], size=[2, 3], flagged=1)
-    cell = np.array([1, 0, 0, 0, 1])
-
-    def drawn(estimand):
-        return [
-            found.std(axis=0).max()
-            for *_, found in cell_draws(
-                items,
-                cell,
-                np.ones((2, 2), dtype=bool),
-                rng=np.random.default_rng(1),
-                draws=50,
-                estimand=estimand,
-            )
-        ]
-
-    assert max(drawn("window")) == 0
-    assert min(drawn("rate")) > 0
 
 
 def test_cells_share_the_prior_of_their_stratum_unless_one_is_given():
@@ -356,10 +321,13 @@ def test_cells_that_cannot_be_are_refused():
 # Bands
 
 
-def test_bands_hold_the_weighted_curve_and_agree_with_its_areas():
-    roc = roc_curve(SAMPLE)
+@cache
+def bands_of_sample():
+    return curve_bands(SAMPLE, rng=np.random.default_rng(3))
 
-    bands = curve_bands(SAMPLE, rng=np.random.default_rng(3))
+
+def test_bands_hold_the_weighted_curve_and_agree_with_its_areas():
+    roc, bands = roc_curve(SAMPLE), bands_of_sample()
 
     assert bands.roc_area.low < area_under_roc(roc) < bands.roc_area.high
     assert bands.roc_area.point == pytest.approx(area_under_roc(roc), rel=1e-12)
@@ -382,8 +350,7 @@ def test_a_curve_passes_through_the_estimates_of_the_classifier_as_it_is():
     rows = estimate(SAMPLE.items.counts, metrics=("recall", "fpr", "prevalence"))
     here = {name: row.interval.point for name, row in rows.items() if row.interval is not None}
 
-    roc = roc_curve(SAMPLE)
-    bands = curve_bands(SAMPLE, rng=np.random.default_rng(3))
+    roc, bands = roc_curve(SAMPLE), bands_of_sample()
 
     corner = np.argmin(np.abs(roc.tpr - here["recall"]) + np.abs(roc.fpr - here["fpr"]))
     assert (roc.tpr[corner], roc.fpr[corner]) == pytest.approx((here["recall"], here["fpr"]))
@@ -393,7 +360,7 @@ def test_a_curve_passes_through_the_estimates_of_the_classifier_as_it_is():
 
 
 def test_another_prevalence_moves_precision_and_leaves_roc_and_its_area():
-    here = curve_bands(SAMPLE, rng=np.random.default_rng(3))
+    here = bands_of_sample()
     rare = curve_bands(SAMPLE, prevalence=0.001, rng=np.random.default_rng(3))
 
     assert rare.roc_area == here.roc_area
@@ -416,16 +383,6 @@ def test_areas_that_no_draw_reaches_end_their_intervals():
         assert area.low < area.point == area.high < 1
 
 
-def test_the_same_generator_gives_the_same_bands_and_a_lower_level_narrower_ones():
-    one, two = (curve_bands(SAMPLE, rng=np.random.default_rng(3), points=5) for _ in range(2))
-    half = curve_bands(SAMPLE, rng=np.random.default_rng(3), points=5, level=0.5)
-
-    assert one.gain.low.tolist() == two.gain.low.tolist()
-    assert len(one.roc.x) == 5
-    assert np.all(half.roc.high - half.roc.low <= one.roc.high - one.roc.low)
-    assert half.roc_area.high - half.roc_area.low < one.roc_area.high - one.roc_area.low
-
-
 @pytest.mark.parametrize(
     "changed", [{"level": 0}, {"level": 1}, {"prevalence": 0}, {"prevalence": 1}]
 )
@@ -434,23 +391,16 @@ def test_bands_want_shares(changed):
         curve_bands(SAMPLE, rng=np.random.default_rng(1), **changed)
 
 
-def test_bands_of_labels_of_one_kind_are_refused():
-    items = LabeledSample([0, 1], [False, False], size=[5, 9], flagged=1)
-
-    with pytest.raises(ValueError, match="no labeled item is actually positive"):
-        curve_bands(ScoredSample(items, [0.7, 0.1]), rng=np.random.default_rng(1))
-
-
 @pytest.mark.simulation
 def test_bands_cover_areas_and_the_curve():
-    """120 samples of an endless window; the truth from 300,000 of its items."""
+    """60 samples of an endless window; the truth from 300,000 of its items."""
     whole = make_sample(
         9, labels=(4_000, 6_000, 200_000, 90_000), size=(4_000, 6_000, 200_000, 90_000), places=6
     )
     truth = roc_curve(whole)
     tpr = np.interp(0.02, truth.fpr, truth.tpr)
     held = np.zeros(4)
-    for seed in range(120):
+    for seed in range(60):
         sample = make_sample(seed + 100, size=whole.items.size, places=6)
         bands = curve_bands(sample, rng=np.random.default_rng(seed), draws=200)
         for i, (interval, value) in enumerate(
@@ -464,4 +414,4 @@ def test_bands_cover_areas_and_the_curve():
         low, high = (np.interp(0.02, bands.roc.x, side) for side in (bands.roc.low, bands.roc.high))
         held[3] += low <= tpr <= high
 
-    assert np.all(held / 120 > 0.95 - 3 * 0.02), held / 120
+    assert np.all(held / 60 > 0.95 - 3 * 0.028), held / 60

@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.assurance import FutureWidths, _answers
+from monitor.stats.design.assurance import FutureWidths
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of
 from monitor.stats.design.notes import BudgetShort
 from monitor.stats.design.prior import AnswersOfGroup, JointLogits, PriorRates
@@ -46,7 +46,7 @@ def test_the_half_widths_foreseen_are_those_of_intervals_drawn_from_the_same_kno
     labels = np.array([80, 60, 300, 120, 100, 90])
     rng = np.random.default_rng(4)
     found = []
-    for _ in range(300):
+    for _ in range(80):
         rates = rng.beta(KNOWN.alpha, KNOWN.beta)
         counts = Counts.of_arrays(
             size=SIZES, labeled=labels, positive=rng.binomial(labels, rates), is_flagged=UP
@@ -63,49 +63,20 @@ def test_the_half_widths_foreseen_are_those_of_intervals_drawn_from_the_same_kno
             assert 0.94 < ratio < 1.16
 
 
-def test_answers_are_binomial_quantiles():
-    rng = np.random.default_rng(0)
-    uniforms = rng.random((4000, 4))
-    labeled = np.array([10.0, 300, 50, 0])
-    rates = rng.random((4000, 4)) ** 6 * np.array([1, 0.02, 1, 0.5])
-    rates[:50], rates[50:100] = 0.0, 1.0
+def test_a_plan_keeps_each_margin_with_the_probability_asked_for_by_as_few_labels_as_that_takes():
+    sure = (0.5, 0.8, 0.95)
 
-    found = _answers(uniforms, labeled, rates)
-
-    exact = np.where(rates > 0, stats.binom.ppf(uniforms, labeled, rates), 0.0)
-    assert np.abs(found - exact).max() <= 1
-    assert np.mean(found != exact) < 0.005
-
-
-def test_a_plan_keeps_each_margin_with_the_probability_asked_for():
-    for assurance in (0.5, 0.8, 0.95):
-        plan = allocate(SIZES, UP, KNOWN, margins=BOTH, assurance=assurance)
-
-        assert min(plan.assured.values()) >= assurance - 1 / 256
-        assert plan.assured["recall"] <= assurance + 0.06  # with no more labels than that takes
-        assert plan.total == plan.needed
-
-
-def test_more_assurance_takes_more_labels_and_none_plans_for_the_expected_width():
-    totals = [
-        allocate(SIZES, UP, KNOWN, margins=BOTH, assurance=assurance).total
-        for assurance in (0.5, 0.8, 0.95)
-    ]
+    plans = [allocate(SIZES, UP, KNOWN, margins=BOTH, assurance=each) for each in sure]
     expected = allocate(SIZES, UP, KNOWN, margins=BOTH)
 
+    for assurance, plan in zip(sure, plans, strict=True):
+        assert min(plan.assured.values()) >= assurance - 1 / 256
+        assert plan.assured["recall"] <= assurance + 0.06
+        assert plan.total == plan.needed
+    totals = [plan.total for plan in plans]
     assert totals == sorted(set(totals))
     assert expected.total < totals[1]
     assert expected.margins["recall"] == pytest.approx(0.05, rel=0.01)
-
-
-def test_a_narrow_margin_for_one_metric_costs_the_other_nothing():
-    margins = {"precision": 0.08, "recall": 0.05}
-
-    plan = allocate(SIZES, UP, KNOWN, margins=margins, assurance=0.8)
-    alone = allocate(SIZES, UP, KNOWN, margins={"recall": 0.05}, assurance=0.8)
-
-    assert plan.total == pytest.approx(alone.total, rel=0.02)
-    assert plan.assured["precision"] > 0.95
 
 
 def test_the_budget_wins_and_the_plan_says_how_sure_it_is():
@@ -162,7 +133,7 @@ def test_rates_that_are_unsure_together_are_drawn_together():
     assert np.cov(drawn.T) == pytest.approx(loadings @ loadings.T, abs=0.02)
 
 
-@pytest.mark.parametrize("positive", [6, 12, 60])
+@pytest.mark.parametrize("positive", [6, 60])
 def test_a_group_with_many_answers_has_its_own_rate_whatever_the_line_says(positive):
     mean = np.array([0.5, 1.5, -8.0, -7.0, -2.0, -1.0])
     line, labeled = special.expit(mean), np.array([300.0, 300])

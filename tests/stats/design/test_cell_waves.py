@@ -35,9 +35,9 @@ def test_wave_1_of_many_cells_with_few_labels_is_its_share_of_the_plan_and_no_mo
 
 def test_both_waves_over_cells_spend_the_plan_and_look_into_each_cell_twice():
     first = first_wave(PLAN, 0.3)
-    found = np.concatenate([found_in(first, 200), [np.zeros(CELLS, dtype=int), first]])
+    found = np.concatenate([found_in(first, 60), [np.zeros(CELLS, dtype=int), first]])
 
-    both = first + second(first, found, np.linspace(0, 0.999, 202))
+    both = first + second(first, found, np.linspace(0, 0.999, 62))
 
     assert set(both.sum(axis=1)) == {PLAN.sum()}
     assert (both >= np.minimum(2, PLAN)).all()
@@ -47,7 +47,7 @@ def test_both_waves_over_cells_spend_the_plan_and_look_into_each_cell_twice():
 def test_a_good_score_moves_labels_between_cells_though_each_has_fewer_than_ten():
     first = first_wave(PLAN, 0.3)
 
-    both = first + second(first, found_in(first, 200), np.linspace(0, 0.999, 200))
+    both = first + second(first, found_in(first, 80), np.linspace(0, 0.999, 80))
 
     assert both.mean(axis=0)[20] < 0.8 * PLAN[20]
     assert both.mean(axis=0)[22:40].sum() > 1.3 * PLAN[22:40].sum()
@@ -58,7 +58,7 @@ def test_a_cell_gets_within_one_of_what_it_is_due_and_that_in_the_mean_over_the_
     first = first_wave(PLAN, 0.3)
     found = found_in(first, 1)[0]
 
-    more = second(first, np.broadcast_to(found, (1000, CELLS)), (np.arange(1000) + 0.5) / 1000)
+    more = second(first, np.broadcast_to(found, (250, CELLS)), (np.arange(250) + 0.5) / 250)
 
     due = more.mean(axis=0)
     assert (np.abs(more - due) < 1).all()

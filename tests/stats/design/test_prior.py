@@ -37,22 +37,11 @@ def test_a_reference_matrix_is_spread_evenly_over_the_bands_of_its_class():
     assert (prior_rates.alpha + prior_rates.beta)[FLAGGED_OF_8].sum() == pytest.approx(161)
 
 
-def test_a_reference_matrix_may_have_an_empty_cell():
-    prior_rates = PriorRates.of_reference(tp=9, fp=0, fn=4, tn=95, is_flagged=UP)
+def test_a_band_claimed_to_be_pure_keeps_a_rate_above_zero_and_one_without_scores_is_unknown():
+    pure, unknown = (PriorRates.of_scores([0.9, claim], UP) for claim in (0.0, math.nan))
 
-    assert prior_rates.rate == pytest.approx([9.5 / 10, 4.5 / 100])
-
-
-def test_a_band_claimed_to_be_pure_keeps_a_rate_above_zero():
-    prior_rates = PriorRates.of_scores([0.9, 0.0], UP)
-
-    assert prior_rates.rate[1] == pytest.approx(0.5 / (SCORE_WEIGHT + 1))
-
-
-def test_a_band_without_scores_counts_as_unknown():
-    prior_rates = PriorRates.of_scores([0.9, math.nan], UP)
-
-    assert (prior_rates.alpha[1], prior_rates.beta[1]) == (0.5, 0.5)
+    assert pure.rate[1] == pytest.approx(0.5 / (SCORE_WEIGHT + 1))
+    assert (unknown.alpha[1], unknown.beta[1]) == (0.5, 0.5)
 
 
 def test_with_nothing_known_the_bands_of_a_class_share_one_count():
@@ -68,15 +57,6 @@ def test_the_prior_of_earlier_rounds_does_not_decay():
     many = PriorRates.of_posterior(round_posterior(counts))
 
     assert many.alpha == pytest.approx([900.5, 0.5], rel=1e-6)
-
-
-def test_a_posterior_of_one_component_is_taken_over_as_it_is():
-    counts = Counts.of_matrix(tp=9, fp=1, fn=3, tn=97, flagged_size=50, passed_size=5000)
-
-    prior_rates = PriorRates.of_posterior(round_posterior(counts))
-
-    assert prior_rates.alpha == pytest.approx([9.5, 3.5], rel=1e-9)
-    assert prior_rates.beta == pytest.approx([1.5, 97.5], rel=1e-9)
 
 
 def test_a_mixture_is_taken_over_by_its_rate_and_label_variance():

@@ -1,4 +1,4 @@
-"""Score bands: measured numbers, a plain second implementation, invariants, refusals."""
+"""Score bands: equal parts, invariants, refusals."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
 
 from monitor.stats.design.score_bands import (
-    FLAGGED_BANDS,
     LABELS_PER_CELL,
     PASSED_BANDS,
     affordable_bands,
@@ -27,38 +25,19 @@ any_scores = probabilities | st.lists(
 )
 
 
-def phi1(items=100_000):
-    """Scores of the first classifier of Shang et al. 2023, Table 4, as a logit-normal law."""
-    middle = (np.arange(items) + 0.5) / items
-    return special.expit(-8.898 + 5.160 * special.ndtri(middle))
-
-
-def spread_within(scores, edges):
-    """Sum over bands of share times the standard deviation of a label."""
-    band = band_of(scores, edges)
-    inside = [scores[band == i] for i in range(len(edges) + 1)]
-    rates = [(len(s) / len(scores), float(s.mean())) for s in inside]
-    return sum(share * math.sqrt(p * (1 - p)) for share, p in rates)
-
-
-def test_five_bands_halve_the_spread_of_labels_under_the_threshold():
-    # Independent program: .1325 with one stratum, .0639 with five bands of power 1/2, .0666 by
-    # the cumulative square root of the frequency (Dalenius & Hodges 1959).
-    scores = phi1()
-    passed = scores[scores < 0.4768]
-
-    assert spread_within(passed, ()) == pytest.approx(0.1325, abs=2e-4)
-    assert spread_within(passed, band_edges(passed, 5)) == pytest.approx(0.0690, abs=2e-4)
-
-
-@pytest.mark.parametrize("bands", [2, FLAGGED_BANDS, PASSED_BANDS])
-def test_every_band_holds_its_part_of_the_sum_of_p_times_one_minus_p_to_the_power(bands):
+@pytest.mark.parametrize(
+    ("edges_of", "bands", "power"),
+    [(band_edges, 2, 0.65), (band_edges, PASSED_BANDS, 0.65), (cell_edges, 40, 0.5)],
+)
+def test_every_band_holds_its_part_of_the_sum_of_p_times_one_minus_p_to_the_power(
+    edges_of, bands, power
+):
     scores = np.random.default_rng(1).beta(0.3, 2, size=20_000)
 
-    edges = band_edges(scores, bands)
+    edges = edges_of(scores, bands)
 
-    weight = (scores * (1 - scores)) ** 0.65
-    parts = [weight[band_of(scores, edges) == i].sum() for i in range(bands)]
+    weight = (scores * (1 - scores)) ** power
+    parts = np.bincount(band_of(scores, edges), weights=weight)
     assert parts == pytest.approx([weight.sum() / bands] * bands, abs=weight.max())
 
 
@@ -68,7 +47,7 @@ def test_scores_that_are_no_probabilities_are_cut_into_equal_counts():
     edges = band_edges(scores, 5)
 
     assert list(edges) == [-30, -10, 10, 30]
-    assert list(edges) == list(np.quantile(np.arange(101.0) - 50, [0.2, 0.4, 0.6, 0.8]))
+    assert list(cell_edges(scores, 5)) == list(edges)
 
 
 @settings(deadline=None)
@@ -81,26 +60,9 @@ def test_edges_rise_are_scores_and_leave_no_band_empty(scores, bands):
     assert list(edges) == sorted(set(edges))
     assert set(edges) <= set(present)
     if present:
-        assert set(band_of(present, edges)) == set(range(len(edges) + 1))
-
-
-@settings(deadline=None)
-@given(any_scores, st.integers(1, 8), st.randoms())
-def test_the_order_of_the_items_does_not_matter(scores, bands, random):
-    shuffled = list(scores)
-    random.shuffle(shuffled)
-
-    assert band_edges(shuffled, bands) == band_edges(scores, bands)
-
-
-@settings(deadline=None)
-@given(any_scores, st.integers(1, 8))
-def test_a_higher_score_never_lies_in_a_lower_band(scores, bands):
-    present = sorted(score for score in scores if not math.isnan(score))
-
-    band = band_of(present, band_edges(scores, bands))
-
-    assert list(band) == sorted(band)
+        bands_of_present = band_of(sorted(present), edges)
+        assert set(bands_of_present) == set(range(len(edges) + 1))
+        assert list(bands_of_present) == sorted(bands_of_present)
 
 
 def test_a_score_on_an_edge_lies_above_it():
@@ -154,33 +116,15 @@ def test_edges_that_do_not_rise_are_refused(edges):
 
 
 @pytest.mark.parametrize(
-    ("labels", "bands"),
-    [(350, (4, 10)), (349, (3, 9)), (175, (2, 5)), (100, (1, 2)), (10, (1, 1)), (10**6, (4, 10))],
+    ("wanted", "labels", "bands"),
+    [
+        ((4, 10, 350), (), (4, 10)),
+        ((4, 10, 349), (), (3, 9)),
+        ((4, 10, 10), (), (1, 1)),
+        ((4, 10, 10**6), (), (4, 10)),
+        ((20, 40, 360), (LABELS_PER_CELL,), (20, 40)),
+        ((20, 40, 359), (LABELS_PER_CELL,), (19, 39)),
+    ],
 )
-def test_bands_are_cut_down_to_25_labels_each(labels, bands):
-    assert affordable_bands(4, 10, labels) == bands
-
-
-@pytest.mark.parametrize(
-    ("labels", "cells"), [(360, (20, 40)), (359, (19, 39)), (180, (10, 20)), (6, (1, 1))]
-)
-def test_cells_are_cut_down_to_6_labels_each(labels, cells):
-    assert affordable_bands(20, 40, labels, LABELS_PER_CELL) == cells
-
-
-def test_every_cell_holds_its_part_of_the_sum_of_the_standard_deviations():
-    scores = np.random.default_rng(1).beta(0.3, 2, size=20_000)
-
-    edges = cell_edges(scores, 40)
-
-    weight = np.sqrt(scores * (1 - scores))
-    parts = np.bincount(band_of(scores, edges), weights=weight)
-    assert parts == pytest.approx([weight.sum() / 40] * 40, abs=weight.max())
-
-
-def test_cells_of_scores_that_are_no_probabilities_hold_equal_numbers_of_items():
-    scores = np.random.default_rng(2).normal(size=4_000)
-
-    size = np.bincount(band_of(scores, cell_edges(scores, 20)))
-
-    assert size == pytest.approx([200] * 20, abs=1)
+def test_bands_are_cut_down_to_25_labels_each_and_cells_to_6(wanted, labels, bands):
+    assert affordable_bands(*wanted, *labels) == bands

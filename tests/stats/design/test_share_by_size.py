@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from monitor.stats.design.allocation import FLOOR, allocate
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.share_by_size import mixed_by_size
 
 SIZES = np.array([8_000, 9_000, 700_000, 60_000, 20_000, 9_000])
 UP = np.array([True, True, False, False, False, False])
@@ -47,25 +44,6 @@ def test_margins_are_kept_and_none_is_lost_to_the_share():
         assert plan.total > plan_of(margins=margins, share_by_size=0).total
 
 
-def test_precisions_labels_stay_what_they_are_without_the_share():
-    margins = {"precision": 0.03, "recall": 0.08}
-
-    with_share, without = (plan_of(margins=margins, share_by_size=s) for s in (0.25, 0))
-
-    assert with_share.labels[UP].tolist() == without.labels[UP].tolist()
-
-
-def test_one_stratum_of_passed_items_is_left_as_it_is():
-    known = PriorRates.of_rates([0.8, 0.02])
-
-    plans = [
-        allocate([3_000, 97_000], [True, False], known, margins=BOTH, share_by_size=share)
-        for share in (0, 0.25, 0.5)
-    ]
-
-    assert plans[0].labels.tolist() == plans[1].labels.tolist() == plans[2].labels.tolist()
-
-
 def test_a_stratum_that_the_optimum_labels_whole_stays_whole():
     sizes = np.array([160, 4_500, 250, 60, 30])
     up = np.array([True, False, False, False, False])
@@ -77,14 +55,6 @@ def test_a_stratum_that_the_optimum_labels_whole_stays_whole():
     ]
 
     assert plans[0].labels[3:].tolist() == plans[1].labels[3:].tolist() == [60, 30]
-
-
-def test_a_first_round_by_scores_already_goes_by_size_and_counts_it():
-    known = PriorRates.of_scores(RATES, UP)
-
-    plans = [allocate(SIZES, UP, known, margins=BOTH, share_by_size=s) for s in (0, 0.25, 0.5)]
-
-    assert plans[0].labels.tolist() == plans[1].labels.tolist() == plans[2].labels.tolist()
 
 
 def test_a_blend_with_less_by_size_is_filled_up_to_the_share_and_one_with_more_is_left():
@@ -111,33 +81,7 @@ def test_the_floor_stays_and_strata_of_fewer_items_are_taken_whole():
     assert plan.total == 300
 
 
-def test_a_budget_with_room_for_the_floors_only_is_spent_on_as_much_of_the_share_as_it_has():
-    totals = {budget: plan_of(max_labels=budget) for budget in (40, 60, 65, 70, 80)}
-
-    assert [plan.total for plan in totals.values()] == list(totals)
-    lowest = [int(plan.labels[2]) for plan in totals.values()]
-    assert lowest == sorted(lowest)
-    assert all(plan.labels.min() >= FLOOR for budget, plan in totals.items() if budget >= 60)
-
-
 @pytest.mark.parametrize("share", [-0.1, 0.51, float("nan")])
 def test_a_share_outside_its_range_is_refused(share):
     with pytest.raises(ValueError, match="share_by_size must lie in"):
         plan_of(max_labels=100, share_by_size=share)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 10**6), st.floats(0, 500)), min_size=1, max_size=12),
-    st.floats(0, 0.5),
-)
-def test_labels_stay_within_floor_and_size_and_their_sum_is_kept_where_neither_binds(parts, share):
-    size = np.array([items for items, _ in parts], dtype=np.float64)
-    low = np.minimum(10.0, size)
-    optimal = np.maximum(low, [labels for _, labels in parts])
-
-    labels = mixed_by_size(optimal, low, size, share)
-
-    assert np.all((low <= labels) & (labels <= size))
-    if np.all((low < labels) & (labels < size) & (optimal < size)):
-        assert labels.sum() == pytest.approx(optimal.sum(), rel=1e-9)

@@ -11,12 +11,7 @@ from scipy import optimize, special, stats
 
 from monitor.stats.design.logit_fit import SLOPE_PRECISION
 from monitor.stats.design.score_line import FIT_WORTH, rates_without_own
-from monitor.stats.design.two_waves import (
-    LEARNED_SHARE,
-    first_wave,
-    second_wave,
-    towards_optimum,
-)
+from monitor.stats.design.two_waves import LEARNED_SHARE, first_wave, second_wave, towards_optimum
 
 UP = np.array([True, True, True, False, False, False, False])
 SIZE = np.array([500, 600, 900, 60_000, 5000, 2500, 1500])
@@ -45,12 +40,6 @@ def test_both_waves_together_are_the_plan_whatever_the_first_found():
     assert (more.sum(axis=1) == PLAN.sum() - FIRST.sum()).all()
     assert (more >= 0).all()
     assert (FIRST + more <= SIZE).all()
-
-
-def test_many_rounds_at_once_are_those_rounds_one_by_one():
-    found = simulated(20)
-
-    assert second(found).tolist() == [second(each).tolist() for each in found]
 
 
 def test_no_stratum_falls_under_ten_labels_or_a_census():
@@ -110,7 +99,7 @@ def test_a_heavy_band_that_is_nearly_pure_is_not_starved_of_the_labels_that_show
     assert first_wave(plan)[4] + more[4] > 0.85 * plan[4]
 
 
-@pytest.mark.parametrize("margins", [MARGINS, {"precision": 0.02, "recall": 0.06}, {"recall": 0.1}])
+@pytest.mark.parametrize("margins", [MARGINS, {"recall": 0.1}])
 def test_with_the_rates_known_the_widest_interval_is_as_narrow_as_a_numerical_search_makes_it(
     margins,
 ):
@@ -155,12 +144,7 @@ def least_widest(margins):
         return at[-1]
 
     found = optimize.minimize(
-        widest,
-        start,
-        method="SLSQP",
-        bounds=bounds,
-        constraints=constraints,
-        tol=1e-12,
+        widest, start, method="SLSQP", bounds=bounds, constraints=constraints, tol=1e-12
     )
     return np.exp(found.x[-1])
 
@@ -230,15 +214,6 @@ def test_enumerated_bias_is_a_fraction_of_what_own_answers_would_leave():
 
     assert np.abs(bias(naive)).max() > 0.1
     assert np.abs(bias(without)).max() < 0.05
-
-
-def test_a_class_of_one_stratum_gets_the_rest_of_the_plan():
-    more = second_wave(
-        [500, 40_000, 4000], [True, False, False], [1.0, -4.0, -1.0],
-        plan=[30, 200, 20], first=[12, 80, 8], labeled=[12, 80, 8], positive=[10, 0, 2],
-    )  # fmt: skip
-
-    assert more.tolist() == [18, 120, 12]
 
 
 def test_an_empty_stratum_and_one_without_a_score_change_nothing_for_the_others_but_their_part():

@@ -1,4 +1,4 @@
-"""The e-detector: stated numbers, the promise as a property, refusals, false alarms and delays."""
+"""The e-detector: stated numbers, the promise as a property, refusals, missing answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import (
@@ -23,13 +23,7 @@ from monitor.stats.detection.alternatives import (
     guess,
     steps,
 )
-from monitor.stats.detection.e_detector import (
-    Evidence,
-    log_e_factor,
-    log_mixed,
-    log_threshold,
-    update,
-)
+from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_mixed, log_threshold
 from monitor.stats.detection.half_space import (
     EDGE,
     WATCHABLE,
@@ -39,39 +33,22 @@ from monitor.stats.detection.half_space import (
     half_space,
 )
 from monitor.stats.detection.projection import project
+from tests.stats.detection.test_half_space import metric_value
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "detector.json").read_text())
 PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.62, "at_least")
 TWO = np.array([True, False])
 FIVE = REFERENCE["projection_five_strata"]
 FIVE_SIZES, FIVE_FLAGGED = np.array(FIVE["size"]), np.array(FIVE["flagged"])
-FIVE_GUESS = np.array([0.9, 0.6, 0.0005, 0.005, 0.025])
 MIRRORED = {"fpr", "false_omission_rate"}
 FOUR_EQUAL = Evidence((-math.inf,) * 4, weights=(0.25,) * 4)
-QUICK = settings(max_examples=80, deadline=None, derandomize=True)
+QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 
 
 def matrix(y1, n1, y0, n0, *, flagged_size=46_000, passed_size=1_000_000):
     return Counts.of_matrix(
         tp=y1, fp=n1 - y1, fn=y0, tn=n0 - y0, flagged_size=flagged_size, passed_size=passed_size
     )
-
-
-def metric_value(metric, size, is_flagged, rates, beta):
-    """The metric from the four cells, written out as its textbook definition."""
-    tp, fp = (size * rates)[is_flagged].sum(), (size * (1 - rates))[is_flagged].sum()
-    fn, tn = (size * rates)[~is_flagged].sum(), (size * (1 - rates))[~is_flagged].sum()
-    return {
-        "precision": tp / (tp + fp),
-        "recall": tp / (tp + fn),
-        "specificity": tn / (tn + fp),
-        "npv": tn / (tn + fn),
-        "prevalence": (tp + fn) / size.sum(),
-        "accuracy": (tp + tn) / size.sum(),
-        "f_beta": (1 + beta**2) * tp / ((1 + beta**2) * tp + beta**2 * fn + fp),
-        "fpr": fp / (fp + tn),
-        "false_omission_rate": fn / (fn + tn),
-    }[metric]
 
 
 def log_mean_of_e(rates, alternative, x, labeled):
@@ -171,32 +148,6 @@ def test_the_evidence_against_a_recall_limit_is_the_stated_one():
     assert found == pytest.approx(case["evidence_M"], rel=1e-9)
 
 
-def test_the_projection_agrees_with_a_general_optimiser_when_a_stratum_is_unlabeled():
-    space = half_space(RECALL, FIVE_SIZES, FIVE_FLAGGED)
-    alternative, labeled = np.array(FIVE["alternative"]), np.array([60, 40, 80, 0, 120])
-    seen = labeled > 0
-
-    def divergence(logits):
-        x = 1 / (1 + np.exp(-logits))
-        gain = stats.entropy([alternative[seen], 1 - alternative[seen]], [x, 1 - x])
-        return float(labeled[seen] @ gain)
-
-    def room(logits):  # the unlabeled passed stratum at its best value, 0
-        return (space.c[seen] @ (1 / (1 + np.exp(-logits))) - space.d) / np.abs(space.c).max()
-
-    optimum = optimize.minimize(
-        divergence,
-        np.log(alternative[seen] / (1 - alternative[seen])),
-        method="SLSQP",
-        constraints={"type": "ineq", "fun": room},
-        options={"ftol": 1e-14, "maxiter": 500},
-    )
-    x = project(space, alternative, labeled)
-
-    assert x[3] == 0
-    assert x[seen] == pytest.approx(1 / (1 + np.exp(-optimum.x)), rel=1e-4)
-
-
 def test_the_guess_weighs_earlier_rounds_as_worked_by_hand():
     reference, first, second = (
         matrix(y1, n1, y0, n0)
@@ -233,22 +184,6 @@ def test_the_guess_shares_the_prior_out_over_the_strata_of_a_class():
             (1 / 6) / 4.3333333333,
         ]
     )
-
-
-def test_a_decay_of_one_pools_the_rounds():
-    rounds = [matrix(80, 100, 3, 90), matrix(7, 10, 0, 0)]
-
-    assert guess(rounds, decay=1) == pytest.approx([87.5 / 111, 3.5 / 91])
-
-
-def test_a_step_adds_one_and_multiplies_in_the_factor():
-    m, e = np.array([0.0, 0.5, 3.0, 40.0]), np.array([2.0, 0.1, 1.0, 0.7])
-    with np.errstate(divide="ignore"):
-        log_m = np.log(m)
-
-    found = update(log_m, np.log(e))
-
-    assert np.exp(found) == pytest.approx((m + 1) * e)
 
 
 def test_evidence_is_the_mean_over_the_alternatives_and_fires_at_the_threshold():
@@ -346,29 +281,6 @@ def test_alternatives_multiply_the_odds_of_a_wrong_answer_by_one_factor(window, 
         assert np.ptp(by[:, moved], axis=1) == pytest.approx(0, abs=1e-5)
 
 
-@QUICK
-@given(windows(), limits)
-def test_an_alternative_keeps_the_limit_only_where_the_worst_answers_to_all_labels_do(
-    window, limit
-):
-    size, is_flagged, rates, labeled = window
-    space, about = half_space(limit, size, is_flagged), (limit, size, is_flagged, rates)
-    worst = np.where(space.c > 0, 1.0, 0.0)  # a stratum without labels may be at its best
-    moves = alternatives(*about)[0] != rates
-    if limit.direct().side == "at_least" or limit.metric == "prevalence":
-        share = np.where(space.c > 0, 1 - CAP, CAP)
-        worst = np.where(labeled > 0, np.where(moves, share, rates), worst)
-    else:
-        worst = np.where(labeled > 0, np.where(moves, space.c < 0, rates), worst)
-    beyond = steps(*about, labeled)
-    margin = 1e-6 * np.abs(space.c).max()
-
-    rows = alternatives(*about, beyond, labeled=labeled)
-
-    if worst @ space.c < space.d - margin and (beyond > 1e-6).all():
-        assert not space.contains(rows).any()
-
-
 def test_a_round_of_cells_that_look_pure_speaks_against_a_limit_far_below_them():
     # 20 flagged cells of two labels: 19 had no wrong answer yet, so a factor on wrong answers
     # would stop at 1 in the last one, with precision still .92
@@ -376,10 +288,7 @@ def test_a_round_of_cells_that_look_pure_speaks_against_a_limit_far_below_them()
     is_flagged = np.arange(flagged + passed) < flagged
     size, labeled = np.full(flagged + passed, 100), np.full(flagged + passed, 2)
     before = Counts.of_arrays(
-        size=size,
-        labeled=5 * labeled,
-        positive=[*[10] * 19, 5, 0, 0],
-        is_flagged=is_flagged,
+        size=size, labeled=5 * labeled, positive=[*[10] * 19, 5, 0, 0], is_flagged=is_flagged
     )
     limit = Limit("precision", 0.8, "at_least")
 
@@ -425,7 +334,7 @@ def test_evidence_is_always_finite_and_never_warns(window, limit, data):
 
 
 @pytest.mark.parametrize("metric", WATCHABLE)
-@pytest.mark.parametrize("value", [EDGE, 1e-9, 1 - 1e-9, 1 - EDGE])
+@pytest.mark.parametrize("value", [EDGE, 1 - EDGE])
 def test_a_limit_at_the_edge_of_the_numbers_still_gives_finite_evidence(metric, value):
     for side in ("at_least", "at_most"):
         for y1, y0 in itertools.product((0, 40), (0, 300)):
@@ -434,23 +343,6 @@ def test_a_limit_at_the_edge_of_the_numbers_still_gives_finite_evidence(metric, 
             log_e = log_e_factor(Limit(metric, value, side), counts, np.array([0.8, 0.01]))
 
             assert np.isfinite(log_e).all()
-
-
-def test_a_projection_that_rounds_to_certainty_still_gives_finite_evidence():
-    counts = Counts.of_arrays(
-        size=[10**6] * 3,
-        labeled=[400, 1, 0],
-        positive=[200, 0, 0],
-        is_flagged=[True, True, False],
-    )
-    limit, rates = Limit("precision", 1 - 1e-6, "at_least"), np.array([0.5, 1 - 1e-9, 0.5])
-    space = half_space(limit, counts.size, counts.is_flagged)
-    rows = alternatives(limit, counts.size, counts.is_flagged, rates)
-
-    log_e = log_e_factor(limit, counts, rates)
-
-    assert 1.0 in [project(space, row, counts.labeled)[1] for row in rows]
-    assert np.isfinite(log_e).all()
 
 
 def test_a_window_too_lopsided_for_floats_gives_no_more_evidence_than_they_can_tell():
@@ -463,21 +355,9 @@ def test_a_window_too_lopsided_for_floats_gives_no_more_evidence_than_they_can_t
     assert ((log_e > 1000) & (log_e < 30 * -math.log(np.finfo(float).epsneg))).all()
 
 
-@pytest.mark.parametrize("metric", WATCHABLE)
-def test_labels_like_the_alternative_speak_against_the_limit_on_average(metric):
-    size, labeled, rates = np.array([500, 700]), np.array([200, 300]), np.array([0.7, 0.2])
-    for side in ("at_least", "at_most"):
-        limit = Limit(metric, 0.4 if metric in MIRRORED else 0.6, side)
-        space = half_space(limit, size, TWO)
-        for row in alternatives(limit, size, TWO, rates):
-            x = project(space, row, labeled)
-            growth = labeled @ stats.entropy([row, 1 - row], [x, 1 - x])
-
-            assert growth > 0
-
-
 UNLABELED_FLAGGED = Counts.of_matrix(tp=0, fp=0, fn=3, tn=90, flagged_size=50, passed_size=900)
 UNLABELED_PASSED = Counts.of_matrix(tp=9, fp=30, fn=0, tn=0, flagged_size=50, passed_size=900)
+BANDED = Counts(flagged=UNLABELED_PASSED.flagged * 2, passed=UNLABELED_PASSED.passed)
 NO_FLAGGED = Counts.of_matrix(tp=0, fp=0, fn=3, tn=90, flagged_size=0, passed_size=900)
 NO_PASSED = Counts.of_matrix(tp=9, fp=30, fn=0, tn=0, flagged_size=50, passed_size=0)
 NO_ITEMS = Counts.of_matrix(tp=0, fp=0, fn=0, tn=0, flagged_size=0, passed_size=0)
@@ -518,12 +398,9 @@ def test_recall_without_flagged_labels_is_judged_as_if_every_flagged_item_were_p
     assert damning[-1] > 3
 
 
-def test_without_a_guess_there_is_no_evidence():
-    assert log_e_factor(PRECISION, matrix(0, 300, 9, 9), None).tolist() == [0.0] * 3
-
-
-def test_without_a_label_there_is_no_guess():
+def test_without_a_label_there_is_no_guess_and_without_a_guess_no_evidence():
     assert guess([]) is None
+    assert log_e_factor(PRECISION, matrix(0, 300, 9, 9), None).tolist() == [0.0] * 3
     assert guess([NO_ITEMS], reference=NO_ITEMS) is None
 
 
@@ -548,18 +425,6 @@ def test_only_labeled_strata_count_towards_the_standard_error():
     assert found[1] == pytest.approx(1.5 * error / (500 * 0.04), rel=1e-12)
 
 
-def test_many_guesses_at_once_give_the_alternatives_of_each():
-    limit, labeled = Limit("recall", 0.62, "at_least"), np.array(FIVE["n"])
-    rows = np.array([FIVE_GUESS, FIVE_GUESS[::-1], [0.5] * 5])
-    about = (limit, FIVE_SIZES, FIVE_FLAGGED)
-
-    found = alternatives(*about, rows, steps(*about, rows, labeled))
-
-    each = [alternatives(*about, row, steps(*about, row, labeled)) for row in rows]
-    assert found.shape == (3, 3, 5)
-    assert found == pytest.approx(np.array(each), rel=1e-13)
-
-
 def test_the_evidence_of_a_round_is_that_of_its_default_alternatives():
     counts, rates = matrix(214, 307, 120, 4410), np.array([0.79, 0.02])
     beyond = steps(RECALL, counts.size, TWO, rates, counts.labeled)
@@ -570,29 +435,12 @@ def test_the_evidence_of_a_round_is_that_of_its_default_alternatives():
     assert found.shape == (3,)
 
 
-def test_the_evidence_of_all_alternatives_is_their_weighted_mean_row_by_row():
-    log_m = np.log([[10.0, 20.0, 30.0], [1.0, 2.0, 3.0]])
-
-    assert np.exp(log_mixed(log_m)) == pytest.approx([20.0, 2.0])
-    assert np.exp(log_mixed(log_m, (0.5, 0.25, 0.25))) == pytest.approx([17.5, 1.75])
-
-
 def test_an_alternative_that_the_cap_leaves_within_the_limit_is_no_evidence():
     limit = Limit("precision", 0.0012, "at_least")  # f_L is above the cap from r = .15 on
     rates, low = np.array([0.5, 0.01]), Limit("precision", 0.0005, "at_least")
 
     assert (log_e_factor(limit, matrix(0, 307, 0, 0), rates) > 0).all()
     assert log_e_factor(low, matrix(0, 307, 0, 0), rates).tolist() == [0.0] * 3
-
-
-def test_adding_blocks_in_proportion_equals_judging_them_at_once():
-    rates = np.array([0.79, 0.02])
-    blocks = [matrix(60, 100, 9, 300), matrix(150, 200, 8, 600)]
-    whole = matrix(210, 300, 17, 900)
-
-    parts = sum(log_e_factor(RECALL, block, rates, BEYOND) for block in blocks)
-
-    assert parts == pytest.approx(log_e_factor(RECALL, whole, rates, BEYOND), rel=1e-9)
 
 
 @QUICK
@@ -617,23 +465,6 @@ def test_evidence_starts_at_nothing_and_a_useless_round_is_a_step_all_the_same()
 # --- refused inputs ------------------------------------------------------------------------------
 
 
-def test_a_limit_below_what_the_cap_allows_is_refused_at_set_up():
-    limit = Limit("precision", 0.0005, "at_least")
-
-    with pytest.raises(LimitCannotBeTested, match=r"^precision at least .* cannot be tested"):
-        check_testable(limit, np.array([500, 700]), TWO, np.array([0.8, 0.1]))
-
-
-def test_a_limit_that_only_many_wrong_answers_break_can_be_tested_by_every_alternative():
-    limit, size = Limit("specificity", 0.62, "at_least"), np.array([300, 160, 500, 200, 90])
-    rates = np.array([0.9, 0.6, 0.05, 0.1, 0.4])
-
-    check_testable(limit, size, FIVE_FLAGGED, rates)  # would raise
-
-    rows = alternatives(limit, size, FIVE_FLAGGED, rates)
-    assert not half_space(limit, size, FIVE_FLAGGED).contains(rows).any()
-
-
 @pytest.mark.parametrize(
     ("limit", "size", "said"),
     [
@@ -646,12 +477,6 @@ def test_a_limit_that_only_many_wrong_answers_break_can_be_tested_by_every_alter
             Limit("precision", 0.0005, "at_least"),
             [700, 500],
             "with 99.9% of the flagged items classified wrongly precision would still be 0.001;",
-        ),
-        (
-            Limit("false_omission_rate", 0.9995, "at_most"),
-            [700, 500],
-            "with 99.9% of the passed items classified wrongly false_omission_rate would still be "
-            "0.999;",
         ),
         (
             Limit("f_beta", 0.0005, "at_least", beta=2.0),
@@ -673,13 +498,6 @@ def test_a_refused_limit_names_the_metric_at_the_worst_rates(limit, size, said):
     assert said in str(refused.value)
 
 
-def test_a_recall_limit_that_the_few_passed_items_could_never_break_is_refused_at_set_up():
-    limit = Limit("recall", 0.5, "at_least")
-
-    with pytest.raises(LimitCannotBeTested, match="700 flagged and 500 passed"):
-        check_testable(limit, np.array([700, 500]), TWO, np.array([0.8, 0.1]))
-
-
 def test_without_a_guess_only_the_window_is_checked_at_set_up():
     limit, size = Limit("precision", 0.0005, "at_least"), np.array([500, 700])
 
@@ -694,37 +512,38 @@ def test_a_window_without_the_class_a_metric_needs_is_refused_at_set_up():
         check_testable(RECALL, np.array([0, 700]), TWO)
 
 
-def test_a_limit_just_above_what_the_cap_allows_passes_the_check_at_set_up():
-    limit, rates = Limit("precision", 0.0012, "at_least"), np.array([0.8, 0.1])
-
-    check_testable(limit, np.array([500, 700]), TWO, rates)  # would raise
-
-    rows = alternatives(limit, np.array([500, 700]), TWO, rates)
-    assert rows[:, 0] == pytest.approx(1 - CAP)
+def factor_of(guessed):
+    return log_e_factor(PRECISION, matrix(1, 2, 1, 2), np.array(guessed))
 
 
-@pytest.mark.parametrize("rates", [[0.0, 0.5], [0.5, 1.0], [0.5, float("nan")]])
-def test_a_guess_of_certainty_is_refused(rates):
-    with pytest.raises(ValueError, match="a guess lies strictly between 0 and 1"):
-        log_e_factor(PRECISION, matrix(1, 2, 1, 2), np.array(rates))
-
-
-def test_a_guess_for_other_strata_is_refused():
-    with pytest.raises(ValueError, match=r"guess has shape \(3,\), the round \(2,\)"):
-        log_e_factor(PRECISION, matrix(1, 2, 1, 2), np.array([0.5, 0.5, 0.5]))
-
-
-def test_rounds_of_different_strata_give_no_guess():
-    banded = Counts(flagged=matrix(1, 2, 1, 2).flagged * 2, passed=matrix(1, 2, 1, 2).passed)
-
-    with pytest.raises(ValueError, match="need the same strata"):
-        guess([banded], reference=matrix(1, 2, 1, 2))
-
-
-@pytest.mark.parametrize("decay", [0.0, 1.1, float("nan")])
-def test_a_decay_out_of_range_is_refused(decay):
-    with pytest.raises(ValueError, match=r"decay must lie in \(0, 1\]"):
-        guess([], decay=decay)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: factor_of([0.0, 0.5]), "a guess lies strictly between 0 and 1"),
+        (lambda: factor_of([0.5, 1.0]), "a guess lies strictly between 0 and 1"),
+        (lambda: factor_of([0.5, float("nan")]), "a guess lies strictly between 0 and 1"),
+        (lambda: factor_of([0.5] * 3), r"guess has shape \(3,\), the round \(2,\)"),
+        (lambda: guess([NO_ITEMS], reference=BANDED), "need the same strata"),
+        (lambda: guess([], decay=0.0), r"decay must lie in \(0, 1\]"),
+        (lambda: guess([], decay=float("nan")), r"decay must lie in \(0, 1\]"),
+        (lambda: log_threshold(0.5, 1), "cannot be promised; give 1 or more"),
+        (lambda: log_threshold(float("inf"), 1), "cannot be promised; give 1 or more"),
+        (lambda: log_threshold(52, 0), "at least one limit"),
+        (lambda: Evidence((0.0,) * 4), r"^evidence has 3 numbers, one per alternative; got "),
+        (lambda: Evidence((0.0, 0.0, math.nan)), r"^evidence has 3 numbers, one per alter"),
+        (
+            lambda: Evidence((0.0,) * 2, weights=(0.5, 0.6)),
+            "^weights must be positive and sum to 1",
+        ),
+        (
+            lambda: Evidence((0.0,) * 2, weights=(0.0, 1.0)),
+            "^weights must be positive and sum to 1",
+        ),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_a_half_space_out_of_reach_has_no_projection():
@@ -734,35 +553,11 @@ def test_a_half_space_out_of_reach_has_no_projection():
         project(space, np.array([0.5, 0.5]), np.array([10, 10]))
 
 
-@pytest.mark.parametrize("every", [0.5, float("inf"), float("nan")])
-def test_a_promise_that_cannot_be_kept_is_refused(every):
-    with pytest.raises(ValueError, match="cannot be promised; give 1 or more"):
-        log_threshold(every, 1)
-
-
-def test_watching_nothing_is_refused():
-    with pytest.raises(ValueError, match="at least one limit"):
-        log_threshold(52, 0)
-
-
-@pytest.mark.parametrize("log_m", [(0.0,) * 4, (0.0, 0.0, math.nan)])
-def test_evidence_of_another_shape_is_refused(log_m):
-    with pytest.raises(ValueError, match=r"^evidence has 3 numbers, one per alternative; got "):
-        Evidence(log_m)
-
-
-@pytest.mark.parametrize("weights", [(0.5, 0.6), (0.0, 1.0), (-0.5, 1.5), (0.5, 0.4999)])
-def test_weights_that_are_no_shares_of_one_are_refused(weights):
-    with pytest.raises(ValueError, match=r"^weights must be positive and sum to 1, got "):
-        Evidence((0.0, 0.0), weights=weights)
-
-
 @pytest.mark.parametrize(
     "limit",
     [
         Limit("precision", 0.7, "at_least"),
         Limit("recall", 0.6, "at_least"),
-        Limit("f1", 0.6, "at_least"),
         Limit("prevalence", 0.3, "at_most"),
     ],
     ids=str,
@@ -800,133 +595,3 @@ def test_a_sample_without_its_positives_breaks_the_promise_if_they_are_left_out(
 
     assert means["left out"] > 1.5
     assert means["for the limit"] == pytest.approx(1)
-
-
-# --- simulation ----------------------------------------------------------------------------------
-
-
-@pytest.mark.simulation
-@pytest.mark.parametrize(
-    "limit",
-    [
-        Limit("precision", 0.7, "at_least"),
-        Limit("recall", 0.6, "at_least"),
-        Limit("f_beta", 0.6, "at_least"),
-        Limit("prevalence", 0.3, "at_most"),
-        Limit("fpr", 0.2, "at_most"),
-    ],
-    ids=str,
-)
-def test_enumerating_every_sample_of_two_strata_gives_a_mean_of_e_of_at_most_one(limit):
-    n1, n0, size, rates = 6, 7, {"flagged_size": 60, "passed_size": 90}, np.array([0.7, 0.3])
-    space = half_space(limit, np.array([60, 90]), TWO)
-    points = null_points(np.random.default_rng(11), space, 200)
-    e = np.array(
-        [
-            [
-                np.exp(log_e_factor(limit, matrix(y1, n1, y0, n0, **size), rates))
-                for y0 in range(n0 + 1)
-            ]
-            for y1 in range(n1 + 1)
-        ]
-    )
-
-    p1 = stats.binom.pmf(np.arange(n1 + 1), n1, points[:, :1])
-    p0 = stats.binom.pmf(np.arange(n0 + 1), n0, points[:, 1:])
-    mean = np.einsum("pi,pj,ijr->pr", p1, p0, e)
-
-    assert len(points) > 100
-    assert mean.max() <= 1 + 1e-12
-    assert mean.max() > 0.9  # the promise is used, not just kept
-
-
-@pytest.mark.simulation
-@pytest.mark.parametrize(
-    "labeled", [[60, 40, 80, 100, 120], [30, 40, 0, 11, 120], [2, 1, 0, 2, 2]], ids=str
-)
-@pytest.mark.parametrize("metric", WATCHABLE)
-def test_the_mean_of_e_is_at_most_one_at_thousands_of_null_points_of_five_strata(metric, labeled):
-    rng = np.random.default_rng(13)
-    size, rates = np.array([300, 160, 500, 200, 90]), np.array([0.9, 0.6, 0.05, 0.1, 0.4])
-    level = metric_value(metric, size, FIVE_FLAGGED, rates, 1.0)
-    for limit in (
-        Limit(metric, level - 0.03, "at_least"),
-        Limit(metric, level + 0.03, "at_most"),
-    ):
-        space, about = half_space(limit, size, FIVE_FLAGGED), (limit, size, FIVE_FLAGGED, rates)
-        by_errors = alternatives(
-            *about, steps(*about, np.array(labeled)), labeled=np.array(labeled)
-        )
-        rows = np.vstack([alternatives(*about), by_errors])
-        nearest = np.array([project(space, row, np.array(labeled)) for row in rows])
-        near = np.repeat(nearest, 500, axis=0)
-        around = np.clip(near + rng.normal(0, 0.01, near.shape), 0, 1)
-        points = np.vstack([null_points(rng, space, 2_000), around[space.contains(around)]])
-
-        means = means_of_e(space, rows, np.array(labeled), points)
-
-        assert len(points) > 1_500
-        assert 0.95 < means.max() <= 1 + 1e-9
-
-
-@pytest.mark.simulation
-def test_projecting_for_the_planned_labels_when_half_are_missing_would_break_the_promise():
-    # the reason why ``labeled`` must be the labels really given: 27 to 7e9 were measured
-    limit, planned = Limit("recall", 0.62, "at_least"), np.array([307, 4410])
-    size, rates = np.array([46_000, 1_000_000]), np.array([0.79, 0.02])
-    realised = np.array([307, 1500])
-    space = half_space(limit, size, TWO)
-    row = alternatives(limit, size, TWO, rates)[3]
-    wrong, right = project(space, row, planned), project(space, row, realised)
-
-    pi_1 = np.linspace(0.5, 1, 400)
-    points = np.column_stack([pi_1, pi_1 * 0.046 * 0.38 / 0.62 * (1 - 1e-12)])
-
-    assert np.exp(log_mean_of_e(points, row, wrong, realised)).max() > 10
-    assert np.exp(log_mean_of_e(points, row, right, realised)).max() <= 1 + 1e-9
-
-
-def alarms(rng, rates, watched, *, rounds, every, labeled=(307, 4410)):
-    """Rounds at which a monitor that watches these limits fires, starting anew each time."""
-    threshold = log_threshold(every, len(watched))
-    before = matrix(243, 307, 79, 4410)
-    history: list[Counts] = []
-    fired: list[int] = []
-    evidence = {limit: Evidence() for limit in watched}
-    for t in range(1, rounds + 1):
-        y1, y0 = rng.binomial(labeled, rates)
-        counts = matrix(int(y1), labeled[0], int(y0), labeled[1])
-        expected = guess(history, reference=before)
-        for limit in watched:
-            evidence[limit] = evidence[limit].after(log_e_factor(limit, counts, expected))
-            if evidence[limit].fires(threshold):
-                fired.append(t)
-                evidence[limit] = Evidence()
-        history.append(counts)
-    return fired
-
-
-@pytest.mark.simulation
-def test_false_alarms_with_both_metrics_exactly_at_their_limits_stay_within_the_promise():
-    # the promise for 10 rounds at one in 20 is at most .5 a path
-    rng = np.random.default_rng(52)
-    pi_1 = 0.76
-    rates = np.array([pi_1, pi_1 * 0.046 * 0.38 / 0.62])
-
-    counted = [
-        len(alarms(rng, rates, (PRECISION, RECALL), rounds=10, every=20)) for _ in range(150)
-    ]
-
-    assert np.mean(counted) + 3 * np.std(counted) / math.sqrt(150) <= 10 / 20
-
-
-@pytest.mark.simulation
-def test_a_fall_of_ten_points_of_precision_is_found_within_four_rounds_as_often_as_stated():
-    # row "1+1, 307+4408": limit 3 points under the true level, P -10 found in .98 of paths
-    rng = np.random.default_rng(53)
-    rates = np.array([0.79 - 0.10, 0.018])
-    limits_watched = (PRECISION, Limit("recall", 0.60, "at_least"))
-
-    found = [bool(alarms(rng, rates, limits_watched, rounds=4, every=52)) for _ in range(150)]
-
-    assert np.mean(found) >= 0.93

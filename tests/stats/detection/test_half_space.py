@@ -1,21 +1,12 @@
-"""Limits as half-spaces: against the metrics themselves, invariants, refusals."""
+"""Limits as half-spaces: against the metrics themselves, refusals."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from monitor.stats.detection.half_space import (
-    WATCHABLE,
-    HalfSpace,
-    Limit,
-    LimitCannotBeTested,
-    half_space,
-)
+from monitor.stats.detection.half_space import WATCHABLE, Limit, LimitCannotBeTested, half_space
 
-QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 TWO = np.array([True, False])
 
 
@@ -45,25 +36,6 @@ def random_case(rng):
     return size, is_flagged, rng.beta(0.5, 0.5, is_flagged.size)
 
 
-@st.composite
-def windows(draw):
-    """Sizes and layout, both classes present; single strata may be empty."""
-    flagged, passed = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    sizes = st.integers(0, 10**6)
-    size = np.array([draw(sizes) for _ in range(flagged + passed)])
-    size[0] += 1
-    size[-1] += 1
-    return size, np.arange(flagged + passed) < flagged
-
-
-limits = st.builds(
-    Limit,
-    metric=st.sampled_from(WATCHABLE),
-    value=st.floats(0.001, 0.999),
-    side=st.sampled_from(["at_least", "at_most"]),
-    beta=st.sampled_from([0.5, 1.0, 2.0]),
-)
-
 # --- independent numbers -------------------------------------------------------------------------
 
 
@@ -72,7 +44,7 @@ limits = st.builds(
 def test_a_limit_is_kept_exactly_where_the_metric_itself_says_so(metric, side):
     rng = np.random.default_rng(7)
     kept = 0
-    for _ in range(1_200):
+    for _ in range(300):
         size, is_flagged, rates = random_case(rng)
         beta = float(rng.choice([0.5, 1.0, 2.0]))
         value = metric_value(metric, size, is_flagged, rates, beta)
@@ -83,94 +55,10 @@ def test_a_limit_is_kept_exactly_where_the_metric_itself_says_so(metric, side):
 
         assert found == (value >= at if side == "at_least" else value <= at)
         kept += found
-    assert 300 < kept < 900  # both answers were put to the test
-
-
-@pytest.mark.parametrize(
-    ("metric", "c", "d"),
-    [
-        ("precision", [1, 0], 0.8),
-        ("recall", [8, -720], 0),
-        ("specificity", [32, -180], 0.8 * 40 - 0.2 * 900),
-        ("npv", [0, -1], -0.2),
-        ("prevalence", [40 / 940, 900 / 940], 0.8),
-        ("accuracy", [40 / 940, -900 / 940], 0.8 - 900 / 940),
-        ("f_beta", [40 * 1.2, -720], 32),
-    ],
-)
-def test_a_row_of_the_table_is_the_one_worked_by_hand_and_at_most_negates_it(metric, c, d):
-    size = np.array([40, 900])
-
-    least = half_space(Limit(metric, 0.8, "at_least"), size, TWO)
-    most = half_space(Limit(metric, 0.8, "at_most"), size, TWO)
-
-    assert least.c == pytest.approx(np.array(c, dtype=float))
-    assert least.d == pytest.approx(d)
-    assert (most.c.tolist(), most.d) == ((-least.c).tolist(), -least.d)
-
-
-# --- properties ----------------------------------------------------------------------------------
-
-
-@QUICK
-@given(windows(), limits)
-def test_every_limit_is_strictly_inside_what_rates_can_reach(window, limit):
-    size, is_flagged = window
-
-    space = half_space(limit, size, is_flagged)
-
-    assert space.c[space.c < 0].sum() < space.d < space.c[space.c > 0].sum()
-
-
-@QUICK
-@given(windows(), st.floats(0.01, 0.99))
-def test_a_mirrored_rate_has_the_half_space_of_the_metric_it_mirrors(window, value):
-    for mirrored, metric in (("fpr", "specificity"), ("false_omission_rate", "npv")):
-        here = half_space(Limit(mirrored, value, "at_most"), *window)
-        there = half_space(Limit(metric, 1 - value, "at_least"), *window)
-
-        assert (here.c.tolist(), here.d) == (there.c.tolist(), there.d)
-
-
-def test_contains_answers_for_many_rates_at_once():
-    space = HalfSpace(c=np.array([1.0, -1.0]), d=0.25)
-
-    assert space.contains(np.array([[0.5, 0.0], [0.5, 0.5], [0.75, 0.5]])).tolist() == [
-        True,
-        False,
-        True,
-    ]
+    assert 75 < kept < 225  # both answers were put to the test
 
 
 # --- refused inputs ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("metric", ["balanced_accuracy", "mcc", "precision_gain", "recall_gain"])
-def test_a_metric_without_a_convex_null_is_refused_with_what_to_watch_instead(metric):
-    with pytest.raises(ValueError, match=rf"^{metric} cannot carry .* not a convex .* instead$"):
-        Limit(metric, 0.5, "at_least")
-
-
-def test_an_unknown_metric_is_answered_with_the_known_ones():
-    with pytest.raises(ValueError, match="'auc' cannot carry a limit; choose one of precision, "):
-        Limit("auc", 0.5, "at_least")
-
-
-@pytest.mark.parametrize("value", [0.0, 1.0, 9e-10, 1 - 9e-10, -0.1, 50.0, float("nan")])
-def test_a_limit_that_is_not_a_share_is_refused(value):
-    with pytest.raises(ValueError, match=r"recall lies strictly between 0 and 1 .*, got"):
-        Limit("recall", value, "at_least")
-
-
-def test_a_side_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="side must be 'at_least' or 'at_most', got 'above'"):
-        Limit("recall", 0.5, "above")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("beta", [0.0, -1.0, float("inf"), float("nan")])
-def test_a_beta_that_is_no_weight_is_refused(beta):
-    with pytest.raises(ValueError, match="beta must be positive and finite"):
-        Limit("f_beta", 0.5, "at_least", beta)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +89,25 @@ def test_an_empty_class_that_a_metric_does_not_need_is_no_obstacle(metric):
 
     assert space.contains(np.array([0.9, 0.1]))
     assert not space.contains(np.array([0.1, 0.9]))
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (("mcc", 0.5, "at_least"), r"^mcc cannot carry .* not a convex .* instead$"),
+        (("recall_gain", 0.5, "at_least"), r"^recall_gain cannot carry .* not a convex .*$"),
+        (("auc", 0.5, "at_least"), "'auc' cannot carry a limit; choose one of precision, "),
+        (("recall", 0.0, "at_least"), "recall lies strictly between 0 and 1 .*, got"),
+        (("recall", 1 - 9e-10, "at_least"), "recall lies strictly between 0 and 1 .*, got"),
+        (("recall", float("nan"), "at_least"), "recall lies strictly between 0 and 1 .*, got"),
+        (("recall", 0.5, "above"), "side must be 'at_least' or 'at_most', got 'above'"),
+        (("f_beta", 0.5, "at_least", 0.0), "beta must be positive and finite"),
+        (("f_beta", 0.5, "at_least", float("nan")), "beta must be positive and finite"),
+    ],
+)
+def test_a_limit_that_cannot_be_is_refused_with_what_to_watch_instead(limit, message):
+    with pytest.raises(ValueError, match=message):
+        Limit(*limit)
 
 
 def test_sizes_and_layout_of_different_lengths_are_refused():

@@ -9,7 +9,7 @@ from monitor.stats.design.planning import Prospect
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.delay import played
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.power import alert_power, smallest_drops
+from monitor.stats.detection.power import alert_power
 from monitor.stats.detection.scenario import Scenario
 
 BANDED = Scenario.of(
@@ -77,25 +77,18 @@ def test_misses_in_the_lowest_band_are_found_less_often_than_in_proportion():
     assert found["in_lowest_band"] < found["in_proportion"] - 0.1
 
 
-def test_smallest_drops_stand_side_by_side_for_recall_where_there_are_bands():
-    limits = [*LIMITS, Limit("precision", 0.75, "at_least")]
-
-    recall = smallest_drops(BANDED, limits, metric="recall", paths=200)
-    precision = smallest_drops(BANDED, limits, metric="precision", paths=200)
-
-    assert list(recall) == ["in_proportion", "in_lowest_band"]
-    assert (recall["in_lowest_band"] or 1) > (recall["in_proportion"] or 1)
-    assert list(precision) == ["in_proportion"]
-
-
-def test_a_plan_foretells_both():
+def test_a_plan_foretells_drops_of_recall_by_misses_in_both_places_where_there_are_bands():
     known = PriorRates.of_rates(BANDED.rates)
     prospect = Prospect.of(BANDED.size, BANDED.is_flagged, known)
 
-    [power] = alert_power(prospect, BANDED.labeled, LIMITS, paths=200)
+    limits = [*LIMITS, Limit("precision", 0.75, "at_least")]
 
-    assert power.smallest_drop == power.smallest_drops["in_proportion"]
-    assert (power.smallest_drops["in_lowest_band"] or 1) > (power.smallest_drop or 1)
+    recall, precision = alert_power(prospect, BANDED.labeled, limits, paths=100)
+
+    assert list(recall.smallest_drops) == ["in_proportion", "in_lowest_band"]
+    assert recall.smallest_drop == recall.smallest_drops["in_proportion"]
+    assert (recall.smallest_drops["in_lowest_band"] or 1) > (recall.smallest_drop or 1)
+    assert list(precision.smallest_drops) == ["in_proportion"]
 
 
 def test_no_drop_is_said_for_either():

@@ -1,10 +1,10 @@
-"""The end of alerts: hand-worked numbers, the bound as a property, refusals, endings by chance."""
+"""The end of alerts: numbers written out, the bound by enumeration, refusals, endings by chance."""
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.detection.alternatives import alternatives, guess, steps
+from monitor.stats.detection.alternatives import steps
 from monitor.stats.detection.e_detector import log_e_factor
-from monitor.stats.detection.half_space import WATCHABLE, Limit, half_space
-from monitor.stats.detection.projection import project
+from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.recovery import (
     ERRORS,
     LOG_ENDS_AT,
@@ -30,27 +29,13 @@ from monitor.stats.detection.scenario import Scenario
 
 PRECISION, RECALL = Limit("precision", 0.76, "at_least"), Limit("recall", 0.62, "at_least")
 TWO = np.array([True, False])
-FIVE_SIZES, FIVE_FLAGGED = np.array([300, 160, 500, 200, 90]), np.arange(5) < 2
-FIVE_GUESS = np.array([0.9, 0.6, 0.05, 0.1, 0.4])
 ENUMERATED = [
     Limit("precision", 0.7, "at_least"),
     Limit("recall", 0.6, "at_least"),
-    Limit("f1", 0.6, "at_least"),
-    Limit("npv", 0.7, "at_least"),
-    Limit("accuracy", 0.6, "at_least"),
-    Limit("prevalence", 0.3, "at_most"),
     Limit("fpr", 0.2, "at_most"),
 ]
-LOWER = {"fpr", "false_omission_rate", "prevalence"}
-QUICK = settings(max_examples=80, deadline=None, derandomize=True)
+QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 
-limits = st.builds(
-    Limit,
-    metric=st.sampled_from(WATCHABLE),
-    value=st.floats(0.02, 0.98),
-    side=st.sampled_from(["at_least", "at_most"]),
-    beta=st.sampled_from([0.5, 1.0, 2.0]),
-)
 log_factors = st.lists(st.floats(-40, 40), min_size=1, max_size=30)
 
 
@@ -70,28 +55,6 @@ def replayed(factors):
     for factor in factors:
         recovery = recovery.updated(math.log(factor))
     return recovery
-
-
-def typical(scenario):
-    """Labels as a scenario's rates have them, without chance."""
-    return Counts.of_arrays(
-        size=scenario.size,
-        labeled=scenario.labeled,
-        positive=np.rint(scenario.labeled * scenario.rates).astype(int),
-        is_flagged=scenario.is_flagged,
-    )
-
-
-def beyond_points(rng, limit, size, is_flagged, points):
-    """Rates at which the metric is beyond the limit; half of them exactly at it."""
-    space = half_space(opposite(limit), size, is_flagged)
-    rates = rng.beta(0.4, 0.4, size=(points * 8, size.size))
-    room = rates @ space.c - space.d
-    lost, kept = rates[room >= 0], rates[room < 0]
-    count = min(len(kept), len(lost), points // 2)
-    above, below = lost[:count] @ space.c - space.d, kept[:count] @ space.c - space.d
-    share = (above / (above - below))[:, None]
-    return np.vstack([lost[:points], lost[:count] + share * (kept[:count] - lost[:count])])
 
 
 def enumerated_factors(limit, labels, sizes, rates):
@@ -115,13 +78,6 @@ def enumerated_factors(limit, labels, sizes, rates):
 # --- independent numbers -------------------------------------------------------------------------
 
 
-def test_evidence_is_the_sum_worked_by_hand():
-    # t = 1: 4/2; t = 2: 4*3/2 + 3/6; t = 3: (4*3/2 + 3/6 + 1/12)/2
-    found = [math.exp(replayed([4, 3, 0.5][:t]).log_r) for t in (1, 2, 3)]
-
-    assert found == pytest.approx([2, 6.5, 6.583333333333333 / 2], rel=1e-14)
-
-
 @QUICK
 @given(st.lists(st.floats(0.01, 50), min_size=1, max_size=12))
 def test_evidence_is_the_sum_of_products_written_out(factors):
@@ -135,13 +91,6 @@ def test_an_alert_ends_at_twenty_and_not_before():
     assert not under.ends
     assert at.ends
     assert math.exp(at.log_r) == pytest.approx(20)
-
-
-def test_rounds_that_say_nothing_bring_the_weight_of_all_starts_so_far():
-    # sum of 1/(k(k+1)) for k up to t is t/(t+1): never an ending
-    found = [math.exp(replayed([1.0] * t).log_r) for t in (1, 2, 9)]
-
-    assert found == pytest.approx([1 / 2, 2 / 3, 9 / 10], rel=1e-14)
 
 
 def test_the_factor_of_a_single_stratum_is_the_ratio_of_two_binomials():
@@ -174,35 +123,7 @@ def test_the_factor_is_that_of_the_detector_against_the_opposite_limit():
     )
 
 
-@pytest.mark.parametrize("better", [0.1, -0.1])
-@pytest.mark.parametrize("metric", WATCHABLE)
-def test_labels_within_the_limit_speak_for_a_recovery_and_labels_beyond_it_against(metric, better):
-    limit = Limit(metric, 0.4 if metric in LOWER else 0.6, "at_least" if better > 0 else "at_most")
-    scenario = Scenario.of([500, 700], [300, 400], TWO, [0.7, 0.2])
-    good, bad = (scenario.moved(replace(limit, value=limit.value + by)) for by in (better, -better))
-
-    gain, loss = (
-        log_recovery_factor(limit, typical(truth), scenario.rates) for truth in (good, bad)
-    )
-
-    assert gain > 0 > loss
-
-
 # --- properties ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("limit", ENUMERATED, ids=str)
-def test_the_mean_over_all_samples_is_at_most_one_beyond_the_limit_and_exactly_at_it(limit):
-    labels, sizes = (6, 7), (60, 90)
-    e = enumerated_factors(limit, labels, sizes, np.array([0.7, 0.3]))
-    points = beyond_points(np.random.default_rng(11), limit, np.array(sizes), TWO, 200)
-
-    p1 = stats.binom.pmf(np.arange(labels[0] + 1), labels[0], points[:, :1])
-    p0 = stats.binom.pmf(np.arange(labels[1] + 1), labels[1], points[:, 1:])
-    mean = np.einsum("pi,pj,ij->p", p1, p0, e)
-
-    assert len(points) > 100
-    assert 0.9 < mean.max() <= 1 + 1e-12  # the bound is used, not just kept
 
 
 @pytest.mark.parametrize("limit", ENUMERATED, ids=str)
@@ -228,42 +149,6 @@ def test_the_mean_over_all_draws_without_replacement_is_at_most_one_in_every_win
 
 
 @QUICK
-@given(
-    limits,
-    st.lists(st.sampled_from([0, 1, 7, 40, 300]), min_size=5, max_size=5),
-    st.integers(0, 2**32 - 1),
-)
-def test_the_mean_is_at_most_one_in_five_strata_some_of_them_unlabeled(limit, labeled, seed):
-    rng, n = np.random.default_rng(seed), np.array(labeled)
-    null = opposite(limit)
-    space, about = half_space(null, FIVE_SIZES, FIVE_FLAGGED), (null, FIVE_SIZES, FIVE_FLAGGED)
-    row = alternatives(*about, FIVE_GUESS, steps(*about, FIVE_GUESS, n, (ERRORS,)))[0]
-    seen = n > 0
-    if bool(space.contains(row)) or not space.c[seen].any():
-        return  # such a round has e = 1
-    x = project(space, row, n)[seen]
-    pi = beyond_points(rng, limit, FIVE_SIZES, FIVE_FLAGGED, 50)[:, seen]
-
-    per_label = pi * row[seen] / x + (1 - pi) * (1 - row[seen]) / (1 - x)
-    mean = np.exp(np.log(per_label) @ n[seen])
-
-    assert (mean <= 1 + 1e-9).all()
-
-
-@QUICK
-@given(limits, st.data())
-def test_a_factor_is_always_finite_and_never_warns(limit, data):
-    labeled = [data.draw(st.sampled_from([0, 1, 7, 40, 300])) for _ in range(5)]
-    positive = [data.draw(st.integers(0, n)) for n in labeled]
-    rates = np.array([data.draw(st.floats(0.001, 0.999)) for _ in range(5)])
-    counts = Counts.of_arrays(
-        size=FIVE_SIZES + 300, labeled=labeled, positive=positive, is_flagged=FIVE_FLAGGED
-    )
-
-    assert math.isfinite(log_recovery_factor(limit, counts, rates))
-
-
-@QUICK
 @given(log_factors)
 def test_evidence_goes_on_from_what_was_stored(log_e):
     recovery = Recovery()
@@ -276,18 +161,7 @@ def test_evidence_goes_on_from_what_was_stored(log_e):
     assert recovery == whole
 
 
-@QUICK
-@given(log_factors, st.floats(0, 30))
-def test_a_better_round_never_makes_an_ending_less_likely(log_e, more):
-    worse, better = Recovery(), Recovery()
-    for place, value in enumerate(log_e):
-        worse = worse.updated(value)
-        better = better.updated(value + (more if place == len(log_e) // 2 else 0))
-
-    assert better.log_r >= worse.log_r
-
-
-@pytest.mark.parametrize("log_e", [-30.0, -0.5, 0.0, 0.5, 30.0])
+@pytest.mark.parametrize("log_e", [-30.0, 0.0, 30.0])
 def test_a_thousand_rounds_neither_overflow_nor_lose_the_sum(log_e):
     recovery = Recovery()
     for _ in range(1000):
@@ -324,10 +198,7 @@ def test_many_alerts_at_once_go_the_way_of_each():
     ("metric", "counts"),
     [
         ("precision", matrix(0, 0, 3, 90)),
-        ("precision", matrix(0, 0, 3, 90, flagged_size=0)),
-        ("recall", matrix(0, 0, 3, 90, flagged_size=0)),
         ("recall", matrix(9, 30, 0, 0, passed_size=0)),
-        ("npv", matrix(9, 30, 0, 0)),
         ("prevalence", matrix(0, 0, 0, 0, flagged_size=0, passed_size=0)),
     ],
 )
@@ -336,46 +207,26 @@ def test_a_round_that_says_nothing_about_a_metric_has_the_factor_one(metric, cou
         limit = Limit(metric, 0.6, side)
 
         assert log_recovery_factor(limit, counts, np.array([0.8, 0.02])) == 0
-
-
-def test_without_a_guess_the_factor_is_one():
-    assert log_recovery_factor(PRECISION, matrix(300, 300, 9, 9), None) == 0
-
-
-def test_recall_without_passed_labels_speaks_for_no_recovery():
-    # every unlabeled passed item may be a miss
-    counts = matrix(30, 30, 0, 0, flagged_size=50, passed_size=900)
-
-    assert log_recovery_factor(Limit("recall", 0.6, "at_least"), counts, np.array([0.8, 0.02])) == 0
+    assert log_recovery_factor(PRECISION, matrix(300, 300, 9, 9), None) == 0  # without a guess
 
 
 # --- refused inputs ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("rounds", "log_r"),
-    [(0, 0.0), (3, -math.inf), (3, math.nan), (3, math.inf), (-1, 1.0), (-1, -math.inf)],
+    "evidence",
+    [
+        lambda: Recovery(0, 0.0),
+        lambda: Recovery(3, -math.inf),
+        lambda: Recovery(3, math.nan),
+        lambda: Recovery(-1, 1.0),
+        lambda: Recovery(2, 1.0).updated(math.nan),
+        lambda: Recovery(2, 1.0).updated(math.inf),
+    ],
 )
-def test_numbers_that_cannot_be_evidence_are_refused(rounds, log_r):
+def test_numbers_that_cannot_be_evidence_are_refused(evidence):
     with pytest.raises(ValueError, match=r"^evidence of recovery is a number of rounds"):
-        Recovery(rounds, log_r)
-
-
-@pytest.mark.parametrize("log_e", [math.nan, math.inf, -math.inf])
-def test_a_factor_that_is_no_number_is_refused(log_e):
-    with pytest.raises(ValueError, match=r"^evidence of recovery is a number of rounds"):
-        Recovery(2, 1.0).updated(log_e)
-
-
-@pytest.mark.parametrize("rates", [[0.0, 0.5], [1.0, 0.5], [0.5, float("nan")]])
-def test_a_guess_of_certainty_is_refused(rates):
-    with pytest.raises(ValueError, match="a guess lies strictly between 0 and 1"):
-        log_recovery_factor(PRECISION, matrix(1, 2, 1, 2), np.array(rates))
-
-
-def test_a_guess_for_other_strata_is_refused():
-    with pytest.raises(ValueError, match=r"guess has shape \(3,\), the round \(2,\)"):
-        log_recovery_factor(PRECISION, matrix(1, 2, 1, 2), np.array([0.5, 0.5, 0.5]))
+        evidence()
 
 
 # --- how long it takes ---------------------------------------------------------------------------
@@ -416,16 +267,6 @@ def test_the_weights_of_the_rounds_to_come_go_on_where_the_evidence_stands():
     assert late.ended_within[-1] == 0
 
 
-def test_evidence_gathered_so_far_makes_the_rest_shorter():
-    fresh, far = (
-        ending(BACK, LIMIT, BAD_GUESS, recovery=recovery, rounds=20, paths=400)
-        for recovery in (None, Recovery(3, math.log(10)))
-    )
-
-    assert (far.ended_within >= fresh.ended_within).all()
-    assert (far.rounds_for(0.5), fresh.rounds_for(0.5)) == (1, 4)
-
-
 def test_an_alert_whose_evidence_suffices_has_ended_whatever_comes():
     worse = BACK.dropped("precision", 0.4)
 
@@ -462,10 +303,7 @@ def test_a_missing_answer_speaks_against_a_recovery():
 @pytest.mark.simulation
 @pytest.mark.parametrize(
     ("limit", "rates"),
-    [
-        (PRECISION, [0.76, 0.018]),
-        (RECALL, [0.79, 0.79 * 0.046 * 0.38 / 0.62]),
-    ],
+    [(PRECISION, [0.76, 0.018]), (RECALL, [0.79, 0.79 * 0.046 * 0.38 / 0.62])],
     ids=["precision", "recall"],
 )
 def test_alerts_exactly_at_their_limit_end_by_chance_in_at_most_five_of_a_hundred(limit, rates):
@@ -477,20 +315,3 @@ def test_alerts_exactly_at_their_limit_end_by_chance_in_at_most_five_of_a_hundre
     share = found.ended_within[-1]
     assert share + 3 * math.sqrt(share * (1 - share) / found.paths) <= 0.05
     assert share > 0.005
-
-
-@pytest.mark.simulation
-def test_a_metric_that_wanders_beyond_its_limit_ends_alerts_as_rarely_when_the_guess_learns():
-    rng, paths, ended = np.random.default_rng(6), 200, 0
-    for _ in range(paths):
-        recovery, history = Recovery(), [matrix(39, 60, 20, 900)]
-        for _ in range(30):
-            precision = 0.76 - abs(rng.normal(0, 0.01))
-            counts = matrix(int(rng.binomial(60, precision)), 60, int(rng.binomial(900, 0.02)), 900)
-            recovery = recovery.updated(log_recovery_factor(PRECISION, counts, guess(history)))
-            history = [*history[-7:], counts]
-            if recovery.ends:
-                ended += 1
-                break
-
-    assert ended / paths <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / paths)

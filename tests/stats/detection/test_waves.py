@@ -9,18 +9,17 @@ import pytest
 from scipy import stats
 
 from monitor.stats.core.counts import Counts
-from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.stats.detection.alternatives import WEIGHTS, guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.recovery import log_recovery_factor, opposite
+from monitor.stats.detection.recovery import opposite
 from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 
 TWO = np.array([True, False])
 SIZE = np.array([400, 4000])
 BEFORE = Counts.of_matrix(tp=18, fp=2, fn=1, tn=19, flagged_size=400, passed_size=4000)
 BEFORE_GUESS = guess([BEFORE])
-FIRST = np.array([4, 4])
+FIRST = np.array([3, 3])
 PRECISION, RECALL = Limit("precision", 0.8, "at_least"), Limit("recall", 0.6, "at_least")
 
 
@@ -30,7 +29,7 @@ def two_strata(labeled, positive):
 
 def after(found):
     """Sizes of wave 2 by a rule of the worst kind: each follows its stratum's own answers."""
-    return np.array([0 if found[0] < 3 else 6, 0 if found[1] == 0 else 5])
+    return np.array([0 if found[0] < 2 else 5, 0 if found[1] == 0 else 4])
 
 
 def answers(labeled):
@@ -75,27 +74,15 @@ def test_the_product_over_waves_has_a_mean_of_one_at_most_whatever_the_second_si
     assert means.max() > 0.99  # the bound is sharp
 
 
-@pytest.mark.parametrize("limit", [PRECISION, RECALL], ids=str)
-def test_evidence_of_recovery_over_waves_has_a_mean_of_one_at_most_beyond_the_limit(
-    limit,
-):
+def test_evidence_of_recovery_over_waves_has_a_mean_of_one_at_most_beyond_the_limit():
     def product(one, two):
         waves = [two_strata(*one), two_strata(*two)]
-        return log_recovery_of_waves(opposite(limit), waves, guesses(waves, [BEFORE]))
+        return log_recovery_of_waves(opposite(PRECISION), waves, guesses(waves, [BEFORE]))
 
-    means = means_of_e(limit, product)  # rates that keep a limit are beyond its opposite
+    means = means_of_e(PRECISION, product)  # rates that keep a limit are beyond its opposite
 
     assert means.max() <= 1 + 1e-9
     assert means.max() > 0.99
-
-
-def test_one_factor_of_recovery_from_the_summed_counts_has_a_mean_over_one():
-    def summed(one, two):
-        (first, found), (more, rest) = one, two
-        both = two_strata(first + more, np.add(found, rest))
-        return log_recovery_factor(opposite(PRECISION), both, BEFORE_GUESS)
-
-    assert means_of_e(PRECISION, summed).max() > 1.01
 
 
 def test_one_e_value_of_the_summed_counts_has_a_mean_over_one():
@@ -116,7 +103,7 @@ def test_the_second_wave_of_a_first_round_gathers_evidence_by_the_rates_of_the_f
     assert found.max() > 3  # half of 40 where four fifths were to be
 
 
-@pytest.mark.parametrize(("if_good", "if_bad"), [(20, 20), (20, 0), (0, 20)])
+@pytest.mark.parametrize(("if_good", "if_bad"), [(20, 0), (0, 20)])
 def test_in_a_finite_window_at_its_limit_the_detectors_mixture_stays_under_one(if_good, if_bad):
     # 40 items, 32 of them positive; 10 labeled, then 20 more or none. One alternative alone is
     # over 1 by .004: items that wave 1 left may miss the limit though the window keeps it.
@@ -139,41 +126,3 @@ def test_in_a_finite_window_at_its_limit_the_detectors_mixture_stays_under_one(i
 
     assert mean @ WEIGHTS < 1
     assert mean.max() < 1.01
-
-
-def test_the_rule_for_the_second_wave_keeps_its_mean_at_one_given_any_first_wave():
-    size, up = np.array([300, 300, 3000, 1000]), np.array([True, True, False, False])
-    plan, rates = np.array([12, 12, 24, 16]), np.array([0.75, 0.85, 0.01, 0.1])
-    first = first_wave(plan)
-    tp, fn = float(size[up] @ rates[up]), float(size[~up] @ rates[~up])
-    limit = Limit("recall", tp / (tp + fn), "at_least")
-    found = np.array(list(answers(first)))
-    likely = np.argsort(-np.prod(stats.binom.pmf(found, first, rates), axis=1))[:60]
-
-    more = second_wave(
-        size, up, [0.5, 2.0, -4.0, -1.0], plan=plan, first=first, labeled=first,
-        positive=found[likely],
-    )  # fmt: skip
-    means = []
-    for y, wave in zip(found[likely], more, strict=True):
-        before = Counts.of_arrays(size=size, labeled=first, positive=y, is_flagged=up)
-        means.append(mean_of_second(limit, size, up, rates, wave, before))
-
-    assert len({tuple(wave) for wave in more}) > 10  # the sizes did follow the answers
-    assert np.max(means) <= 1 + 1e-9
-
-
-def mean_of_second(limit, size, up, rates, labeled, first):
-    """E[e2 given wave 1]: log e is linear in the positives, so strata are enumerated apart."""
-
-    def log_e(positive):
-        counts = Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=up)
-        return log_e_factor(limit, counts, guess([first]))
-
-    none = log_e(np.zeros(4, dtype=int))
-    mean = np.exp(none)
-    for h in np.flatnonzero(labeled):
-        one = log_e(np.eye(4, dtype=int)[h]) - none
-        y = np.arange(labeled[h] + 1)
-        mean = mean * (stats.binom.pmf(y, labeled[h], rates[h]) @ np.exp(np.outer(y, one)))
-    return mean

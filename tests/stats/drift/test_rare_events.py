@@ -35,8 +35,5 @@ def test_no_events_at_all_say_nothing():
 def test_impossible_numbers_are_refused(numbers):
     with pytest.raises(ValueError, match="wanted positive sizes"):
         rates_differ(*numbers)
-
-
-def test_a_level_that_is_no_probability_is_refused():
     with pytest.raises(ValueError, match="level"):
         rates_differ(1, 10, 1, 10, level=1)

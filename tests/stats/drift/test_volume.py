@@ -51,19 +51,19 @@ def test_a_segment_that_disappears_is_certain_and_a_holiday_does_not_hide_it():
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("windows", [4, 8, 12])
-@pytest.mark.parametrize("trend", [-0.05, 0, 0.05])
+@pytest.mark.parametrize("windows", [4, 12])
+@pytest.mark.parametrize("trend", [-0.05, 0.05])
 @pytest.mark.parametrize("spread", [0.05, 0.3])
 def test_an_ordinary_window_is_noticed_at_most_once_in_a_hundred(trend, spread, windows):
     rng = np.random.default_rng(7)
     time = np.arange(windows + 1)
     counts = rng.poisson(
-        5000 * np.exp(trend * time) * rng.gamma(spread**-2, spread**2, (1500, windows + 1))
+        5000 * np.exp(trend * time) * rng.gamma(spread**-2, spread**2, (800, windows + 1))
     )
 
     noticed = [placed(row[-1], row[:-1]).probability < 0.005 for row in counts]
 
-    assert np.mean(noticed) <= 0.01 + 2 * np.sqrt(0.01 / 1500)
+    assert np.mean(noticed) <= 0.01 + 2 * np.sqrt(0.01 / 800)
 
 
 @pytest.mark.simulation

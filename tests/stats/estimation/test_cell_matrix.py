@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from benchmarks.cells import cut, interval_ends, known, scored
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import metric
@@ -29,13 +28,10 @@ ROUND = Counts.of_arrays(
 )
 
 
-@pytest.mark.parametrize(("labeled", "positive"), [(40, 10), (40, 0), (1, 1), (2, 1)])
+@pytest.mark.parametrize(("labeled", "positive"), [(40, 10), (40, 0), (1, 1)])
 def test_one_cell_per_class_is_the_round_without_cells(labeled, positive):
     counts = Counts.of_arrays(
-        size=[500, 9000],
-        labeled=[labeled, 80],
-        positive=[positive, 3],
-        is_flagged=[True, False],
+        size=[500, 9000], labeled=[labeled, 80], positive=[positive, 3], is_flagged=[True, False]
     )
 
     found, expected = cell_posterior(counts), round_posterior(counts)
@@ -68,14 +64,6 @@ def test_many_labels_are_worth_what_the_variance_of_the_stratified_estimate_says
     assert found.labeled[0] > 1.5 * labeled.sum()  # the cells are worth something
 
 
-def test_cells_of_one_rate_labeled_by_size_are_worth_their_labels():
-    labeled = np.array([180.0, 18.0, 18.0])
-
-    found = cell_counts([9000, 900, 900], labeled, labeled / 3)
-
-    assert found.labeled[0] == pytest.approx(216, rel=0.03)
-
-
 def test_groups_follow_the_numbers_of_answers_and_have_ten_at_least():
     labeled = np.random.default_rng(3).integers(0, 9, (200, 40))
 
@@ -84,9 +72,6 @@ def test_groups_follow_the_numbers_of_answers_and_have_ten_at_least():
     assert (np.diff(group, axis=1) >= 0).all()
     for cells, of in zip(group, labeled, strict=True):
         assert np.bincount(cells, weights=of).min() >= GROUP
-
-
-def test_a_class_with_few_answers_is_one_group():
     assert groups_of_cells([0, 3, 2]).tolist() == [0, 0, 0]
 
 
@@ -102,21 +87,6 @@ def test_a_class_without_answers_is_worth_nothing():
 
     assert found.labeled.tolist() == [0.0]
     assert found.positive.tolist() == [0.0]
-
-
-def test_no_positive_leaves_room_for_some():
-    known_rate = cell_posterior(
-        Counts.of_arrays(
-            size=[100, 9000, 900],
-            labeled=[20, 40, 40],
-            positive=[15, 0, 0],
-            is_flagged=[True, False, False],
-        )
-    ).passed
-
-    # The heavy cell's 40 answers decide: 3 in 40 of .9 of the items is the classical bound.
-    high = special.betaincinv(known_rate.alpha[0, 0], known_rate.beta[0, 0], 0.975)
-    assert 0.03 < high < 0.08
 
 
 def test_an_earlier_round_counts_with_the_present_sizes():
@@ -142,28 +112,6 @@ def test_a_window_is_known_better_than_the_rates_behind_it_and_a_whole_one_is_kn
 
     assert np.std(window) < 0.99 * np.std(rate)
     assert np.unique(recall(cell_matrix(whole, "window"))).tolist() == [120 / 130]
-
-
-def test_a_window_has_whole_items():
-    matrix = cell_matrix(ROUND, "window", points=2**10)
-
-    for cell in (matrix.tp, matrix.fp, matrix.fn, matrix.tn):
-        assert (np.asarray(cell) == np.rint(cell)).all()
-    assert (matrix.tp + matrix.fp == 160).all()
-
-
-def test_half_of_a_window_halves_the_variance_of_its_rate():
-    half = Counts.of_arrays(
-        size=[4000, 4000],
-        labeled=[2000, 2000],
-        positive=[1000, 200],
-        is_flagged=[True, False],
-    )
-
-    precision = metric("precision")(cell_matrix(half, "window"))
-
-    # Sampling without replacement: p(1-p)/n (1 - n/N).
-    assert np.var(precision) == pytest.approx(0.25 / 2000 * 0.5, rel=0.01)
 
 
 def test_one_cell_per_class_is_the_window_without_cells():
@@ -194,7 +142,7 @@ def test_the_cells_of_a_window_have_the_variance_of_a_sample_without_replacement
     assert np.mean(found) == pytest.approx(size @ rate, rel=1e-3)
 
 
-@pytest.mark.parametrize("positive", [[0, 150, 150], [0, 150, 149], [1, 150, 30]])
+@pytest.mark.parametrize("positive", [[0, 150, 150], [1, 150, 30]])
 def test_a_window_of_pure_cells_is_known_at_least_as_well_as_its_rate(positive):
     size, labeled = [400, 400, 400, 9000], [150, 150, 150, 500]
     counts = Counts.of_arrays(
@@ -256,39 +204,6 @@ def test_what_the_prior_adds_is_its_share_of_the_variance_written_out():
     found = unseen_answers([900, 100], n, n * rate)
 
     assert found.share == pytest.approx(1 - without.sum() / with_prior.sum())
-
-
-def test_intervals_hold_the_truth_in_95_percent_of_rounds_at_the_bound_of_any_design():
-    # Phi2 took no part in the choice of the formula.
-    found = known(scored("Phi2", "good"), 0.25, replicates=2000)
-
-    covered = 1 - found.below - found.above
-    assert covered == pytest.approx(np.full(2, 0.95), abs=0.015)
-    assert found.half_width.max() == pytest.approx(0.05, rel=0.02)
-    assert np.abs(found.bias).max() < 0.1 * 0.05
-    assert found.labels < 1.05 * 927
-
-
-def test_the_benchmarks_intervals_are_those_of_the_matrix_of_draws():
-    design = cut(scored("Phi1", "good"), (2, 2))
-    labeled, positive = np.array([40, 30, 200, 60]), np.array([20, 29, 1, 15])
-    counts = Counts.of_arrays(
-        size=design.size.astype(np.int64),
-        labeled=labeled,
-        positive=positive,
-        is_flagged=design.is_flagged,
-    )
-    known_rates = cell_posterior(counts)
-    flagged, passed = (
-        (each.alpha[0], each.beta[0]) for each in (known_rates.flagged, known_rates.passed)
-    )
-
-    ends = interval_ends(design, flagged, passed, 1)
-
-    matrix = cell_matrix(counts, "rate")
-    for index, name in enumerate(("precision", "recall")):
-        expected = np.quantile(metric(name)(matrix), [0.025, 0.975])
-        assert ends[index, :, 0] == pytest.approx(expected, abs=0.004)
 
 
 @pytest.mark.parametrize(

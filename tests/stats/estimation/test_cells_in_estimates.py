@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from benchmarks.cells import cut, scored
-from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import METRICS
@@ -19,8 +16,6 @@ from monitor.stats.estimation.cell_matrix import cell_posterior, plain_counts
 from monitor.stats.estimation.missing import missing_bounds, point_range
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import small_count_caution, unlabeled_share
-from monitor.stats.labels.audit import LabelAudit
-from monitor.stats.labels.label_error import corrected_estimates
 
 DESIGN = cut(scored("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)
@@ -43,27 +38,12 @@ def test_precision_has_the_interval_of_its_class_and_the_point_of_its_cells():
 
     found = of_cells(counts, "precision")
 
+    assert found.method == "Beta posterior by score cells, 16384 Sobol points"
     law = cell_posterior(counts).flagged
     ends = stats.beta(law.alpha[0, 0], law.beta[0, 0]).ppf([0.025, 0.975])
     assert (found.low, found.high) == pytest.approx(ends, abs=1e-4)
     shares = counts.positive[UP] / counts.labeled[UP]
     assert found.point == pytest.approx(np.average(shares, weights=SIZE[UP]))
-
-
-def test_one_cell_a_class_has_the_interval_that_one_band_has():
-    counts = Counts.of_matrix(tp=80, fp=20, fn=7, tn=300, flagged_size=900, passed_size=20_000)
-
-    for metric in ("precision", "recall"):
-        [band] = estimates(counts, metrics=(metric,), estimands=("rate",))
-        cell = of_cells(counts, metric)
-        assert cell.point == band.point
-        assert (cell.low, cell.high) == pytest.approx((band.low, band.high), abs=2e-3)
-
-
-def test_an_estimate_says_that_it_is_of_cells_and_from_how_many_points():
-    found = of_cells(a_round(), "recall", points=256)
-
-    assert found.method == "Beta posterior by score cells, 256 Sobol points"
 
 
 def test_where_no_positive_was_missed_recall_may_be_1():
@@ -174,18 +154,6 @@ def test_every_metric_has_a_point_in_its_interval_or_a_reason(labeled, positive)
             assert np.isfinite([row.low, row.high]).all()
 
 
-def test_a_class_labeled_whole_is_known_in_the_window_and_not_behind_it():
-    labeled, positive = EDGES["flagged labeled whole"]
-    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=positive, is_flagged=UP)
-
-    rate, window = estimates(counts, metrics=("precision",), cells=True)
-
-    true = positive[UP].sum() / SIZE[UP].sum()
-    assert (window.low, window.point, window.high) == pytest.approx((true, true, true))
-    assert rate.interval is not None
-    assert rate.interval.high - rate.interval.low > 0.01
-
-
 @pytest.mark.parametrize("answer", ["no positive", "all positive"])
 def test_an_answer_that_was_never_seen_may_not_exist(answer):
     labeled, positive = EDGES[answer]
@@ -264,23 +232,6 @@ def test_cells_without_the_rarer_answer_that_decide_a_metric_are_named():
     assert small_count_caution(mixed, "recall", cells=True) is None
 
 
-def test_bounds_of_missing_answers_hold_the_estimate_of_each_way_to_fill_them():
-    counts = a_round()
-    missing = np.zeros(len(SIZE), dtype=np.int64)
-    missing[[3, 20, 45]] = 2
-    bounds = missing_bounds(counts, missing, "recall", cells=True)
-
-    for fill in product(range(3), repeat=3):
-        added = np.zeros(len(SIZE), dtype=np.int64)
-        added[[3, 20, 45]] = fill
-        filled = changed(counts, labeled=counts.labeled + missing, positive=counts.positive + added)
-        found = of_cells(filled, "recall")
-        assert bounds is not None
-        assert found.interval is not None
-        assert bounds.low - 1e-9 <= found.interval.low
-        assert found.interval.high <= bounds.high + 1e-9
-
-
 def test_disputed_answers_move_a_point_between_the_scaled_extremes():
     counts = a_round()
     disputed = np.zeros(len(SIZE), dtype=np.int64)
@@ -295,24 +246,4 @@ def test_disputed_answers_move_a_point_between_the_scaled_extremes():
         for up, down in ((0, 1), (1, 0))
     ]
     assert found == pytest.approx([float(METRICS["recall"](each)) for each in points])
-
-
-def test_where_nothing_is_disputed_a_point_has_no_range():
-    assert point_range(a_round(), np.zeros(len(SIZE), dtype=np.int64), "recall", cells=True) is None
-
-
-def test_a_perfect_audit_leaves_the_interval_of_the_cells_but_for_its_prior():
-    counts = a_round(40)
-    audit = LabelAudit(tp=10**6, fn=0, tn=10**6, fp=0)
-
-    corrected = corrected_estimates(plain_counts(counts, prior=HEAVY), audit, estimands=("rate",))
-
-    for row in corrected:
-        plain = of_cells(counts, row.metric)
-        assert plain.interval is not None
-        width = plain.interval.high - plain.interval.low
-        assert row.point == pytest.approx(plain.point, abs=0.1 * width)
-        assert row.low < plain.low + 0.05 * width
-        assert row.high > plain.high - 0.05 * width
-        assert row.interval is not None
-        assert row.interval.high - row.interval.low < 1.25 * width
+    assert point_range(counts, 0 * disputed, "recall", cells=True) is None

@@ -60,15 +60,6 @@ def errors(found):
     }
 
 
-def apart(classes):
-    """The same samples, with no item said to be in two of them."""
-    starts = np.cumsum([0, *(len(each.item) for each in classes[:-1])])
-    return [
-        ClassSample(each.name, each.sample, np.arange(len(each.item)) + start)
-        for each, start in zip(classes, starts, strict=True)
-    ]
-
-
 def value_of(classes, weights):
     """All four averages where each item counts so many times: a plain loop over classes."""
     found, missed, flagged = [], [], []
@@ -100,54 +91,12 @@ def test_standard_errors_are_those_of_scipys_bootstrap_over_the_union_of_items()
         return np.array(value_of(classes, np.bincount(items, minlength=size)))
 
     result = stats.bootstrap(
-        (union,), averages, n_resamples=600, method="percentile", vectorized=False, rng=1
+        (union,), averages, n_resamples=400, method="percentile", vectorized=False, rng=1
     )
     found = errors(class_averages(classes, estimand="rate", draws=MANY))
 
-    # 600 resamples know a standard error to 3 %
+    # 400 resamples know a standard error to 4 %
     assert list(found.values()) == pytest.approx(result.standard_error.tolist(), rel=0.1)
-
-
-def test_without_regard_to_shared_items_recall_comes_out_too_narrow():
-    classes = samples()
-
-    with_shared = errors(class_averages(classes, estimand="rate", draws=MANY))
-    without = errors(class_averages(apart(classes), estimand="rate", draws=MANY))
-
-    assert without["micro", "recall"] < 0.93 * with_shared["micro", "recall"]
-    assert without["macro", "precision"] == pytest.approx(
-        with_shared["macro", "precision"], rel=0.03
-    )
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_micro_precision_is_the_stratified_mean_of_samplics():
-    estimation = pytest.importorskip("samplics.estimation", reason="needs polars and pandas")
-    types = pytest.importorskip("samplics.utils.types")
-    classes = samples()
-    flagged = [each.sample.stratum == 0 for each in classes]
-    stratum = np.repeat(np.arange(CLASSES), [up.sum() for up in flagged])
-    weight = np.concatenate(
-        [
-            np.full(up.sum(), c.sample.size[0] / up.sum())
-            for c, up in zip(classes, flagged, strict=True)
-        ]
-    )
-    taylor = estimation.TaylorEstimator(types.PopParam.mean)
-    taylor.estimate(
-        y=np.concatenate(
-            [c.sample.positive[up] for c, up in zip(classes, flagged, strict=True)]
-        ).astype(float),
-        samp_weight=weight,
-        stratum=stratum,
-        psu=np.arange(len(stratum)),
-    )
-
-    found = class_averages(classes, estimand="rate", draws=MANY)
-
-    row = named(found)["micro", "precision"]
-    assert row.interval.point == pytest.approx(float(taylor.point_est), abs=1e-9)
-    assert errors(found)["micro", "precision"] == pytest.approx(float(taylor.stderror), rel=0.04)
 
 
 @pytest.mark.parametrize("estimand", ["rate", "window"])
@@ -187,13 +136,13 @@ def test_macro_recall_of_many_classes_has_the_bias_and_variance_of_all_outcomes(
 
     intervals = [
         named(class_averages(few_misses(rng), estimand="rate", draws=2**9))["macro", "recall"]
-        for _ in range(30)
+        for _ in range(15)
     ]
     ends = np.array([(row.interval.low, row.interval.high) for row in intervals])
 
-    # 900 classes know their mean recall to .005
+    # 450 classes know their mean recall to .007
     assert chance @ recall - truth > 0.02
-    assert ends.mean() == pytest.approx(truth, abs=0.01)
+    assert ends.mean() == pytest.approx(truth, abs=0.014)
     assert np.diff(ends).mean() == pytest.approx(2 * 1.96 * error, rel=0.05)
 
 
@@ -260,30 +209,7 @@ def test_the_order_of_classes_and_the_numbers_of_items_do_not_matter():
         assert ours.point == pytest.approx(again.point)
         assert [ours.low, ours.high] == pytest.approx([again.low, again.high], abs=0.002)
     assert (one.labels, one.items) == (two.labels, two.items)
-
-
-def test_four_times_the_labels_give_half_the_width():
-    few, many = (
-        errors(class_averages(samples(flagged=n, passed=3 * n), estimand="rate"))
-        for n in (100, 400)
-    )
-
-    for average in few:
-        assert 1.7 < few[average] / many[average] < 2.4
-
-
-def test_the_same_seed_gives_the_same_numbers():
-    classes = samples(flagged=50, passed=100)
-
-    assert class_averages(classes, seed=4) == class_averages(classes, seed=4)
-    assert class_averages(classes, seed=4) != class_averages(classes, seed=5)
-
-
-def test_ends_are_ordered_and_inside_zero_one_where_nothing_was_found_wrong():
-    classes = samples(flagged=12, passed=20, right=1.0)
-
-    for row in named(class_averages(classes)).values():
-        assert 0 <= row.interval.low < row.interval.point == row.interval.high == 1
+    assert one == class_averages(classes, draws=MANY)
 
 
 def with_empty(classes, *, flagged, positive):
@@ -335,49 +261,19 @@ def test_classes_whose_recall_rests_on_few_labels_are_named():
     assert not found["macro", "precision"].few_labels
 
 
-def test_an_item_twice_in_a_sample_is_refused():
+def test_samples_and_requests_that_cannot_be_are_refused():
     sample = LabeledSample([0, 1], [1, 0], size=[10, 90], flagged=1)
+    [one, *_] = classes = samples(flagged=20, passed=20)
 
     with pytest.raises(ValueError, match="class spam: an item is there twice"):
         ClassSample("spam", sample, [4, 4])
-
-
-def test_items_and_labels_of_different_numbers_are_refused():
-    sample = LabeledSample([0, 1], [1, 0], size=[10, 90], flagged=1)
-
     with pytest.raises(ValueError, match="class spam: 2 labels for 3 items"):
         ClassSample("spam", sample, [1, 2, 3])
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"level": 1.0}, "level must lie strictly between 0 and 1"),
-        ({"estimand": "next"}, "no estimand is called 'next'"),
-    ],
-)
-def test_what_cannot_be_asked_for_is_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        class_averages(samples(flagged=20, passed=20), **changes)
-
-
-def test_no_class_or_one_twice_is_refused():
-    [one, *_] = samples(flagged=20, passed=20)
-
     with pytest.raises(ValueError, match="got none"):
         class_averages([])
     with pytest.raises(ValueError, match="got class 0, class 0"):
         class_averages([one, one])
-
-
-@pytest.mark.simulation
-@pytest.mark.parametrize("cell", [0, 4], ids=["3 classes", "10 classes"])
-def test_intervals_hold_the_averages_of_the_window_as_often_as_they_say(cell):
-    from benchmarks.class_averages import CELLS, run  # noqa: PLC0415
-
-    tally = run(CELLS[cell], 150, seed=11)
-    truth, ends = np.array(tally.truths), np.array(tally.ours)
-    held = (ends[:, :, 0] <= truth) & (truth <= ends[:, :, 1])
-
-    # .95 less three standard errors of 150 rounds
-    assert (held.mean(axis=0) >= 0.95 - 3 * 0.0178).all()
+    with pytest.raises(ValueError, match="level must lie strictly between 0 and 1"):
+        class_averages(classes, level=1.0)
+    with pytest.raises(ValueError, match="no estimand is called 'next'"):
+        class_averages(classes, estimand="next")  # type: ignore[arg-type]

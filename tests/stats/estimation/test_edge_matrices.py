@@ -26,23 +26,9 @@ def cells(matrix):
     return [each.tolist() for each in (matrix.tp, matrix.fp, matrix.fn, matrix.tn)]
 
 
-def test_with_both_answers_seen_in_both_classes_there_is_no_edge():
-    assert matrices_at_the_edge(of_matrix(1, 1, 1, 1), DRAWN) == []
-
-
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [
-        ((0, 9, 1, 9), [[0, 0], [40, 40], [5, 9], [95, 91]]),
-        ((9, 0, 1, 9), [[40, 40], [0, 0], [5, 9], [95, 91]]),
-        ((1, 9, 0, 9), [[30, 20], [10, 20], [0, 0], [100, 100]]),
-        ((1, 9, 9, 0), [[30, 20], [10, 20], [100, 100], [0, 0]]),
-    ],
-)
-def test_an_answer_never_seen_is_set_to_none(counts, expected):
-    [edge] = matrices_at_the_edge(of_matrix(*counts), DRAWN)
-
-    assert cells(edge) == expected
+@pytest.mark.parametrize("counts", [(1, 1, 1, 1), (0, 0, 3, 9)])
+def test_with_both_answers_seen_or_none_at_all_a_class_has_no_edge(counts):
+    assert matrices_at_the_edge(of_matrix(*counts), DRAWN) == []
 
 
 def test_two_classes_at_an_edge_give_each_and_both():
@@ -53,10 +39,6 @@ def test_two_classes_at_an_edge_give_each_and_both():
         [[30, 20], [10, 20], [0, 0], [100, 100]],
         [[40, 40], [0, 0], [0, 0], [100, 100]],
     ]
-
-
-def test_an_unlabeled_class_has_no_edge():
-    assert matrices_at_the_edge(of_matrix(0, 0, 3, 9), DRAWN) == []
 
 
 def test_no_missed_positive_seen_lets_recall_reach_one_and_nothing_else_changes():
@@ -70,18 +52,15 @@ def test_no_missed_positive_seen_lets_recall_reach_one_and_nothing_else_changes(
     assert recall.point == 1.0
 
 
-def test_no_false_positive_seen_lets_precision_reach_one():
-    counts = of_matrix(30, 0, 5, 60, flagged_size=4000, passed_size=90_000)
+def test_no_wrong_or_no_right_answer_seen_lets_metrics_reach_one_or_zero():
+    none_wrong, none_right = (
+        estimate(of_matrix(*counts, flagged_size=4000, passed_size=90_000))
+        for counts in ((30, 0, 5, 60), (0, 30, 5, 60))
+    )
 
-    assert estimate(counts)["precision"].high == 1.0
-
-
-def test_no_true_positive_seen_lets_precision_and_recall_reach_zero():
-    counts = of_matrix(0, 30, 5, 60, flagged_size=4000, passed_size=90_000)
-
-    estimates = estimate(counts)
-
-    assert (estimates["precision"].low, estimates["recall"].low) == (0.0, 0.0)
+    assert none_wrong["precision"].high == 1.0
+    assert (none_right["precision"].low, none_right["recall"].low) == (0.0, 0.0)
+    assert (none_right["precision"].point, none_right["recall"].point) == (0.0, 0.0)
 
 
 def test_a_pooled_estimate_does_not_reach_to_the_edge_of_one_round():
@@ -93,7 +72,7 @@ def test_a_pooled_estimate_does_not_reach_to_the_edge_of_one_round():
     assert 0.9 < recall.high < 1.0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=4))
 def test_an_interval_holds_its_draws_own_interval_and_stays_in_range(found):
     tp, fp, fn, tn = found
@@ -108,16 +87,16 @@ def test_an_interval_holds_its_draws_own_interval_and_stays_in_range(found):
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("rate", [1e-9, 1e-6, 1e-4])
+@pytest.mark.parametrize("rate", [1e-9, 1e-4])
 def test_a_nearly_perfect_recall_is_held(rate):
     # an equal-tailed interval alone would miss it in nearly every round
     rng = np.random.default_rng(8)
     truth = 400 / (400 + 9000 * rate)
     held = 0
 
-    for positive in rng.binomial(300, rate, size=200):
+    for positive in rng.binomial(300, rate, size=80):
         counts = of_matrix(40, 0, positive, 300 - positive, 400, 9000)
         recall = estimates(counts, metrics=("recall",), estimands=("rate",), points=2**8)[0]
         held += recall.low <= truth <= recall.high
 
-    assert held >= 0.93 * 200
+    assert held >= 0.93 * 80

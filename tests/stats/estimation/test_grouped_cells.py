@@ -106,8 +106,9 @@ def test_what_is_labeled_is_known_of_the_window_whatever_it_is_worth():
         assert np.all(items[:, :, 0] == [1.0, 1.0])
 
 
+@pytest.mark.simulation
 def test_intervals_of_both_classifiers_hold_the_truth_as_often_as_they_say():
-    rng, held, rounds = np.random.default_rng(3), np.zeros(2), 120
+    rng, held, rounds = np.random.default_rng(3), np.zeros(2), 80
     for _ in range(rounds):
         positive, cell, truth = drawn(rng)
         sample = grouped(cell, truth)
@@ -119,4 +120,4 @@ def test_intervals_of_both_classifiers_hold_the_truth_as_often_as_they_say():
             interval = found.metrics[i].first
             held[i] += interval is not None and interval.low <= value <= interval.high
 
-    assert np.all(held / rounds > 0.89)  # three standard errors under .95
+    assert np.all(held / rounds > 0.877)  # three standard errors under .95

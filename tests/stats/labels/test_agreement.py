@@ -48,19 +48,6 @@ def known(found):
     return found
 
 
-def test_cohens_kappa_and_its_interval_are_those_of_statsmodels():
-    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
-    wanted = inter_rater.cohens_kappa(np.array([[15, 10], [5, 20]]))
-
-    agreement = cohen_kappa([a for a, _ in PAIRS], [b for _, b in PAIRS])
-
-    assert agreement.value == pytest.approx(wanted.kappa, rel=1e-12)
-    assert (agreement.low, agreement.high) == pytest.approx(
-        (wanted.kappa_low, wanted.kappa_upp), rel=1e-12
-    )
-    assert agreement.items == 50
-
-
 def test_cohens_kappa_of_three_categories_is_that_of_statsmodels():
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
     table = np.array([[44, 5, 1], [7, 20, 3], [9, 5, 6]])
@@ -119,24 +106,6 @@ def test_alpha_of_nominal_answers_with_missing_ones_is_krippendorffs_own_743():
     assert found.items == 11
 
 
-def test_alpha_of_two_observers_is_krippendorffs_own_095():
-    meg = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]  # the same paper, section A
-    owen = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
-
-    found = known(krippendorff_alpha(np.column_stack([meg, owen])))
-
-    assert round(found.value, 3) == 0.095
-
-
-def test_alpha_nears_fleiss_kappa_as_items_grow():
-    answers = np.array([(1, 1, 1)] * 300 + [(1, 0, 1)] * 100 + [(0, 0, 0)] * 600)
-
-    alpha, kappa = known(krippendorff_alpha(answers)), known(fleiss_kappa(answers))
-
-    n = answers.size
-    assert 1 - alpha.value == pytest.approx((1 - kappa.value) * (n - 1) / n, rel=1e-12)
-
-
 def test_the_bootstrap_interval_is_about_the_large_sample_one():
     pairs = np.array(PAIRS * 10)
     large = cohen_kappa(pairs[:, 0], pairs[:, 1])
@@ -145,20 +114,7 @@ def test_the_bootstrap_interval_is_about_the_large_sample_one():
 
     assert agreement.low == pytest.approx(large.low, abs=0.015)
     assert agreement.high == pytest.approx(large.high, abs=0.015)
-
-
-def test_the_same_seed_gives_the_same_interval():
-    first, again, other = (krippendorff_alpha(PAIRS, seed=seed) for seed in (1, 1, 2))
-
-    assert first == again
-    assert (first.value, first.low) != (other.value, other.low)
-    assert first.value == other.value
-
-
-def test_a_wider_level_gives_a_wider_interval():
-    for coefficient in (fleiss_kappa, krippendorff_alpha):
-        narrow, wide = (known(coefficient(PAIRS, level=level)) for level in (0.5, 0.99))
-        assert wide.low < narrow.low < narrow.value < narrow.high < wide.high
+    assert agreement == krippendorff_alpha(pairs, resamples=4000)
 
 
 @pytest.mark.parametrize("coefficient", [fleiss_kappa, krippendorff_alpha])
@@ -190,17 +146,7 @@ def test_disagreement_is_the_prevalence_of_disagreed_items():
     interval = disagreement([1000, 9000], [40, 40], [8, 1], level=0.9, seed=4)
 
     assert interval == wanted.interval
-
-
-def test_disagreement_weighs_the_strata():
-    flagged = known(disagreement([9000, 1000], [40, 40], [8, 1]))
-    passed = known(disagreement([1000, 9000], [40, 40], [8, 1]))
-
-    assert flagged.point == pytest.approx(0.9 * 8 / 40 + 0.1 * 1 / 40, abs=0.01)
-    assert passed.point == pytest.approx(0.1 * 8 / 40 + 0.9 * 1 / 40, abs=0.01)
-
-
-def test_disagreement_without_items_answered_twice_is_none():
+    assert known(interval).point == pytest.approx(0.1 * 8 / 40 + 0.9 * 1 / 40)
     assert disagreement([1000, 9000], [0, 0], [0, 0]) is None
 
 
@@ -229,22 +175,6 @@ def test_a_level_out_of_range_is_refused(level):
             ask(PAIRS, level=level)
     with pytest.raises(ValueError, match=sentence):
         cohen_kappa([1], [1], level=level)
-
-
-@pytest.mark.simulation
-def test_intervals_of_kappa_and_alpha_cover():
-    rng = np.random.default_rng(5)
-    cells = np.array([0.30, 0.05, 0.05, 0.60])  # 11, 10, 01, 00: kappa = .7802
-    kappa = 1 - 0.1 / (2 * 0.35 * 0.65)
-    answers = np.array([(1, 1), (1, 0), (0, 1), (0, 0)])
-    covered = np.zeros((300, 2))
-    for hits in covered:
-        pairs = answers[rng.choice(4, size=100, p=cells)]
-        first = known(cohen_kappa(*pairs.T))
-        alpha = known(krippendorff_alpha(pairs, resamples=400))
-        hits[:] = first.low <= kappa <= first.high, alpha.low <= kappa <= alpha.high
-
-    assert (covered.mean(axis=0) > 0.90).all()
 
 
 def test_disagreement_over_score_cells_is_one_rate_of_the_plain_labels_they_are_worth():

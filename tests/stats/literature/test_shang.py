@@ -6,8 +6,6 @@ import json
 import math
 from pathlib import Path
 
-import mpmath
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +20,6 @@ from monitor.stats.literature.shang import (
     recall_from_rates,
     recall_interval,
     recall_interval_delta,
-    size_ratio,
 )
 from monitor.stats.literature.shang_predictive import (
     BetaRate,
@@ -97,7 +94,7 @@ def test_predictive_ranges_have_the_reference_values(case):
     assert log_ratio_variance(flagged, passed, labels) == pytest.approx(case["var_u"], rel=1e-13)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("level", [0.5, 0.95])
 def test_recall_agrees_with_the_katz_interval_of_statsmodels(level):
     proportion = pytest.importorskip("statsmodels.stats.proportion")
     low, high = proportion.confint_proportions_2indep(
@@ -111,49 +108,11 @@ def test_recall_agrees_with_the_katz_interval_of_statsmodels(level):
     assert ends(recall) == pytest.approx([1 / (1 + high / k), 1 / (1 + low / k)], rel=1e-13)
 
 
-def test_precision_agrees_with_the_normal_interval_of_statsmodels():
-    proportion = pytest.importorskip("statsmodels.stats.proportion")
-    low, high = proportion.proportion_confint(31, 47, alpha=0.1, method="normal")
-
-    precision = precision_interval(StratumCounts(90, 47, 31), level=0.9)
-
-    assert ends(precision) == pytest.approx([low, high], rel=1e-13)
-
-
 @pytest.mark.parametrize(("positive", "negative", "labels"), [(138, 22, 160), (0.5, 3, 7)])
 def test_the_variance_of_a_later_share_is_that_of_the_beta_binomial(positive, negative, labels):
     exact = stats.betabinom.var(labels, positive, negative) / labels**2
 
     assert share_variance(BetaRate(positive, negative), labels) == pytest.approx(exact, rel=1e-12)
-
-
-def test_the_variance_of_a_later_share_agrees_with_quadrature_to_thirty_digits():
-    a, b, n = mpmath.mpf(5) / 2, mpmath.mpf(7), 12
-    with mpmath.workdps(40):
-
-        def integral(power):
-            return mpmath.quad(
-                lambda p: p ** (a - 1) * (1 - p) ** (b - 1) * power(p), [0, mpmath.mpf("0.3"), 1]
-            )
-
-        whole = integral(lambda p: p**0)
-        mean = integral(lambda p: p) / whole
-        second = integral(lambda p: p * (1 - p) / n + p**2) / whole
-        exact = second - mean**2
-
-    assert share_variance(BetaRate(2.5, 7), 12) == pytest.approx(float(exact), rel=1e-14)
-
-
-def test_equation_8_is_near_the_exact_variance_of_the_log_ratio_where_counts_are_large():
-    flagged, passed, labels = BetaRate(1380, 220), BetaRate(1080, 47_320), (1600, 48_400)
-    exact = 0.0
-    for rate, n in ((flagged, labels[0]), (passed, labels[1])):
-        y = np.arange(1, n + 1)
-        weight = stats.betabinom.pmf(y, n, rate.positive, rate.negative)
-        log_share = np.log(y / n)
-        exact += weight @ log_share**2 - (weight @ log_share) ** 2
-
-    assert log_ratio_variance(flagged, passed, labels) == pytest.approx(exact, rel=0.003)
 
 
 # --- what must always hold ------------------------------------------------------------------
@@ -174,45 +133,14 @@ def test_both_recall_intervals_share_point_and_order_and_eq_4_stays_inside(flagg
     assert by_ratio.point == pytest.approx(point, rel=1e-12)
 
 
-@given(classes(), st.integers(1, 10_000))
-def test_a_predictive_range_is_wider_than_the_confidence_interval_of_as_many_labels(found, more):
-    rate = BetaRate.of_labels(found)
-    confidence = precision_interval(found)
-
-    later = precision_predictive(rate, found.labeled)
-    much_later = precision_predictive(rate, found.labeled + more)
-
-    assert later.high - later.low > confidence.high - confidence.low
-    assert much_later.high - much_later.low < later.high - later.low
-    assert later.point == pytest.approx(confidence.point)
-
-
-def test_a_prior_is_added_to_the_labels():
-    stratum_counts = StratumCounts(size=99, labeled=10, positive=8)
-
-    assert BetaRate.of_labels(stratum_counts) == BetaRate(8, 2)
-    assert BetaRate.of_labels(stratum_counts, prior=(0.5, 1.5)) == BetaRate(8.5, 3.5)
-    assert BetaRate(8.5, 3.5).total == 12
-
-
-def test_equation_2_at_its_ends():
-    assert recall_from_rates(1, 0, 0.1) == 1
-    assert recall_from_rates(0, 0.2, 0.1) == 0
-    assert recall_from_rates(1, 1, 1) == 0.5
-    assert recall_from_rates(0.5, 0.1, 0.2) == pytest.approx(0.5)
-
-
 def test_labels_that_all_agree_leave_no_width():
     assert ends(precision_interval(StratumCounts(10, 5, 5))) == [1, 1]
     assert ends(precision_interval(StratumCounts(10, 5, 0))) == [0, 0]
     assert ends(precision_predictive(BetaRate(5, 0), 3)) == [1, 1]
+    assert recall_from_rates(1, 0, 0.1) == 1
+    assert recall_from_rates(0, 0.2, 0.1) == 0
     everything_found = recall_interval(StratumCounts(10, 5, 5), StratumCounts(10, 5, 5))
     assert ends(everything_found) == [0.5, 0.5]
-
-
-def test_one_later_label_is_enough_and_one_item_a_class():
-    assert share_variance(BetaRate(1, 1), 1) == 0.25
-    assert size_ratio(StratumCounts(1, 0, 0), StratumCounts(1, 0, 0)) == 1
 
 
 # --- refused --------------------------------------------------------------------------------
@@ -242,28 +170,16 @@ def test_a_class_without_labeled_positives_is_named_with_the_way_out(flagged, fo
             lambda: recall_interval(StratumCounts(0, 0, 0), PASSED),
             "flagged: the window holds 0 items",
         ),
-        (lambda: size_ratio(FLAGGED, StratumCounts(0, 0, 0)), "passed: the window holds 0 items"),
         (lambda: recall_from_rates(0, 0, 1), "both rates are 0, so are the actual positives"),
         (lambda: BetaRate(0, 0).mean, "the prior and the labels sum to 0"),
-        (
-            lambda: precision_predictive(KNOWN, 0),
-            "the later sample holds 0 labels of the class",
-        ),
+        (lambda: precision_predictive(KNOWN, 0), "the later sample holds 0 labels of the class"),
         (
             lambda: recall_predictive(BetaRate(0, 3), MISSED, 0.1, (5, 5)),
             "flagged: the prior and the labels hold 0 positives",
         ),
         (
-            lambda: recall_predictive(KNOWN, BetaRate(0, 3), 0.1, (5, 5)),
-            "passed: the prior and the labels hold 0 positives",
-        ),
-        (
             lambda: random_sampling_intervals(tp=0, fp=0, fn=3),
             "the sample holds 0 predicted positives",
-        ),
-        (
-            lambda: random_sampling_intervals(tp=0, fp=3, fn=0),
-            "the sample holds 0 actual positives",
         ),
     ],
 )
@@ -275,7 +191,7 @@ def test_a_count_of_zero_that_a_formula_divides_by_is_named(call, what):
     assert isinstance(raised.value, ValueError)
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.5, 95, math.nan])
+@pytest.mark.parametrize("level", [0, 1, math.nan])
 def test_a_level_outside_zero_one_is_refused_everywhere(level):
     calls = (
         lambda: precision_interval(FLAGGED, level=level),
@@ -292,24 +208,17 @@ def test_a_level_outside_zero_one_is_refused_everywhere(level):
             call()
 
 
-@pytest.mark.parametrize("k", [0, -1, math.inf, math.nan])
-def test_a_ratio_of_class_sizes_must_be_positive_and_finite(k):
-    for call in (
-        lambda: recall_from_rates(0.5, 0.5, k),
-        lambda: recall_predictive(KNOWN, MISSED, k, (9, 9)),
-    ):
-        with pytest.raises(ValueError, match=f"must be positive, got {k!r}"):
-            call()
-
-
 def test_rates_and_counts_out_of_range_are_refused():
+    for k in (0, math.inf, math.nan):
+        with pytest.raises(ValueError, match=f"must be positive, got {k!r}"):
+            recall_from_rates(0.5, 0.5, k)
     with pytest.raises(ValueError, match=r"precision must lie in \[0, 1\], got 1.1"):
         recall_from_rates(1.1, 0.5, 1)
     with pytest.raises(ValueError, match=r"false_omission_rate must lie in \[0, 1\], got -0.1"):
         recall_from_rates(1, -0.1, 1)
     with pytest.raises(ValueError, match="counts must be 0 or more, got tp=-1, fp=2, fn=3"):
         random_sampling_intervals(tp=-1, fp=2, fn=3)
-    for positive, negative in ((-1, 1), (1, -1), (math.nan, 1), (1, math.inf)):
+    for positive, negative in ((-1, 1), (1, math.inf)):
         wrong = f"0 or more, got positive={positive}, negative={negative}"
         with pytest.raises(ValueError, match=wrong):
             BetaRate(positive, negative)
