@@ -46,7 +46,7 @@ def test_slots_are_due_from_the_first_scheduled_round_on(scene):
     assert states(scene)[1:] == [(31, "open"), (32, "skipped"), (33, "skipped"), (34, "open")]
 
 
-def test_a_round_opened_by_hand_does_not_hide_slots_missed_before_it(scene):
+def test_a_round_opened_by_hand_hides_no_slot_missed_before_it_and_is_not_opened_again(scene):
     due.open_due(scene.context)
     scene.now += 3 * DAY
     due.open_slot(scene.context, MIDNIGHT + 3 * DAY, backfill=False)
@@ -55,14 +55,6 @@ def test_a_round_opened_by_hand_does_not_hide_slots_missed_before_it(scene):
         due.open_due(scene.context)
 
     assert states(scene) == [(1, "open"), (2, "skipped"), (3, "skipped"), (4, "open")]
-
-
-def test_the_newest_slot_run_by_hand_is_not_opened_again(scene):
-    due.open_slot(scene.context, MIDNIGHT, backfill=False)
-
-    due.open_due(scene.context)
-
-    assert states(scene) == [(1, "open")]
 
 
 def test_a_round_opened_by_hand_tells_the_hooks_and_a_backfilled_one_does_not(scene):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from sqlalchemy import update
 
 from monitor.domain.model import Answer
@@ -13,11 +12,6 @@ ROWS = (
     "select e.basis, e.estimand, e.metric, e.point, e.low, e.high, e.method, r.number from "
     "estimates e join rounds r on r.id = e.round_id and e.version = r.version"
 )
-
-
-@pytest.fixture
-def scene(database):
-    return Scene(database, settings())
 
 
 def rows_of(scene, number, *, pooled):
@@ -41,25 +35,19 @@ def as_of_an_older_release(scene):
         connection.execute(update(estimates).values(point=estimates.c.low, method="the old one"))
 
 
-def test_a_round_renewed_by_an_earlier_one_keeps_its_own_numbers(scene):
-    for number in (1, 2, 3):
+def test_a_round_whose_labels_change_is_estimated_anew_and_a_later_one_keeps_its_own_numbers(
+    database,
+):
+    scene = Scene(database, settings())
+    for number in (1, 2):
         scene.play(number)
     as_of_an_older_release(scene)
-    own, with_history = (rows_of(scene, 3, pooled=pooled) for pooled in (False, True))
-
-    change_a_label_of(scene, 2)
-
-    assert scene.round(3).version == 2
-    assert rows_of(scene, 3, pooled=False) == own
-    assert all(row["method"] == "the old one" for row in own)
-    assert rows_of(scene, 3, pooled=True) != with_history
-
-
-def test_a_round_whose_labels_change_is_estimated_anew(scene):
-    scene.play(1)
-    as_of_an_older_release(scene)
+    own, with_history = (rows_of(scene, 2, pooled=pooled) for pooled in (False, True))
 
     change_a_label_of(scene, 1)
 
-    assert scene.round(1).version == 2
+    assert [scene.round(number).version for number in (1, 2)] == [2, 2]
     assert not any(row["method"] == "the old one" for row in rows_of(scene, 1, pooled=False))
+    assert rows_of(scene, 2, pooled=False) == own
+    assert all(row["method"] == "the old one" for row in own)
+    assert rows_of(scene, 2, pooled=True) != with_history

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-import pytest
-
+from monitor.domain.model import Answer
+from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
 from tests.storage.payloads import PAYLOADS
 
 ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7"}
 
 
-@pytest.fixture
+@played
 def scene(database):
     """A closed round and one that is being labeled, for five days."""
     scene = Scene(database, settings(**ASKED))
@@ -33,38 +33,34 @@ def statuses_of_the_model(scene):
 
 
 def payload_of(row):
-
     return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
 
 
-def test_nobody_is_bothered_in_the_first_half_of_the_time(scene):
-    scene.now += timedelta(days=2, hours=11)
+def test_a_round_without_any_answer_is_told_the_more_urgently_the_less_time_is_left(scene):
+    half = "round 2: it has no answer, and more than half of the time for labels is over"
+    end = "round 2 has no answer and ends in 10 h without an estimate, unless some come"
+    opened = scene.now
 
-    found = standing(scene)
+    for after, status, concerns, problems in (
+        (timedelta(days=2, hours=11), "ok", [], []),
+        (timedelta(days=3, hours=23), "attention", [half], []),
+        (timedelta(days=4, hours=14), "stale", [], [end]),
+    ):
+        scene.now = opened + after
+        found = standing(scene)
+        assert (found.status, found.problems) == (status, problems)
+        assert found.concerns == concerns or problems
 
-    assert (found.status, found.problems, found.concerns) == ("ok", [], [])
+    scene.now = opened + timedelta(days=5)
+    scene.run()
 
-
-def test_a_round_without_any_answer_after_half_its_time_needs_a_look(scene):
-    scene.now += timedelta(days=3, hours=23)
-
-    found = standing(scene)
-
-    assert (found.status, found.problems) == ("attention", [])
-    assert found.concerns == [
-        "round 2: it has no answer, and more than half of the time for labels is over"
-    ]
-
-
-def test_a_round_without_any_answer_near_its_end_is_a_problem(scene):
-    scene.now += timedelta(days=4, hours=14)
-
-    found = standing(scene)
-
-    assert found.status == "stale"
-    assert found.problems == [
-        "round 2 has no answer and ends in 10 h without an estimate, unless some come"
-    ]
+    assert statuses_of_the_model(scene) == ["ok", "stale"]
+    [notice] = scene.rows(
+        "select payload from effects where key like '%/log' order by id desc limit 1"
+    )
+    told = payload_of(notice)
+    assert "0 of 200 answers came by the deadline" in told["sentence"]
+    assert "answer them in time" in told["to_do"]
 
 
 def test_a_round_with_some_answers_near_its_end_is_worth_a_note(scene):
@@ -80,23 +76,10 @@ def test_a_round_with_some_answers_near_its_end_is_worth_a_note(scene):
     )
 
 
-def test_a_round_that_ends_without_labels_makes_the_model_stale(scene):
-    scene.now += timedelta(days=5)
+def test_a_model_under_alert_stays_under_alert(scene):
+    scene.truth |= dict.fromkeys(scene.truth, Answer.NEGATIVE)
+    scene.answer()
     scene.run()
-
-    assert statuses_of_the_model(scene) == ["ok", "stale"]
-    [notice] = scene.rows(
-        "select payload from effects where key like '%/log' order by id desc limit 1"
-    )
-    told = payload_of(notice)
-    assert "0 of 200 answers came by the deadline" in told["sentence"]
-    assert "answer them in time" in told["to_do"]
-
-
-def test_a_model_under_alert_stays_under_alert(database):
-    scene = Scene(database, settings(**ASKED))
-    scene.play(1)
-    scene.play(2, precision=0.1)
     scene.week(3)
     scene.run(3)
     scene.now += timedelta(days=5)

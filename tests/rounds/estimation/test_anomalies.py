@@ -127,7 +127,7 @@ def test_a_drop_of_recall_is_seen_in_the_passed_class():
 
 
 def test_a_change_is_told_from_nine_tenths_on():
-    values = [(y, news(tally((600, 60, y)))) for y in range(24, 49)]
+    values = [(y, news(tally((600, 60, y)))) for y in range(24, 49, 2)]
     probabilities = [
         next((row.value for row in found.notices if row.kind == "changed"), None)
         for _, found in values
@@ -148,12 +148,6 @@ def test_a_reference_is_enough_for_the_first_round():
     found = news(tally((600, 60, 24)), earlier=[], reference=reference)
 
     assert told(found) == [("predictive", "precision"), ("changed", "flagged")]
-
-
-def test_the_same_counts_and_seed_tell_the_same():
-    now = tally((600, 60, 38))
-
-    assert news(now) == news(now)
 
 
 def test_a_window_without_items_or_labels_has_nothing_to_tell():
@@ -237,12 +231,3 @@ def test_mlflow_gets_kinds_as_a_tag_and_the_sentences():
     assert tags(unusual)["monitor.notices"] == "frame"
     assert "**What needs a look:** Other \\| items." in describe(unusual)
     assert "needs a look" not in describe(quiet)
-
-
-def test_a_report_from_before_there_were_notices_is_still_read():
-    old = made_up_report(6).model_dump(mode="json")
-    del old["notices"], old["distances"]
-
-    read = RoundReport.model_validate(old)
-
-    assert (read.notices, read.distances) == ([], {})

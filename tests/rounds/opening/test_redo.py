@@ -16,6 +16,7 @@ from monitor.rounds.opening import due
 from monitor.rounds.opening.redo import why_it_stays
 from monitor.storage.labels import label_store
 from monitor.storage.results import concern_store
+from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, Scene, settings
 from tests.storage.payloads import REPORTS
 
@@ -27,9 +28,10 @@ def scene(database):
     return Scene(database, settings(**AT_ONCE))
 
 
-@pytest.fixture
-def unlabeled(scene):
+@played
+def unlabeled(database):
     """A round that was drawn and abandoned since no answer came by its deadline."""
+    scene = Scene(database, settings(**AT_ONCE))
     scene.week(1)
     scene.run(1)
     scene.now += timedelta(days=5)
@@ -59,13 +61,15 @@ def payload_of(row):
     return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
 
 
-def test_a_round_without_predictions_is_drawn_once_there_are_some(scene):
+def test_a_round_without_predictions_is_drawn_and_closed_in_the_same_run_once_there_are_some(scene):
     scene.run(1)
     seed = scene.round(1).seed
     scene.week(1)
+    backfilled = due.open_slot(scene.context, MONDAY, backfill=True)
 
     again = redo(scene)
 
+    assert backfilled is None
     assert (again.state, again.seed, again.number) == ("labeling", seed, 1)
     assert again.deadline == MONDAY + timedelta(days=5)
     moves = scene.rows("select before, after from round_events order by id")
@@ -76,11 +80,6 @@ def test_a_round_without_predictions_is_drawn_once_there_are_some(scene):
         ("open", "labeling"),
     ]
 
-
-def test_it_is_closed_with_a_version_above_the_abandoned_one_and_in_the_same_run(scene):
-    scene.run(1)
-    scene.week(1)
-    redo(scene)
     scene.answer()
     scene.run()
 
@@ -168,15 +167,6 @@ def _label(scene, item, answer):
                                scene.now)  # fmt: skip
 
 
-def test_a_backfill_leaves_an_abandoned_round_as_it_is(scene):
-    scene.run(1)
-    scene.week(1)
-    scene.now += timedelta(days=1)
-
-    assert due.open_slot(scene.context, MONDAY, backfill=True) is None
-    assert scene.round(1).state == "abandoned"
-
-
 def test_what_a_slow_worker_puts_away_is_not_what_is_out_now(unlabeled):
     old = unlabeled.round(1)
     again = redo(unlabeled)
@@ -215,17 +205,9 @@ def _write(path, rows):
         writer.writerows(rows)
 
 
-def test_its_tasks_get_a_file_of_their_own_and_the_old_one_shows_nothing(folder):
-    redo(folder)
-
-    labels = folder.labeler.folder
-    old, new = (_read(labels / f"mail-2025-03-03T0600{part}.csv") for part in ("", "-v2"))
-    assert len(old) == len(new) == 200
-    assert {row["text"] for row in old} == {""}
-    assert all(row["text"].startswith("item ") for row in new)
-
-
-def test_answers_that_came_too_late_for_the_first_time_count_for_the_second(folder):
+def test_tasks_get_a_file_of_their_own_and_answers_in_the_old_one_count_though_it_shows_nothing(
+    folder,
+):
     labels = folder.labeler.folder
     rows = _read(labels / "mail-2025-03-03T0600.csv")
     answers = folder.rows('select "key", item_id from tasks')
@@ -237,6 +219,10 @@ def test_answers_that_came_too_late_for_the_first_time_count_for_the_second(fold
 
     redo(folder)
 
+    old, new = (_read(labels / f"mail-2025-03-03T0600{part}.csv") for part in ("", "-v2"))
+    assert len(old) == len(new) == 200
+    assert {row["text"] for row in old} == {""}
+    assert all(row["text"].startswith("item ") for row in new)
     same = {row["key"] for row in folder.rows('select "key" from tasks')} & set(truth)
     assert len(same) > 150  # one seed, so mostly the same items
     taken = folder.rows("select external_id from label_events")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-import pytest
-
 from monitor.domain.alerting import AlertState
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.opening import due
@@ -16,12 +14,13 @@ from monitor.rounds.opening.removed_monitors import (
     removed_monitors,
 )
 from monitor.storage.results import alert_store
+from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, WEEK, Scene, settings
 
 SAMPLE = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
 
 
-@pytest.fixture
+@played
 def scene(database):
     """A monitor with an open alert on precision."""
     asked = settings(limits=LIMITS, sample=SAMPLE, reference=REFERENCE, hooks=("ops",))
@@ -48,33 +47,29 @@ def told(scene, sink):
     return [each for each in found if each["event"].startswith("alert.")]
 
 
-def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_told(scene):
+def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_told_once(scene):
     scene.now += WEEK + UNWATCHED
 
     states = end(scene, "other")
+    end(scene)
 
     [alert] = alerts(scene)
     assert states == [AlertState.RESOLVED]
     assert alert.ended_why == "the monitor is no longer in the config"
     for sink in ("log", "ops"):
-        last = told(scene, sink)[-1]
-        assert last["event"] == "alert.resolved"
-        assert "has ended: the monitor is no longer in the config." in last["sentence"]
+        events = told(scene, sink)
+        assert [each["event"] for each in events] == ["alert.firing", "alert.resolved"]
+        assert "has ended: the monitor is no longer in the config." in events[-1]["sentence"]
+    with scene.database.read() as connection:
+        assert removed_monitors(connection, ["other"]) == []
 
 
-def test_its_end_is_told_once_however_often_it_is_looked_for(scene):
-    scene.now += WEEK + UNWATCHED
-
-    end(scene)
-    end(scene)
-
-    assert [each["event"] for each in told(scene, "ops")] == ["alert.firing", "alert.resolved"]
-
-
-def test_an_alert_waits_for_a_slot_that_another_config_on_the_store_would_open(scene):
+def test_an_alert_waits_for_a_slot_that_another_config_would_open_and_for_its_own_monitor(scene):
     scene.now += WEEK + UNWATCHED - timedelta(seconds=1)
 
     assert end(scene, "other") == [AlertState.FIRING]
+    scene.now += 10 * WEEK
+    assert end(scene, "other", "mail") == [AlertState.FIRING]
 
 
 def test_an_alert_of_a_monitor_that_another_config_runs_stays_open(scene):
@@ -83,12 +78,6 @@ def test_an_alert_of_a_monitor_that_another_config_runs_stays_open(scene):
     scene.now += 2 * UNWATCHED
 
     assert end(scene, "other") == [AlertState.FIRING]
-
-
-def test_an_alert_of_a_monitor_in_the_config_is_left_alone(scene):
-    scene.now += 10 * WEEK
-
-    assert end(scene, "other", "mail") == [AlertState.FIRING]
 
 
 def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene):
@@ -109,14 +98,6 @@ def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene
         "this store has it; rounds go on when the config has it again; alerts are ended on "
         "2025-03-25 06:00 UTC."
     )
-
-
-def test_a_monitor_that_left_nothing_open_is_not_told_of(scene):
-    scene.now += WEEK + UNWATCHED
-    end(scene, "other")
-
-    with scene.database.read() as connection:
-        assert removed_monitors(connection, ["other"]) == []
 
 
 def test_open_rounds_of_a_monitor_that_is_put_back_go_on(scene):
