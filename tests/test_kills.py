@@ -3,6 +3,8 @@
 import csv
 import json
 
+import pytest
+
 from monitor.config.load import load_config
 from monitor.storage.database import Database
 from tests.small_config import configure, fill_labels, rows, runs
@@ -88,6 +90,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_a_round_whose_worker_is_killed_at_every_point_is_still_one_round(folder, store_url):
     """Each life gets one point further than the one before it, and meets what that one left."""
     configure(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import update
 
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.sample_settings import Bands, Sample
@@ -14,20 +13,15 @@ from monitor.rounds import versions
 from monitor.storage.labels import label_store
 from monitor.storage.results import redo_store
 from monitor.storage.rounds import round_claims
-from monitor.storage.tables import rounds
+from tests.rounds.played import played
 from tests.rounds.scene import Scene, settings
 
 
-@pytest.fixture
+@played
 def scene(database):
-    return Scene(
-        database, settings(sample=Sample(max_labels=200, bands=Bands(flagged=2, passed=4)))
-    )
-
-
-@pytest.fixture
-def abandoned(scene):
     """A round that ended while its second wave was still to go out."""
+    sample = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
+    scene = Scene(database, settings(sample=sample))
     scene.week(1, share=0.2)
     scene.run(1)
     with scene.database.write() as connection:
@@ -36,6 +30,11 @@ def abandoned(scene):
     versions.abandon(scene.context, scene.round(1), claim, "as a test wants it")
     with scene.database.write() as connection:
         round_claims.release_round(connection, claim)
+    return scene
+
+
+@pytest.fixture
+def abandoned(scene):
     return scene.round(1)
 
 
@@ -92,14 +91,3 @@ def test_a_round_abandoned_again_meanwhile_is_left_as_it_is(scene, abandoned):
 
     assert not reopened
     assert scene.round(1) == abandoned
-
-
-def test_a_round_that_is_not_abandoned_is_never_opened_again(scene, abandoned):
-    with scene.database.write() as connection:
-        connection.execute(update(rounds).values(state=RoundState.LABELING))
-
-    reopened = reopen(scene, abandoned)
-
-    assert not reopened
-    assert scene.round(1).state is RoundState.LABELING
-    assert reserved(scene) > 0

@@ -17,9 +17,6 @@ def test_a_process_is_named_by_its_place_its_id_and_its_start():
     assert pid == str(os.getpid())
     assert started
     assert worker.worker_name() == worker.worker_name(os.getpid())
-
-
-def test_a_running_process_is_not_gone():
     assert not worker.is_dead(worker.worker_name())
     assert not worker.is_dead(worker.worker_name(os.getppid()))
 
