@@ -1,6 +1,5 @@
 """Alerts over rounds: fired and ended by frozen evidence, revised by late labels."""
 
-import json
 import math
 from datetime import timedelta
 
@@ -22,21 +21,11 @@ from monitor.rounds.round_page import read_report
 from monitor.storage.results import alert_store
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
-
-
-def alerts(scene):
-    with scene.database.read() as connection:
-        return alert_store.find_alerts(connection)
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
 
 def notices(scene, sink="log"):
-    rows = scene.rows(
-        "select payload from effects where kind = 'notice' and sink = :sink order by id", sink=sink
-    )
-    payloads = [row["payload"] for row in rows]
-    found = [json.loads(p) if isinstance(p, str) else p for p in payloads]
-    return [each for each in found if not each["event"].startswith("notice.")]
+    return [each for each in scene.notices(sink) if not each["event"].startswith("notice.")]
 
 
 @played
@@ -57,7 +46,7 @@ def test_a_drop_fires_once_tells_people_once_and_more_of_it_brings_the_alert_no_
     scene,
 ):
     play_good(scene, 2)
-    before = alerts(scene)
+    before = scene.alerts()
     for number in (3, 4, 5, 6):
         scene.play(number, precision=0.3, recall=0.6)
 
@@ -65,7 +54,7 @@ def test_a_drop_fires_once_tells_people_once_and_more_of_it_brings_the_alert_no_
     rows = frozen(scene)
     assert rows[1]["log_evidence"] is None  # without a history and a reference
     assert rows[2]["log_evidence"] < rows[2]["log_threshold"]
-    [alert] = [alert for alert in alerts(scene) if alert.metric == "precision"]
+    [alert] = [alert for alert in scene.alerts() if alert.metric == "precision"]
     assert (alert.state, alert.fired_in_round) == (AlertState.FIRING, 3)
     told = [n for n in notices(scene, "log") if n["metric"] == "precision"]
     assert [n["event"] for n in told] == ["alert.firing"]
@@ -95,7 +84,7 @@ def play_until_it_ends(scene, first, **rates):
     """Play rounds until no alert on precision is open; returns the number of the last."""
     for number in range(first, first + 20):
         scene.play(number, **{"precision": 0.85, "recall": 0.6, **rates})
-        if not [a for a in alerts(scene) if (a.metric, a.state) == ("precision", "firing")]:
+        if not [a for a in scene.alerts() if (a.metric, a.state) == ("precision", "firing")]:
             return number
     message = "the alert did not end"
     raise AssertionError(message)
@@ -124,7 +113,7 @@ def test_an_alert_ends_by_evidence_of_twenty_and_evidence_against_the_limit_star
         judge_flagged_items(scene, number, Answer.NEGATIVE)
     scene.run()
 
-    assert [a.state for a in alerts(scene)] == [AlertState.RESOLVED]
+    assert [a.state for a in scene.alerts()] == [AlertState.RESOLVED]
     assert frozen(scene)[ended]["recovery_rounds"] == ended - 2
 
 
@@ -138,7 +127,7 @@ def test_two_rounds_that_pooled_are_sure_end_no_alert_whose_evidence_is_too_litt
 
     assert min(kept_pooled(scene, number, 0.7) for number in (3, 4)) > 0.9
     assert math.exp(frozen(scene)[4]["log_r"]) < 20
-    assert [a.state for a in alerts(scene)] == [AlertState.FIRING]
+    assert [a.state for a in scene.alerts()] == [AlertState.FIRING]
 
 
 def kept_pooled(scene, number, limit):
@@ -147,10 +136,7 @@ def kept_pooled(scene, number, limit):
         "select * from posteriors where predicted = 'flagged' and version = 1 and round_id = :id",
         id=scene.round(number).id,
     )
-    weight, alpha, beta = (
-        np.array(json.loads(row[name]) if isinstance(row[name], str) else row[name])
-        for name in ("weight", "alpha", "beta")
-    )
+    weight, alpha, beta = (np.array(row[name]) for name in ("weight", "alpha", "beta"))
     return float(weight @ special.betaincc(alpha[:, 0], beta[:, 0], limit))
 
 
@@ -181,7 +167,7 @@ def test_late_labels_neither_add_to_evidence_of_recovery_nor_end_an_alert(scene)
     assert [now[name] for name in ("log_recovery", "recovery_rounds", "log_r")] == [
         before[name] for name in ("log_recovery", "recovery_rounds", "log_r")
     ]
-    assert [a.state for a in alerts(scene)] == [AlertState.FIRING]
+    assert [a.state for a in scene.alerts()] == [AlertState.FIRING]
     assert math.exp(frozen(scene)[4]["log_r"]) == pytest.approx(
         gathered([before, frozen(scene)[4]])
     )
@@ -192,17 +178,17 @@ def test_an_alert_that_is_revised_or_ended_by_hand_leaves_no_evidence_to_the_nex
     scene.play(3, precision=0.5, recall=0.6)
     judge_flagged_items(scene, 2, Answer.POSITIVE)
     scene.run()
-    revised = [a.state for a in alerts(scene)]
+    revised = [a.state for a in scene.alerts()]
     scene.play(4, precision=0.2, recall=0.6)
     scene.play(5, precision=0.5, recall=0.6)
     with scene.database.write() as connection:
-        open_alert = alerts(scene)[-1]
+        open_alert = scene.alerts()[-1]
         alert_store.end(connection, open_alert.id, AlertState.RESOLVED, why="known", now=scene.now)
     scene.play(6, precision=0.2, recall=0.6)
     scene.play(7, precision=0.5, recall=0.6)
 
     assert revised == [AlertState.REVISED]
-    assert [(a.fired_in_round, a.state) for a in alerts(scene)] == [
+    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [
         (2, AlertState.REVISED),
         (4, AlertState.RESOLVED),
         (6, AlertState.FIRING),
@@ -215,11 +201,11 @@ def test_an_alert_that_is_revised_or_ended_by_hand_leaves_no_evidence_to_the_nex
 def test_two_alerts_at_once_each_end_by_their_own_evidence(scene):
     play_good(scene, 2)
     scene.play(3, precision=0.3, recall=0.1)
-    both = {a.metric for a in alerts(scene)}
+    both = {a.metric for a in scene.alerts()}
     ended = play_until_it_ends(scene, 4, recall=0.1)
 
     assert both == {"precision", "recall"}
-    assert {a.metric: a.state for a in alerts(scene)} == {
+    assert {a.metric: a.state for a in scene.alerts()} == {
         "precision": AlertState.RESOLVED,
         "recall": AlertState.FIRING,
     }
@@ -243,7 +229,7 @@ def test_late_labels_never_open_an_alert(scene):
     )
     assert rows[1]["log_evidence"] > rows[1]["log_threshold"]
     assert not any(row["fires"] for row in rows)
-    assert alerts(scene) == []
+    assert scene.alerts() == []
 
 
 def test_a_changed_limit_ends_its_alert_and_restarts_the_evidence(scene):
@@ -253,7 +239,7 @@ def test_a_changed_limit_ends_its_alert_and_restarts_the_evidence(scene):
     )
     scene.play(3, precision=0.3, recall=0.6)
 
-    [alert] = [a for a in alerts(scene) if a.metric == "precision"]
+    [alert] = [a for a in scene.alerts() if a.metric == "precision"]
     assert alert.state is AlertState.RESOLVED
     assert alert.ended_why == "its limit was changed or removed in the config"
 
@@ -272,7 +258,7 @@ def test_other_metrics_and_the_upper_side_can_have_limits(database):
         ("fpr", "at_most"),
         ("prevalence", "at_most"),
     ]
-    found = overview(database, scene.context.settings, scene.now)
+    found = scene.overview()
     assert (found.status, found.learning_rounds_left) == ("learning", 0)
 
 
@@ -280,13 +266,13 @@ def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database)
     scene = Scene(database, settings())
     for number in range(1, 6):
         scene.play(number)
-    early = overview(database, scene.context.settings, scene.now)
+    early = scene.overview()
     scene.week(6)
     scene.truth |= dict.fromkeys([*scene.truth][::15], Answer.CANNOT_TELL)
     scene.run(6)
     scene.answer()
     scene.run()
-    now = overview(database, scene.context.settings, scene.now)
+    now = scene.overview()
 
     assert (early.status, early.learning_rounds_left, early.proposed_limits) == ("learning", 1, {})
     assert set(now.proposed_limits) == {"precision", "recall"}
@@ -311,7 +297,7 @@ def test_hooks_hear_of_an_alert_by_a_round_that_a_backfill_left_open(scene):
     scene.now += timedelta(hours=2)
     scene.run()
 
-    assert [a.metric for a in alerts(scene)] == ["precision"]
+    assert [a.metric for a in scene.alerts()] == ["precision"]
     assert len(notices(scene, "ops")) == len(notices(scene, "log")) == 1
 
 

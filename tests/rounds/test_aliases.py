@@ -15,8 +15,7 @@ from monitor.domain.state import RoundState
 from monitor.rounds.aliases import check_aliases
 from monitor.rounds.sampling.aliases import MOVED, REMOVED, UNKNOWN
 from monitor.storage.overview import alias_store
-from monitor.storage.results import concern_store
-from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 
 MODEL = "models:/mail-travel@champion"
 DAY = timedelta(days=1)
@@ -71,10 +70,6 @@ class AliasScene(Scene):
     def registered(self):
         return [row["registered"] for row in self.rows("select * from rounds order by slot")]
 
-    def concerns(self, number):
-        with self.database.read() as connection:
-            return concern_store.read_concerns(connection, self.round(number).id)
-
     def tagged(self):
         """Rounds whose closing tags a version."""
         query = "select key from effects where kind = 'model_tags' and key not like '%attention%'"
@@ -124,8 +119,7 @@ def test_a_window_that_spans_a_move_needs_a_look_and_is_pooled_with_no_other(sce
     scene.look(slot(1) + 4 * DAY)
 
     scene.play(2)
-    monitor = MonitorSettings(name="mail", round=scene.settings)
-    status = overview(scene.database, monitor, scene.now).status
+    status = scene.overview().status
     scene.play(3)
 
     assert scene.histories() == ["7", "7 and 8 in round 2", "8"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -50,18 +48,8 @@ def play(scene, number, decision=better, **changes):
 
 
 def row_of(scene, number):
-    payload = report_of(scene, number)["challenger"]
+    payload = scene.report(number)["challenger"]
     return None if payload is None else ChallengerRow.model_validate(payload)
-
-
-def report_of(scene, number):
-    found = scene.rows(
-        "select payload from reports p join rounds r on r.id = p.round_id "
-        "and p.version = r.version where r.number = :number",
-        number=number,
-    )
-    payload = found[0]["payload"]
-    return json.loads(payload) if isinstance(payload, str) else payload
 
 
 @pytest.mark.parametrize("sample", [None, CELLS], ids=["classes", "cells"])
@@ -114,7 +102,7 @@ def test_rounds_of_one_challenger_count_together_and_neither_labelers_nor_hooks_
     assert all(set(task.shown) == {"text"} for task in tasks)
     shown = scene.rows("select shown from payloads")
     assert not any("v8" in str(row["shown"]) for row in shown)
-    report = report_of(scene, 3)
+    report = scene.report(3)
     assert (report["notices"], report["status"]) == ([], "learning")
     assert scene.rows("select * from concerns") == []
 
@@ -185,7 +173,7 @@ def test_too_many_missing_decisions_are_no_comparison_and_the_round_goes_on(data
 
     assert row.comparisons == ()
     assert "it made no decision on" in row.reason
-    assert report_of(scene, 1)["estimates"]
+    assert scene.report(1)["estimates"]
     [concern] = scene.rows("select kind, sentence from concerns")
     assert concern["kind"] == "challenger"
     assert concern["sentence"].startswith("challenger v8 is not compared")

@@ -141,26 +141,6 @@ def test_what_was_being_delivered_when_its_process_ended_comes_after_all_else(da
     assert ops.deaths == 2
 
 
-def test_of_several_the_one_that_ended_fewer_processes_is_tried_first(database):
-    for name in ("deadly", "innocent"):
-        add_effect(database, add_round(database, monitor=name), name)
-    ops = Deadly("deadly")
-    lives(database, ops, 3)
-    with database.write() as connection:  # as if its process had been killed from outside
-        innocent = stored(database, "innocent").id
-    again = Deadly("deadly")
-    with database.write() as connection:
-        connection.execute(
-            update(effects)
-            .where(effects.c.id == innocent)
-            .values(status="waiting", claimed_by="elsewhere/1/1", claimed_until=0)
-        )
-
-    lives(database, again, 1)
-
-    assert (again.got, again.deaths) == (["innocent"], 1)
-
-
 @pytest.mark.parametrize("kind", [EffectKind.ROUND_RUN, EffectKind.FLEET_POINT])
 def test_what_was_delivered_since_a_claim_was_lost_is_delivered_again(database, kind):
     """Whoever lost it may have written an older version over them."""

@@ -10,9 +10,8 @@ import pytest
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.settings import Schedule
 from monitor.rounds import run
-from monitor.storage.results import concern_store
 from tests.rounds.played import played
-from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings, week_of_rows
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 LONG = {"deadline": timedelta(days=90)}
@@ -35,18 +34,13 @@ def told(scene):
     return scene.rows("select \"key\" from effects where kind = 'notice' and sink = 'ops'")
 
 
-def concerns(scene, number):
-    with scene.database.read() as connection:
-        return concern_store.read_concerns(connection, scene.round(number).id)
-
-
 # The grace
 
 
 def test_a_window_without_predictions_is_waited_for_and_drawn_when_they_come(scene):
     why = waits(scene, 1)
     waiting = scene.round(1)
-    status = overview(scene.database, scene.context.settings, scene.now)
+    status = scene.overview()
     scene.now += 5 * HOUR
     scene.week(1)
     scene.run()
@@ -232,7 +226,7 @@ def test_a_window_with_less_than_half_the_usual_rows_is_waited_for(steady):
         "in windows like it (are all of them there?)"
     )
     assert steady.round(4).state == "labeling"
-    assert concerns(steady, 4) == {}
+    assert steady.concerns(4) == {}
 
 
 def test_a_small_window_is_drawn_after_the_grace_with_a_concern(steady):
@@ -242,7 +236,7 @@ def test_a_small_window_is_drawn_after_the_grace_with_a_concern(steady):
     steady.run()
 
     assert steady.round(4).state == "labeling"
-    assert concerns(steady, 4) == {"lost_traffic": why}
+    assert steady.concerns(4) == {"lost_traffic": why}
     assert len(told(steady)) == 1
 
 
@@ -259,7 +253,7 @@ def test_a_window_whose_newest_row_is_older_than_usual_is_waited_for(steady):
         "05:58, 24 h before its end, where 5 min was the most in windows like it (are all of them "
         "there?)"
     )
-    assert concerns(steady, 4) == {"old_rows": why}
+    assert steady.concerns(4) == {"old_rows": why}
 
 
 def test_earlier_windows_that_cannot_be_read_any_more_hold_no_round_up(steady, monkeypatch):
@@ -272,7 +266,7 @@ def test_earlier_windows_that_cannot_be_read_any_more_hold_no_round_up(steady, m
     steady.run(4)
 
     assert steady.round(4).state == "labeling"
-    assert concerns(steady, 4) == {}
+    assert steady.concerns(4) == {}
 
 
 def only_from(start, read):
@@ -296,18 +290,7 @@ def test_a_window_that_always_ends_early_is_drawn_at_once(database):
         scene.run(number)
 
     assert scene.round(4).state == "labeling"
-    assert concerns(scene, 4) == {}
-
-
-def test_two_rounds_do_not_say_what_is_usual(database):
-    scene = Scene(database, settings(**LONG))
-    for number in (1, 2):
-        scene.week(number)
-        scene.run(number)
-    scene.week(3, count=500)
-    scene.run(3)
-
-    assert scene.round(3).state == "labeling"
+    assert scene.concerns(4) == {}
 
 
 @pytest.mark.slow

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
 from monitor.rounds.round_page import read_report
 from tests.rounds.played import played
-from tests.rounds.scene import Scene, overview, settings
+from tests.rounds.scene import Scene, settings
 
 SAMPLE = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
 RECALL = Limits.model_validate({"recall": 0.4})
@@ -33,21 +32,17 @@ def answer(scene):
     scene.run()
 
 
-def stand(scene):
-    return overview(scene.database, scene.context.settings, scene.now)
-
-
 def accept(scene, limits):
     scene.settings = scene.settings.model_copy(update={"limits": limits})
 
 
 def test_rounds_that_were_open_when_limits_came_are_watched_by_them(scene):
     accept(scene, RECALL)
-    before = stand(scene)
+    before = scene.overview()
 
     answer(scene)
 
-    after = stand(scene)
+    after = scene.overview()
     assert "round 2 closed before the limits were set; rounds that close from now on" in str(
         before.notes
     )
@@ -65,10 +60,10 @@ def test_a_new_limit_says_at_once_which_closed_rounds_miss_it(scene):
     answer(scene)
     unchanged = scene.rows(EVENTS)
     accept(scene, Limits.model_validate({"recall": 0.05, "precision": 0.5}))
-    keeping = stand(scene).concerns
+    keeping = scene.overview().concerns
     accept(scene, RECALL)
 
-    found = stand(scene)
+    found = scene.overview()
 
     assert unchanged == keeping == []
 
@@ -83,24 +78,24 @@ def test_a_new_limit_says_at_once_which_closed_rounds_miss_it(scene):
     scene.run()
 
     sentence = concern.removeprefix("round 5: ")
-    assert stand(scene).concerns == [concern]
+    assert scene.overview().concerns == [concern]
     assert newest_report(scene).concerns == [sentence]
     assert sent_to_mlflow(scene) == [
         (kind, "attention", [sentence]) for kind in ("fleet_point", "round_run")
     ]
     accept(scene, Limits.model_validate({"recall": 0.35}))
-    [reworded] = stand(scene).concerns
+    [reworded] = scene.overview().concerns
     scene.run()
-    assert stand(scene).concerns == [reworded]
+    assert scene.overview().concerns == [reworded]
     assert "its new limit 0.35" in reworded
     assert [f"round 5: {sentence}" for sentence in newest_report(scene).concerns] == [reworded]
     accept(scene, Limits())
-    assert stand(scene).concerns == []
+    assert scene.overview().concerns == []
     scene.run()
     assert (newest_report(scene).status, newest_report(scene).concerns) == ("learning", [])
     told = scene.rows("select sink from effects where key like '%/ops' or key like '%/log'")
     assert "log" in {row["sink"] for row in told}
-    assert stand(scene).alerts == []
+    assert scene.overview().alerts == []
 
 
 def newest_report(scene):
@@ -114,11 +109,4 @@ def sent_to_mlflow(scene):
         "select kind, payload from effects where sink = 'mlflow' and report_version is null "
         "and kind <> 'model_tags' order by kind"
     )
-    payloads = [  # a text on SQLite
-        json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
-        for row in rows
-    ]
-    return [
-        (row["kind"], payload["status"], payload["concerns"])
-        for row, payload in zip(rows, payloads, strict=True)
-    ]
+    return [(row["kind"], row["payload"]["status"], row["payload"]["concerns"]) for row in rows]

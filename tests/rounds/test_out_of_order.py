@@ -1,7 +1,5 @@
 """Rounds close in any order: alerts fire, are told once, and end by what came later in time."""
 
-import json
-
 import pytest
 
 from monitor.domain.alerting import AlertState
@@ -11,9 +9,8 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
 from monitor.rounds import run, versions
 from monitor.stats.detection.recovery import Recovery
-from monitor.storage.results import alert_store
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
 
 @played
@@ -25,20 +22,11 @@ def scene(database):
     return scene
 
 
-def alerts(scene):
-    with scene.database.read() as connection:
-        return alert_store.find_alerts(connection)
-
-
 def alert_events(scene):
     """Sink and event of every notice about an alert, in the order in which they were written."""
     rows = scene.rows("select sink, payload from effects where kind = 'notice' order by id")
-    told = [(row["sink"], payload(row)["event"]) for row in rows]
+    told = [(row["sink"], row["payload"]["event"]) for row in rows]
     return [each for each in told if each[1].startswith("alert.")]
-
-
-def payload(row):
-    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
 
 
 def answer(scene, number):
@@ -68,7 +56,7 @@ def test_an_alert_fires_in_a_round_that_closes_after_a_newer_one(scene):
     states = close(scene, 3, 2)
 
     assert states == ["closed", "closed"]
-    [alert] = alerts(scene)
+    [alert] = scene.alerts()
     assert (alert.metric, alert.fired_in_round, alert.state) == ("precision", 2, "firing")
     assert alert_events(scene) == [("log", "alert.firing"), ("ops", "alert.firing")]
 
@@ -88,7 +76,7 @@ def test_a_backfill_behind_closed_rounds_closes_all_and_tells_the_drop_once(scen
     assert len(others) == 8
     states = scene.rows("select distinct state from rounds")
     assert [row["state"] for row in states] == ["closed"]
-    assert [alert.metric for alert in alerts(scene)] == ["precision"]
+    assert [alert.metric for alert in scene.alerts()] == ["precision"]
     assert alert_events(scene).count(("log", "alert.firing")) == 1
 
 
@@ -96,14 +84,14 @@ def test_an_alert_may_fire_and_be_revised_in_one_pass(scene):
     """Round 3 fires when it closes, and the labels of round 2 that came late take it back."""
     open_rounds(scene, {2: 0.85, 3: 0.3})
     close(scene, 3)
-    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
     for item in scene.labeler.answers:
         if scene.truth[item] is Answer.NEGATIVE and item in flagged(scene):
             scene.labeler.answers[item] = Answer.POSITIVE
     close(scene, 2)
 
-    assert [alert.state for alert in alerts(scene)] == [AlertState.REVISED]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.REVISED]
     assert [event for _, event in alert_events(scene)] == ["alert.firing", "alert.revised"]
 
 
@@ -114,7 +102,7 @@ def flagged(scene):
 def test_an_alert_does_not_end_by_rounds_of_the_time_before_it(scene):
     open_rounds(scene, {2: 0.9, 3: 0.9, 4: 0.9, 5: 0.9, 6: 0.3})
     close(scene, 6)
-    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
     close(scene, 2, 3, 4, 5)
 
@@ -123,7 +111,7 @@ def test_an_alert_does_not_end_by_rounds_of_the_time_before_it(scene):
         *((number, 0, None) for number in (2, 3, 4, 5))
     ]
     assert all(row["log_recovery"] is None for row in rows)
-    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
 
 def recoveries(scene):
@@ -152,11 +140,11 @@ def test_a_late_round_of_the_time_before_an_alert_leaves_its_recovery_as_it_is(s
 def test_an_alert_ends_by_rounds_after_it_in_the_order_in_which_they_close(scene):
     open_rounds(scene, {2: 0.3, **dict.fromkeys(range(3, 9), 0.95)})
     close(scene, 2)
-    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
     close(scene, 8, 4, 6, 3, 5, 7)
 
-    assert [alert.state for alert in alerts(scene)] == [AlertState.RESOLVED]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.RESOLVED]
     rows = recoveries(scene)
     assert [row["number"] for row in rows] == [8, 4, 6, 3, 5, 7][: len(rows)]
     assert [Recovery(row["recovery_rounds"], row["log_r"]).ends for row in rows] == [
@@ -171,12 +159,12 @@ def test_a_round_of_the_time_before_an_alert_does_not_end_it_by_its_older_limit(
     scene.settings = scene.settings.model_copy(update={"limits": higher})
     open_rounds(scene, {3: 0.3})
     close(scene, 3)
-    [alert] = alerts(scene)
+    [alert] = scene.alerts()
     assert (alert.limit, alert.state) == (0.75, AlertState.FIRING)
 
     close(scene, 2)
 
-    assert [(alert.limit, alert.state) for alert in alerts(scene)] == [(0.75, AlertState.FIRING)]
+    assert [(alert.limit, alert.state) for alert in scene.alerts()] == [(0.75, AlertState.FIRING)]
 
 
 @pytest.mark.parametrize(("step", "stopped"), [("close", 2), ("draw", 4), ("correct", 1)])
@@ -197,7 +185,7 @@ def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatc
     assert caught.value.exit_code == 1
     assert {scene.round(number).state for number in {1, 2, 3} - {stopped}} == {"closed"}
     assert "stopped by a bug in this program: KeyError: 'planted'" in scene.round(stopped).reason
-    now = overview(scene.database, scene.context.settings, scene.now)
+    now = scene.overview()
     assert any(f"round {stopped} waits: stopped by a bug" in problem for problem in now.problems)
 
 

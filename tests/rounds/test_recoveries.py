@@ -18,7 +18,7 @@ from monitor.stats.detection.recovery_delay import ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.storage.results import estimate_store
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, Scene, overview, settings
+from tests.rounds.scene import LIMITS, Scene, settings
 
 
 @played
@@ -34,16 +34,12 @@ def scene(database):
     return scene
 
 
-def now(scene):
-    return overview(scene.database, scene.context.settings, scene.now)
-
-
 def test_status_says_how_far_an_alert_is_and_how_long_it_may_take(scene):
     answer(scene, 3)
     scene.run()
     scene.play(4, precision=0.8)
 
-    found = now(scene)
+    found = scene.overview()
     [alert] = overview_json(found)["alerts"]
     [row] = [row for row in found.estimates if (row.metric, row.basis) == ("precision", "pooled")]
     [frozen] = scene.rows(
@@ -85,12 +81,12 @@ def test_the_report_of_a_late_round_moves_what_status_says_though_a_newer_round_
     scene.run(4)
     answer(scene, 4)
     scene.run()
-    before = [recovery.rounds for recovery in now(scene).recoveries.values()]
+    before = [recovery.rounds for recovery in scene.overview().recoveries.values()]
 
     answer(scene, 3)
     scene.run()
 
-    after = now(scene)
+    after = scene.overview()
     assert (after.last_round, scene.round(3).history_id) != (3, scene.round(4).history_id)
     assert before == [1]
     assert [recovery.rounds for recovery in after.recoveries.values()] == [2]

@@ -1,6 +1,5 @@
 """Items that come back: evidence counts each once, estimates count them all."""
 
-import json
 from datetime import timedelta
 
 import pytest
@@ -15,7 +14,7 @@ from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
 from monitor.storage.labels.round_labels import read_labels, read_recurring
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings, week_of_rows
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings, week_of_rows
 
 PRECISION = Limit("precision", 0.7, "at_least")
 
@@ -85,7 +84,7 @@ def log_e(scene, number):
         "select log_e from evidence where round_id = :id and metric = 'precision' order by version",
         id=scene.round(number).id,
     )
-    return json.loads(row["log_e"]) if isinstance(row["log_e"], str) else row["log_e"]
+    return row["log_e"]
 
 
 def test_evidence_leaves_out_the_items_that_a_closed_round_asked_about_also_when_corrected(scene):
@@ -169,7 +168,7 @@ def test_where_all_items_come_back_nothing_fires_and_people_are_told_why(databas
         f"evidence counts an item once: earlier rounds asked about {drawn} of the {drawn} items, "
         "and 0 count"
     )
-    said = overview(scene.database, scene.context.settings, scene.now).notes
+    said = scene.overview().notes
     assert any(f"earlier rounds asked about {drawn} of the {drawn} items" in note for note in said)
 
 

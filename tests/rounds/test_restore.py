@@ -1,6 +1,5 @@
 """What a restored store does again, case by case; `tests/test_restored.py` has the whole story."""
 
-import json
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -16,7 +15,7 @@ from monitor.rounds.opening.skipped_slots import record_missed
 from monitor.rounds.restore import reconcile, repeat_round
 from monitor.storage.tables import metadata, rounds
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
 
 @dataclass
@@ -232,9 +231,9 @@ def test_a_slot_that_mlflow_shows_and_the_store_does_not_know_is_not_skipped(sce
     with pytest.raises(ConfigRefused, match=r"due 2025-03-17 06:00 UTC .*pr-monitor db restored"):
         scene.run()
     refused = scene.states()
-    problems = overview(scene.database, scene.context.settings, scene.now).problems
+    problems = scene.overview().problems
     scene.restored()
-    after = overview(scene.database, scene.context.settings, scene.now).problems
+    after = scene.overview().problems
 
     assert refused == [(1, "closed")]
     assert any("run: pr-monitor db restored" in problem for problem in problems)
@@ -320,12 +319,6 @@ def lose(scene, number):
         connection.execute(delete(rounds).where(rounds.c.id == lost))
 
 
-def told(scene, sink="ops"):
-    query = "select payload from effects where sink = :sink and kind = 'notice' order by id"
-    payloads = [row["payload"] for row in scene.rows(query, sink=sink)]
-    return [json.loads(one) if isinstance(one, str) else one for one in payloads]
-
-
 @pytest.fixture
 def hooked(scene):
     """A monitor with a hook, and the service that has seen its second round opened."""
@@ -343,11 +336,11 @@ def test_a_service_notices_that_a_failover_lost_the_newest_round_and_tells_a_hoo
     for _ in range(2):
         run.run(context)
 
-    [notice] = told(scene)
+    [notice] = scene.notices("ops")
     assert (notice["event"], notice["round"]) == ("round.attention", 1)
     assert "has lost the round of mail due 2025-03-10 06:00 UTC" in notice["sentence"]
     assert scene.round(2).state == "labeling"  # drawn again
-    assert "has lost the round" in str(overview(scene.database, context.settings, scene.now))
+    assert "has lost the round" in str(scene.overview())
 
 
 def test_a_lost_round_that_mlflow_shows_is_not_done_again_and_a_hook_is_told_what_to_do(hooked):
@@ -360,7 +353,7 @@ def test_a_lost_round_that_mlflow_shows_is_not_done_again_and_a_hook_is_told_wha
         with pytest.raises(ConfigRefused, match="pr-monitor db restored"):
             run.run(replace(context, runs=runs))
 
-    [notice] = told(scene)
+    [notice] = scene.notices("ops")
     assert "MLflow shows a round of mail due 2025-03-10 06:00 UTC" in notice["sentence"]
     assert [row["number"] for row in scene.rows("select number from rounds")] == [1]
 
@@ -373,7 +366,7 @@ def test_a_service_whose_store_lost_nothing_does_not_ask_mlflow(hooked, monkeypa
 
     run.run(replace(context, runs=runs))
 
-    assert told(scene) == []
+    assert scene.notices("ops") == []
 
 
 def test_a_round_that_could_not_be_opened_is_not_taken_for_lost(hooked, monkeypatch):
@@ -390,5 +383,7 @@ def test_a_round_that_could_not_be_opened_is_not_taken_for_lost(hooked, monkeypa
             run.run(context)
     run.run(context)
 
-    assert [notice["event"] for notice in told(scene)] == ["round.abandoned"]  # round 2, unlabeled
+    assert [notice["event"] for notice in scene.notices("ops")] == [
+        "round.abandoned"
+    ]  # round 2, unlabeled
     assert scene.round(3).state == "labeling"

@@ -10,7 +10,7 @@ from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.storage.labels import label_store
 from monitor.testing import MemorySource
-from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, overview, settings
+from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings
 
 
 @pytest.fixture
@@ -370,10 +370,10 @@ def test_status_says_that_answers_are_missing_until_they_come_late(scene):
     scene.answer(share=0.5)
     scene.now += timedelta(days=5)
     scene.run()
-    early = overview(scene.database, scene.context.settings, scene.now)
+    early = scene.overview()
     scene.answer()
     scene.run()
-    late = overview(scene.database, scene.context.settings, scene.now)
+    late = scene.overview()
 
     assert (early.status, early.last_partial) == ("attention", True)
     assert early.worst_case is not None

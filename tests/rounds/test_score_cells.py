@@ -1,6 +1,5 @@
 """Rounds whose strata are score cells."""
 
-import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,11 +14,10 @@ from monitor.rounds.context import ReferenceItems
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
-from monitor.rounds.opening import due
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.window_scan import base_key
 from monitor.stats.estimation.posterior import estimates
-from monitor.storage.results import estimate_store, report_store
+from monitor.storage.results import estimate_store
 from monitor.storage.samples import frame_store
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
@@ -63,7 +61,7 @@ def test_a_report_and_a_plan_sum_the_cells_to_bands_and_a_simulation_goes_by_cel
     scene.week(2)
     scene.now = MONDAY + WEEK
 
-    report = report_of(scene, 1)
+    report = scene.report(1)
     planned = forecast_monitor(scene.context, margins=None, max_labels=None)
     expected = expected_round(scene.context, None, None)
 
@@ -185,27 +183,10 @@ def test_items_without_a_score_are_a_cell_and_a_band_of_their_own(scene):
     unscored = [part for part in strata_of(scene, 2) if part.stratum.unscored]
     assert [part.stratum.name for part in unscored] == ["flagged-unscored", "passed-unscored"]
     assert all(part.planned >= 2 for part in unscored)
-    shown = report_of(scene, 2)["strata"]
+    shown = scene.report(2)["strata"]
     assert [row["size"] for row in shown if row["stratum"].endswith("unscored")] == [
         part.size for part in unscored
     ]
-
-
-def test_an_abandoned_round_is_drawn_again_by_cells(scene):
-    scene.settings = settings(sample=CELLS, grace=timedelta(0))
-    scene.week(1)
-    scene.run(1)
-    before = strata_of(scene, 1)
-    scene.now += timedelta(days=5)
-    scene.run()
-    assert scene.round(1).state == "abandoned"
-
-    due.open_slot(scene.context, MONDAY, backfill=False)
-    scene.run()
-
-    again = strata_of(scene, 1)
-    assert [part.stratum for part in again] == [part.stratum for part in before]
-    assert sum(part.planned for part in again) == 360
 
 
 def test_the_labels_under_bands_are_the_reference_of_the_cells_and_the_other_way_round(scene):
@@ -215,9 +196,17 @@ def test_the_labels_under_bands_are_the_reference_of_the_cells_and_the_other_way
         scene.play(number)
 
     rows = scene.rows("select reference from histories order by id")
-    found = [json.loads(r) if isinstance(r := row["reference"], str) else r for row in rows]
+    found = [row["reference"] for row in rows]
     assert [len(each or {}) for each in found] == [0, 60]  # the bands' own history goes on
     assert sum(n for _, n in found[1].values()) > 250
+    with scene.database.read() as connection:
+        rows = estimate_store.read_estimates(connection, scene.round(2).id, 1)
+    own, pooled = (
+        next(row for row in rows if (row.metric, row.estimand, row.basis) == of)
+        for of in (("precision", "rate", "round"), ("precision", "rate", "pooled"))
+    )
+    assert pooled.low < pooled.point < pooled.high
+    assert pooled.high - pooled.low < 0.9 * (own.high - own.low)
     first, third = (scene.round(n).history_id for n in (1, 3))
     assert first == third
 
@@ -262,11 +251,6 @@ def label(scene, number, *, share=1.0):
 
 
 BANDS = ["flagged-1", "flagged-2", "passed-1", "passed-2", "passed-3", "passed-4"]
-
-
-def report_of(scene, number, version=1):
-    with scene.database.read() as connection:
-        return report_store.read_report(connection, scene.round(number).id, version)
 
 
 def rising(*values):

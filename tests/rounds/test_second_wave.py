@@ -15,7 +15,7 @@ from monitor.domain import crashpoint
 from monitor.domain.errors import SourceRefused, SourceUnavailable, StoppedByBug
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Margin, Sample
-from monitor.domain.settings import Limits, MonitorSettings
+from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
 from monitor.rounds import retention, versions
 from monitor.rounds.estimation.estimate import expected_rates
@@ -34,7 +34,7 @@ from monitor.storage.samples import frame_store, payload_store
 from monitor.storage.tables import rounds, store
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.played import played
-from tests.rounds.scene import MONDAY, REFERENCE, Scene, overview, settings
+from tests.rounds.scene import MONDAY, REFERENCE, Scene, settings
 
 TOTAL = 400
 BANDED = Sample(max_labels=TOTAL, bands=Bands(flagged=2, passed=4))
@@ -99,11 +99,11 @@ def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_
     assert len(early) == sum(part.first_wave for part in parts)
     assert round_.second_wave_at == MONDAY + HALF
     assert not early & {row["id"] for row in reserve(scene)}
-    assert stand(scene).notes == [
+    assert scene.overview().notes == [
         f"round 1 hands out {TOTAL - len(early)} more items once those that are out are answered, "
         "at 2025-03-05 18:00 UTC at the latest"
     ]
-    [asked] = stand(scene).open_rounds
+    [asked] = scene.overview().open_rounds
     assert (asked.answered, asked.wanted) == (0, len(early))
 
     scene.answer()
@@ -115,8 +115,8 @@ def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_
     assert early < sent(scene)
     assert len(sent(scene)) == TOTAL == sum(part.planned for part in strata_of(scene, round_))
     assert reserve(scene) == []
-    assert stand(scene).notes == []
-    [asked] = stand(scene).open_rounds
+    assert scene.overview().notes == []
+    [asked] = scene.overview().open_rounds
     assert (asked.answered, asked.wanted) == (len(early), TOTAL)
 
     # The items of both waves are the first of each stratum in the order of the draw.
@@ -213,40 +213,6 @@ def reasons(scene, round_):
         return [event["reason"] for event in round_transitions.read_events(connection, round_.id)]
 
 
-def test_a_round_that_gave_up_its_second_wave_without_all_answers_says_both(scene):
-    give_up(scene, answered=0.75)
-
-    wanted = len(sent(scene))
-    assert reasons(scene, scene.round(1))[-1] == (
-        f"the deadline passed with {round(0.75 * wanted)} of {wanted} answers; the second wave "
-        "never went out"
-    )
-
-
-def test_a_round_done_again_after_it_had_given_up_a_wave_does_not_speak_of_a_deadline(scene):
-    give_up(scene)
-    before = strata_of(scene, scene.round(1))
-    known = {
-        "planned": {part.stratum.name: part.planned for part in before},
-        "first_wave": {part.stratum.name: part.first_wave for part in before},
-    }
-    again = Scene(
-        scene.database, scene.settings.model_copy(update=known), source=scene.source, name="again"
-    )
-    again.truth = scene.truth
-
-    again.run(1)
-    again.answer()
-    again.run()
-
-    closed = again.round(1)
-    assert strata_of(again, closed) == before
-    assert closed.partial
-    assert reasons(again, closed)[-1] == (
-        "all labels of the first wave are in; the second never went out"
-    )
-
-
 def give_up(scene, answered=1.0):
     scene.answer(answered)
     scene.now = MONDAY + timedelta(days=6)
@@ -274,32 +240,24 @@ def test_labels_that_come_by_themselves_need_no_predictions_for_the_second_wave(
     assert len(sent(scene)) == TOTAL
 
 
-@pytest.mark.parametrize("kept", [0, 0.5])
-def test_nobody_is_asked_about_items_that_nobody_can_be_shown_until_predictions_are_back(
-    scene, kept
-):
+def test_nobody_is_asked_about_items_that_nobody_can_be_shown_until_predictions_are_back(scene):
     scene.answer()
     early, rows = sent(scene), scene.source.rows
-    scene.source.rows = rows[: round(kept * len(rows))]
+    scene.source.rows = rows[: len(rows) // 2]
 
     with pytest.raises(SourceRefused, match="items of the second wave are not among the pred"):
         scene.run()
 
     assert sent(scene) == early
-    [waits] = [line for line in stand(scene).problems if line.startswith("round 1 waits")]
+    [waits] = [line for line in scene.overview().problems if line.startswith("round 1 waits")]
     assert "the round closes with its first wave at its deadline" in waits
-    assert stand(scene).notes == []
+    assert scene.overview().notes == []
 
     scene.source.rows = rows
     scene.run()
 
     assert len(sent(scene)) == TOTAL
-    assert stand(scene).problems == []
-
-
-def stand(scene):
-    monitor = MonitorSettings(name=scene.name, round=scene.settings)
-    return overview(scene.database, monitor, scene.now)
+    assert scene.overview().problems == []
 
 
 def test_predictions_that_stay_away_leave_the_first_wave_as_the_round(scene):

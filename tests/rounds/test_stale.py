@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 from monitor.domain.model import Answer
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 from tests.storage.payloads import PAYLOADS
 
 ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7"}
@@ -23,17 +22,9 @@ def scene(database):
     return scene
 
 
-def standing(scene):
-    return overview(scene.database, scene.context.settings, scene.now)
-
-
 def statuses_of_the_model(scene):
     rows = scene.rows(f"{PAYLOADS} where e.kind = 'model_tags' order by e.id")
-    return [payload_of(row)["status"] for row in rows]
-
-
-def payload_of(row):
-    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
+    return [row["payload"]["status"] for row in rows]
 
 
 def test_a_round_without_any_answer_is_told_the_more_urgently_the_less_time_is_left(scene):
@@ -47,7 +38,7 @@ def test_a_round_without_any_answer_is_told_the_more_urgently_the_less_time_is_l
         (timedelta(days=4, hours=14), "stale", [], [end]),
     ):
         scene.now = opened + after
-        found = standing(scene)
+        found = scene.overview()
         assert (found.status, found.problems) == (status, problems)
         assert found.concerns == concerns or problems
 
@@ -58,7 +49,7 @@ def test_a_round_without_any_answer_is_told_the_more_urgently_the_less_time_is_l
     [notice] = scene.rows(
         "select payload from effects where key like '%/log' order by id desc limit 1"
     )
-    told = payload_of(notice)
+    told = notice["payload"]
     assert "0 of 200 answers came by the deadline" in told["sentence"]
     assert "answer them in time" in told["to_do"]
 
@@ -68,7 +59,7 @@ def test_a_round_with_some_answers_near_its_end_is_worth_a_note(scene):
     scene.run()
     scene.now += timedelta(days=4, hours=23, minutes=30)
 
-    found = standing(scene)
+    found = scene.overview()
 
     assert found.status == "ok"
     assert found.notes[0] == (
@@ -87,5 +78,5 @@ def test_a_model_under_alert_stays_under_alert(scene):
 
     assert scene.round(3).state == "abandoned"
     assert statuses_of_the_model(scene)[-1] == "alert"
-    [told] = standing(scene).alerts
+    [told] = scene.overview().alerts
     assert told.metric == "precision"

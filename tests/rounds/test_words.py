@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 from monitor.cli.views.round_page import echo_round
@@ -15,7 +14,7 @@ from monitor.rounds.reporting.notices import alert_notice
 from monitor.rounds.round_page import read_page
 from monitor.tracking.describe import describe
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, Scene, overview, settings
+from tests.rounds.scene import LIMITS, Scene, settings
 from tests.tracking.reports import make_report
 
 SAMPLE = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
@@ -43,10 +42,9 @@ def fired(database):
 
 
 def firing(scene):
-    query = "select payload from effects where kind = 'notice' and sink = 'log' order by id"
-    payloads = [row["payload"] for row in scene.rows(query)]
-    found = [json.loads(p) if isinstance(p, str) else p for p in payloads]
-    return next(Notice.model_validate(p) for p in found if p["event"] == "alert.firing")
+    return next(
+        Notice.model_validate(told) for told in scene.notices() if told["event"] == "alert.firing"
+    )
 
 
 def page_of(scene, number):
@@ -135,7 +133,7 @@ def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(fired):
     assert f"Fired {at} UTC by round 2, on the predictions of {window}." in notice.sentence
     assert str(notice.window_start)[:16] == "2025-03-03 06:00"
     assert str(notice.window_end)[:16] == "2025-03-10 06:00"
-    [alert] = overview(fired.database, fired.context.settings, fired.now).alerts
+    [alert] = fired.overview().alerts
     assert (str(alert.window), f"{alert.fired_at:%Y-%m-%d %H:%M}") == (window, at)
     assert (
         "fired in round 2 on 2025-03-11 12:00 UTC, by the predictions of 2025-03-03 06:00 UTC to "
@@ -160,7 +158,7 @@ NOISE = CauseRow(
 
 
 def test_a_difference_within_noise_is_no_comfort_beside_an_alert(fired):
-    [alert] = overview(fired.database, fired.context.settings, fired.now).alerts
+    [alert] = fired.overview().alerts
     report = make_report().model_copy(update={"cause": NOISE})
     quiet = report.model_copy(update={"alerts": []})
 

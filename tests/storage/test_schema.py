@@ -1,8 +1,6 @@
 """Migrations make the tables and views of this program, whole or not at all, and no others."""
 
 import sqlite3
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
 
@@ -259,27 +257,6 @@ def test_no_table_has_the_name_of_one_of_mlflows(mlflow_tables):
     database.close()
     assert {"runs", "alembic_version"} < theirs
     assert theirs.isdisjoint({*metadata.tables, *NAMES, schema.VERSION_TABLE})
-
-
-def test_the_installed_program_finds_its_migrations_from_any_folder(tmp_path):
-    program = (
-        "from monitor.storage import schema\n"
-        "from monitor.storage.database import Database\n"
-        "database = Database('sqlite:///monitor.db')\n"
-        "schema.ready(database)\n"
-        "print(schema.current_revision(database))\n"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", program],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, head(), "")
-    assert (tmp_path / "monitor.db").is_file()
 
 
 def test_alembics_own_command_line_works_with_an_address(store_url):

@@ -18,7 +18,7 @@ from monitor.rounds.delivery.dead_letters import notify_recovered, retire_orphan
 from monitor.rounds.delivery.deliver import deliver
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.tables import effects, rounds
-from tests.rounds.scene import MONDAY, Scene, overview, settings
+from tests.rounds.scene import MONDAY, Scene, settings
 from tests.storage.rows import add_effect, add_round
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -418,7 +418,7 @@ def test_status_says_what_since_when_why_and_what_to_do(database):
         deliver(database, {"ops": ops}, lambda: scene.now)
         scene.now += timedelta(minutes=5)
 
-    found = overview(database, scene.context.settings, scene.now)
+    found = scene.overview()
 
     [waiting] = [effect for effect in found.waiting if effect.sink == "ops"]
     [problem] = [problem for problem in found.problems if "ops" in problem]

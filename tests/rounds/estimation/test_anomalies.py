@@ -19,7 +19,7 @@ from monitor.storage.tables import effects
 from monitor.tracking.describe import describe
 from monitor.tracking.values import tags
 from tests.rounds.estimation.tallies import tally_of
-from tests.rounds.scene import Scene, overview, settings
+from tests.rounds.scene import Scene, settings
 from tests.tracking.reports import make_report as made_up_report
 
 # --- what is told, from counts alone ----------------------------------------------------------
@@ -79,13 +79,6 @@ def test_twice_the_flags_are_told_as_other_items():
         f"{found.distances['ks']:.3f}, where ordinary windows stay under 0.0"
     )
     assert flagged == "10.9 % of the items are flagged, before 5.7 %"
-
-
-def test_scores_that_move_within_a_class_are_told_without_the_flagged_rate():
-    found = news(tally((600, 60, 48), (8000, 70, 0), (2000, 80, 8)))
-
-    assert told(found) == [("frame", "population")]
-    assert "flagged" not in found.notices[0].sentence
 
 
 def test_the_distance_of_scores_runs_from_the_lowest_to_the_highest():
@@ -192,7 +185,7 @@ def test_a_real_round_tells_its_report_the_log_and_status_but_no_hook(database):
     assert lines == [
         (f"mail, round 4: {row.sentence}.", f"notice.{row.kind}") for row in last.notices
     ]
-    notes = overview(database, scene.context.settings, scene.now).notes
+    notes = scene.overview().notes
     assert notes[-5:] == [f"round 4: {row.sentence}" for row in last.notices]
     with database.read() as connection:
         found = scene.round(4).id

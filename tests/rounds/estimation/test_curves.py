@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import timedelta
 
@@ -17,7 +16,6 @@ from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sa
 from monitor.storage.labels.round_labels import read_labels
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
-from tests.storage.payloads import REPORTS
 
 BANDS = Sample(max_labels=300, bands=Bands(flagged=2, passed=3))
 
@@ -32,13 +30,7 @@ def scene(database):
 
 
 def reports(scene):
-    rows = scene.rows(REPORTS)
-    return [
-        RoundReport.model_validate(
-            json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
-        )
-        for row in rows
-    ]
+    return [RoundReport.model_validate(each) for each in scene.reports()]
 
 
 def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scene):
@@ -116,16 +108,8 @@ def test_a_metric_without_an_estimate_has_no_density_and_the_next_round_is_as_th
 def test_the_alert_on_precision_says_the_cause(scene):
     scene.play(3, precision=0.2)
 
-    rows = scene.rows("select payload from effects where kind = 'notice' order by id")
-    told = [
-        json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
-        for row in rows
-    ]
-    [sentence] = [
-        each["sentence"]
-        for each in told
-        if each["event"] == "alert.firing" and each["metric"] == "precision"
-    ]
+    told = [each for each in scene.notices() if each["event"] == "alert.firing"]
+    [sentence] = [each["sentence"] for each in told if each["metric"] == "precision"]
     assert " with earlier rounds. Precision fell from 0." in sentence
     assert re.search(r"a worse classifier \(TPR, FPR\) -0.* to [-+]0\.\d\d\)\. Fired ", sentence)
     assert all("(TPR, FPR)" not in each["sentence"] for each in told if each["metric"] == "recall")

@@ -1,7 +1,5 @@
 """A second person who contradicts bad news neither silences an alert nor keeps one from firing."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,6 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
 from monitor.storage.labels import label_store
-from monitor.storage.results import alert_store, concern_store
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, Scene, settings
 
@@ -55,13 +52,7 @@ def flagged(scene):
 
 
 def alerts(scene):
-    with scene.database.read() as connection:
-        return [(a.metric, a.state) for a in alert_store.find_alerts(connection)]
-
-
-def concerns(scene, number):
-    with scene.database.read() as connection:
-        return concern_store.read_concerns(connection, scene.round(number).id)
+    return [(a.metric, a.state) for a in scene.alerts()]
 
 
 def points(scene, number):
@@ -84,7 +75,7 @@ def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_f
 
     assert points(scene, 2)["precision"] > 0.9  # of the few on which all agree
     assert alerts(scene) == [("precision", AlertState.FIRING)]
-    said = concerns(scene, 2)["disputed precision"]
+    said = scene.concerns(2)["disputed precision"]
     assert said.startswith("people contradict each other on ")
     assert "precision is 0.3" in said
     assert "limit is 0.7" in said
@@ -112,7 +103,7 @@ def test_a_dispute_that_was_there_before_the_closing_does_not_keep_the_alert_fro
 
     assert scene.round(2).state == "closed"
     assert alerts(scene) == [("precision", AlertState.FIRING)]
-    assert "disputed precision" in concerns(scene, 2)
+    assert "disputed precision" in scene.concerns(2)
 
 
 def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence(scene):
@@ -145,7 +136,7 @@ def test_disputes_keep_an_alert_from_ending_until_they_are_decided(scene):
 
     scene.play(7, precision=0.95)
 
-    assert "disputed precision" in concerns(scene, 6)
+    assert "disputed precision" in scene.concerns(6)
     assert gathered[0]["most"] > np.log(20)
     assert disputed == [("precision", AlertState.FIRING)]
     assert alerts(scene) == [("precision", AlertState.RESOLVED)]
@@ -156,7 +147,7 @@ def test_a_dispute_on_which_no_limit_hangs_is_no_concern(scene):
     say_yes(scene, 1, to=some.__eq__)
     scene.run()
 
-    assert concerns(scene, 1) == {}
+    assert scene.concerns(1) == {}
 
 
 @pytest.mark.slow
@@ -214,17 +205,17 @@ def test_a_dispute_that_grows_is_shown_as_it_is_now_and_told_once_until_it_is_de
     up = flagged(scene)
     say_yes(scene, 2, to=lambda item: item in up and item[-1] in "01234")
     scene.run()
-    first = concerns(scene, 2)
+    first = scene.concerns(2)
     say_yes(scene, 2, to=up.__contains__)
     scene.run()
-    second = concerns(scene, 2)
+    second = scene.concerns(2)
     say_truth(scene, 2, by="boss")
     scene.run()
 
     assert list(first) == ["disputed precision"]
     assert disputed_count(second["disputed precision"]) > disputed_count(*first.values())
     assert attentions(scene) == ["disputed precision"]
-    assert concerns(scene, 2) == {}
+    assert scene.concerns(2) == {}
 
 
 def disputed_count(sentence):
@@ -232,13 +223,8 @@ def disputed_count(sentence):
 
 
 def attentions(scene):
-    rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'log'")
-    payloads = [
-        json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
-        for row in rows
-    ]
     return [
         "disputed precision"
-        for payload in payloads
-        if payload["event"] == "round.attention" and "precision is" in payload["sentence"]
+        for told in scene.notices()
+        if told["event"] == "round.attention" and "precision is" in told["sentence"]
     ]

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
-from monitor.domain.settings import AuditCounts, ClassAuditCounts, Labeling
+from monitor.domain.settings import AuditCounts, ClassAuditCounts
 from monitor.presentation.rows import answers_sentence
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import history_states
@@ -121,13 +121,6 @@ def test_an_audit_that_tells_nothing_leaves_a_reason_in_place_of_numbers():
 def test_an_audit_that_cannot_correct_is_refused_in_the_config(counts, sentence):
     with pytest.raises(ValidationError, match=sentence):
         AuditCounts(**counts)
-
-
-def test_a_misspelt_class_of_an_audit_is_refused_as_a_class():
-    with pytest.raises(ValidationError) as refused:
-        Labeling.model_validate({"audit": {"flaged": AUDIT.model_dump()}})
-
-    assert {error["loc"][-1] for error in refused.value.errors()} == {"flaged", "flagged", "passed"}
 
 
 def test_missing_answers_are_told_with_their_share_and_when_the_others_came(database):

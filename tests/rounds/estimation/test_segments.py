@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from monitor.domain.model import Answer
@@ -70,12 +68,7 @@ def counts_of(cells):
 
 
 def report_of(scene, found):
-    [row] = scene.rows(
-        "select payload from reports where round_id = :id order by version desc limit 1",
-        id=found.id,
-    )
-    payload = row["payload"]
-    return RoundReport.model_validate(json.loads(payload) if isinstance(payload, str) else payload)
+    return RoundReport.model_validate(scene.report(found.number))
 
 
 def test_labels_count_for_the_value_of_their_item_and_add_up_to_those_of_the_stratum(scene):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +17,6 @@ from monitor.storage.labels import label_store
 from monitor.storage.results import concern_store
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, Scene, settings
-from tests.storage.payloads import REPORTS
 
 AT_ONCE = {"grace": timedelta(0), "hooks": ("ops",)}
 
@@ -52,15 +50,6 @@ def keys(scene):
     return [row["key"] for row in scene.rows('select "key" from effects order by id')]
 
 
-def reports(scene):
-    rows = scene.rows(REPORTS)
-    return [payload_of(row) for row in rows]
-
-
-def payload_of(row):
-    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
-
-
 def test_a_round_without_predictions_is_drawn_and_closed_in_the_same_run_once_there_are_some(scene):
     scene.run(1)
     seed = scene.round(1).seed
@@ -85,7 +74,7 @@ def test_a_round_without_predictions_is_drawn_and_closed_in_the_same_run_once_th
 
     found = scene.round(1)
     assert (found.state, found.version, found.first_version) == ("closed", 2, 2)
-    told = reports(scene)
+    told = scene.reports()
     assert [(each["version"], each["state"]) for each in told] == [(1, "abandoned"), (2, "closed")]
     assert len({each["round_key"] for each in told}) == 1
     assert len(keys(scene)) == len(set(keys(scene)))
@@ -112,8 +101,8 @@ def test_what_needs_a_look_the_second_time_is_told_under_the_name_of_its_run(sce
     redo(scene)
 
     rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'ops'")
-    told = {payload_of(row)["event"]: payload_of(row)["round_key"] for row in rows}
-    assert told["round.attention"] == told["round.abandoned"] == reports(scene)[0]["round_key"]
+    told = {row["payload"]["event"]: row["payload"]["round_key"] for row in rows}
+    assert told["round.attention"] == told["round.abandoned"] == scene.reports()[0]["round_key"]
 
 
 def test_abandoned_a_second_time_it_is_told_a_second_time(scene):
@@ -123,7 +112,7 @@ def test_abandoned_a_second_time_it_is_told_a_second_time(scene):
 
     told = [key for key in keys(scene) if key.endswith("/ops")]
     assert len(told) == len(set(told)) == 3
-    assert [report["version"] for report in reports(scene)] == [1, 2, 3]
+    assert [report["version"] for report in scene.reports()] == [1, 2, 3]
     assert scene.round(1).first_version == 3
 
 

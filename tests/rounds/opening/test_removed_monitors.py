@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 from monitor.domain.alerting import AlertState
@@ -13,7 +12,6 @@ from monitor.rounds.opening.removed_monitors import (
     end_removed_monitors,
     removed_monitors,
 )
-from monitor.storage.results import alert_store
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, WEEK, Scene, settings
 
@@ -30,21 +28,13 @@ def scene(database):
     return scene
 
 
-def alerts(scene):
-    with scene.database.read() as connection:
-        return alert_store.find_alerts(connection)
-
-
 def end(scene, *names):
     end_removed_monitors(scene.database, names, lambda: scene.now)
-    return [alert.state for alert in alerts(scene)]
+    return [alert.state for alert in scene.alerts()]
 
 
 def told(scene, sink):
-    query = "select payload from effects where kind = 'notice' and sink = :sink order by id"
-    found = [row["payload"] for row in scene.rows(query, sink=sink)]
-    found = [json.loads(each) if isinstance(each, str) else each for each in found]
-    return [each for each in found if each["event"].startswith("alert.")]
+    return [each for each in scene.notices(sink) if each["event"].startswith("alert.")]
 
 
 def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_told_once(scene):
@@ -53,7 +43,7 @@ def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_t
     states = end(scene, "other")
     end(scene)
 
-    [alert] = alerts(scene)
+    [alert] = scene.alerts()
     assert states == [AlertState.RESOLVED]
     assert alert.ended_why == "the monitor is no longer in the config"
     for sink in ("log", "ops"):
@@ -88,7 +78,7 @@ def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene
         [removed] = removed_monitors(connection, ["other"])
         known = removed_monitors(connection, ["other", "mail"])
 
-    [alert] = alerts(scene)
+    [alert] = scene.alerts()
     assert known == []
     assert (removed.monitor, removed.open_rounds) == ("mail", (3,))
     assert removed.ends_at == scene.now + WEEK + UNWATCHED

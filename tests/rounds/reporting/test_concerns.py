@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 import numpy as np
@@ -15,8 +14,8 @@ from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED, note
 from monitor.rounds.sampling.baseline import order_concerns
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
-from tests.storage.payloads import PAYLOADS, REPORTS
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.storage.payloads import PAYLOADS
 
 ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7", "hooks": ("ops",)}
 
@@ -30,24 +29,16 @@ def scene(database):
     return scene
 
 
-def standing(scene):
-    return overview(scene.database, scene.context.settings, scene.now)
-
-
 def told(scene):
     """Sink and sentence of each notice that a round needs a look."""
     rows = scene.rows("select sink, payload from effects where kind = 'notice' order by id")
-    payloads = [(row["sink"], payload_of(row)) for row in rows]
+    payloads = [(row["sink"], row["payload"]) for row in rows]
     return [(sink, of["sentence"]) for sink, of in payloads if of["event"] == "round.attention"]
-
-
-def payload_of(row):
-    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
 
 
 def model_statuses(scene):
     rows = scene.rows(f"{PAYLOADS} where e.kind = 'model_tags' order by e.id")
-    return [payload_of(row)["status"] for row in rows]
+    return [row["payload"]["status"] for row in rows]
 
 
 def metric(scene):
@@ -57,7 +48,7 @@ def metric(scene):
 
 
 def test_good_rounds_need_no_look(scene):
-    found = standing(scene)
+    found = scene.overview()
 
     assert (found.status, found.concerns, told(scene), metric(scene)) == ("ok", [], [], 0)
 
@@ -85,7 +76,7 @@ def test_what_is_odd_is_attention_everywhere_from_the_draw_to_the_next_good_roun
     scene.week(3, share=0.004)
     scene.run(3)
 
-    found = standing(scene)
+    found = scene.overview()
     assert found.status == "attention"
     [concern] = found.concerns
     assert concern.startswith("round 3: 14 of 2000 items are flagged, 0.7 %;")
@@ -95,13 +86,13 @@ def test_what_is_odd_is_attention_everywhere_from_the_draw_to_the_next_good_roun
     scene.answer()
     scene.run()
 
-    report = payload_of(scene.rows(REPORTS)[-1])
-    assert report["status"] == standing(scene).status == "attention"
+    report = scene.reports()[-1]
+    assert report["status"] == scene.overview().status == "attention"
     assert "in the last 2 rounds it was" in report["concerns"][0]
 
     scene.play(4)
 
-    assert (standing(scene).status, metric(scene)) == ("ok", 0)
+    assert (scene.overview().status, metric(scene)) == ("ok", 0)
     assert model_statuses(scene)[-1] == "ok"
 
 
@@ -132,7 +123,7 @@ def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene
 
     assert scene.round(3).state == "closed"
     [concern] = [
-        concern for concern in standing(scene).concerns if "positives have lower" in concern
+        concern for concern in scene.overview().concerns if "positives have lower" in concern
     ]
     assert concern.startswith("round 3: by the labels of this round, positives have lower scores")
     assert len([sink for sink, sentence in told(scene) if "positives have lower" in sentence]) == 2
@@ -153,7 +144,7 @@ def test_few_labels_a_round_tell_of_a_turned_score_together(database):
 
     assert (told_after[0], told_after[-1]) == (False, True)
     [concern] = [
-        concern for concern in standing(scene).concerns if "positives have lower" in concern
+        concern for concern in scene.overview().concerns if "positives have lower" in concern
     ]
     assert "by the labels of the last" in concern
 
@@ -188,7 +179,7 @@ def test_rows_that_come_after_the_draw_are_counted_and_told_once(scene):
     assert before == []
     [(_, sentence), _] = told(scene)
     assert "100 rows of the window of round 3 came after its draw, to 1900 that it saw" in sentence
-    assert standing(scene).status == "attention"
+    assert scene.overview().status == "attention"
 
 
 def test_a_few_late_rows_are_a_note(scene):
@@ -199,13 +190,13 @@ def test_a_few_late_rows_are_a_note(scene):
     scene.run(3)
 
     assert told(scene) == []
-    assert "round 3: 1 rows of the window of round 2 came after its draw" in standing(scene).notes
+    assert "round 3: 1 rows of the window of round 2 came after its draw" in scene.overview().notes
 
 
 def test_a_round_that_could_not_estimate_recall_is_not_ok(scene):
     scene.play(3, precision=0.0)
 
-    found = standing(scene)
+    found = scene.overview()
 
     assert any("recall is not estimable" in concern for concern in found.concerns)
     assert found.status != "ok"
@@ -219,13 +210,13 @@ def test_labels_that_mature_are_not_missed_before(database):
     scene.week(1)
     scene.run(1)
     scene.now += timedelta(days=6, hours=23)
-    early = standing(scene).status
+    early = scene.overview().status
     scene.settings = scene.settings.model_copy(
         update={"schedule": scene.settings.schedule.model_copy(update={"cron": "0 6 3 3 *"})}
     )
     scene.now += timedelta(days=8, hours=2)
 
-    late = standing(scene)
+    late = scene.overview()
 
     assert (early, late.status) == ("learning", "attention")
     assert late.concerns == [
@@ -241,7 +232,7 @@ def test_an_abandoned_round_is_not_forgotten_while_the_next_one_is_labeled(scene
     scene.week(4)
     scene.run(4)
 
-    found = standing(scene)
+    found = scene.overview()
 
     assert found.status == "stale"
     assert any("round 3 gave no estimate" in problem for problem in found.problems)
@@ -256,7 +247,7 @@ def test_a_concern_of_a_kind_is_noted_once(scene):
 
     assert noted == [True, False]
     assert [sink for sink, _ in told(scene)] == ["log", "ops"]
-    assert standing(scene).concerns == ["round 2: few rows came"]
+    assert scene.overview().concerns == ["round 2: few rows came"]
 
 
 def test_a_model_under_alert_stays_under_alert_whatever_else_is_odd(scene):
@@ -265,7 +256,7 @@ def test_a_model_under_alert_stays_under_alert_whatever_else_is_odd(scene):
 
     scene.run(4)
 
-    assert standing(scene).status == "alert"
+    assert scene.overview().status == "alert"
     assert model_statuses(scene)[-1] == "alert"
 
 
@@ -294,7 +285,7 @@ def test_a_correction_that_turns_many_labels_of_an_old_round_is_shown_and_told_o
     relabel(scene, 1, 0.6)
     scene.run()
 
-    found = standing(scene)
+    found = scene.overview()
     [sentence] = {sentence for _, sentence in told(scene)}
     assert scene.round(1).version == 2
     assert found.status == "attention"
@@ -326,4 +317,4 @@ def test_a_few_corrected_labels_are_no_matter(scene):
     relabel(scene, 1, 0.02)
 
     assert scene.round(1).version == 2
-    assert (standing(scene).status, told(scene)) == ("ok", [])
+    assert (scene.overview().status, told(scene)) == ("ok", [])
