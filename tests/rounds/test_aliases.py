@@ -193,10 +193,7 @@ def test_no_round_waits_for_mlflow_or_a_bug_in_a_look_and_the_last_known_version
 def test_a_bug_in_the_look_at_one_model_stops_no_other_and_an_outage_is_no_error(scene):
     other = "models:/spam@champion"
     contexts = [
-        replace(
-            scene.context,
-            settings=MonitorSettings(name=name, round=settings(model=model)),
-        )
+        replace(scene.context, settings=MonitorSettings(name=name, round=settings(model=model)))
         for name, model in (("a", MODEL), ("b", MODEL), ("c", other), ("d", None))
     ]
     scene.registry.broken = MODEL

@@ -472,14 +472,6 @@ def test_a_state_that_changed_while_it_was_computed_is_left_to_whoever_changed_i
     assert block.reports == []
 
 
-def test_a_monitor_of_no_block_of_classes_reports_nothing(database):
-    scene = Scene(database, settings())
-    scene.play(1)
-
-    assert scene.rows(REPORTS) == []
-    assert class_overviews(database, [scene.context.settings]) == []
-
-
 def test_a_window_that_a_round_without_a_class_is_in_has_no_averages(block):
     for value in ("finance", "news"):  # the config had them in for_each before
         scene = block[value]

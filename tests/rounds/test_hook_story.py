@@ -203,6 +203,4 @@ def test_a_keeper_that_is_down_or_breaks_is_said_and_keeps_no_other_from_going_o
     result = story.deliver()
 
     assert story.open() == [PRECISION]
-    assert result.failed == {
-        "am2": "am2 was not reminded of open alerts: KeyError; see the log",
-    }
+    assert result.failed == {"am2": "am2 was not reminded of open alerts: KeyError; see the log"}

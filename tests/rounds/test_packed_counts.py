@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from sqlalchemy import delete, event, update
 
@@ -129,44 +128,7 @@ def test_what_was_published_is_what_a_replay_without_any_packed_row_gives(scene)
     assert rows == len(published) == 4
 
 
-def random_order(rng, steps=10):
-    """Rounds that open, close and change in any order, and packed rows that get lost."""
-    waiting: list[int] = []
-    closed, number = [1], 1
-    acts: list[tuple[Any, ...]] = [(open_round, 1), (close, 1)]
-    for _ in range(steps):
-        kind = rng.choice(["open", "close", "change", "change", "lose"])
-        if kind == "close" and waiting:
-            closed.append(waiting.pop(int(rng.integers(len(waiting)))))
-            acts.append((close, closed[-1]))
-        elif kind in {"change", "lose"}:
-            act = change_answers if kind == "change" else forget_packed
-            some = rng.choice(closed, size=int(rng.integers(1, len(closed) + 1)), replace=False)
-            acts.append((act, *some.tolist()))
-        else:
-            number += 1
-            waiting.append(number)
-            acts.append((open_round, number))
-    return acts
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_after_any_order_of_closings_changes_and_losses_all_is_as_a_full_replay_gives_it(
-    scene, seed
-):
-    for act, *numbers in random_order(np.random.default_rng(seed)):
-        act(scene, *numbers)
-    published = published_rows(scene)
-
-    forget_all_packed(scene)
-
-    assert pooled_rows(scene, 1) == published
-
-
-def test_a_round_reads_the_strata_of_earlier_rounds_where_they_are_not_packed_and_packs_them(
-    scene,
-):
+def test_a_round_reads_the_strata_of_earlier_rounds_where_they_are_not_packed_and_packs_them(scene):
     for number in (1, 2, 3):
         open_round(scene, number)
         close(scene, number)

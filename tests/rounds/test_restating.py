@@ -139,25 +139,6 @@ def test_neither_a_restatement_nor_late_labels_after_it_revise_an_alert_by_its_l
     assert [row for row in evidence(scene) if row["number"] == 2] == of_second
 
 
-def test_late_labels_of_an_older_round_leave_the_evidence_of_a_restated_one(scene):
-    soon, scene.settings = (
-        scene.settings,
-        scene.settings.model_copy(update={"late_labels": timedelta(days=90)}),
-    )
-    play_good(scene, 1)
-    scene.settings = soon
-    scene.play(2, precision=0.3, recall=0.6)
-    play_good(scene, 3)
-    before = stored_log_e(scene, 2)
-    restate_precision(scene, 2, to=Answer.POSITIVE)
-
-    change_one_answer(scene, 1)
-
-    assert [scene.round(n).version for n in (1, 2, 3)] == [2, 3, 3]
-    assert stored_log_e(scene, 2) == before
-    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [(2, AlertState.FIRING)]
-
-
 def change_one_answer(scene, number):
     """Somebody changes their mind about an item of a round that takes late labels."""
     turn_one_answer(scene, number)

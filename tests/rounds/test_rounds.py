@@ -3,12 +3,14 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.storage.labels import label_store
+from monitor.storage.tables import estimates
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings
 
@@ -43,10 +45,7 @@ def test_a_round_closes_when_all_labels_are_in_and_running_again_changes_nothing
     flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
     positive = {item for item, answer in scene.truth.items() if answer is Answer.POSITIVE}
     both = len(flagged & positive)
-    for metric, value in {
-        "precision": both / len(flagged),
-        "recall": both / len(positive),
-    }.items():
+    for metric, value in {"precision": both / len(flagged), "recall": both / len(positive)}.items():
         [row] = scene.rows(
             "select low, high from latest_estimates where metric = :metric"
             " and estimand = 'window' and basis = 'round'",
@@ -93,20 +92,6 @@ def test_a_backfill_waits_for_labels_that_have_not_matured(scene):
     scene.now = new.deadline
     scene.run()
     assert scene.round(2).state is RoundState.CLOSED
-
-
-def test_a_backfill_numbers_rounds_before_the_first_one_downwards(scene):
-    scene.week(5)
-    scene.run(5)
-    scene.week(3)
-    scene.week(4)
-    scene.labeler.asks_people = False
-    scene.labeler.answers |= scene.truth
-
-    list(run.backfill(scene.context, MONDAY + WEEK))
-
-    rounds = scene.rows("select number, slot from rounds order by slot")
-    assert [row["number"] for row in rounds] == [-1, 0, 1]
 
 
 def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(scene):
@@ -380,3 +365,48 @@ def test_status_says_that_answers_are_missing_until_they_come_late(scene):
     assert "answers are missing" in early.worst_case
     assert early.concerns[0].startswith("round 2: partial: ")
     assert (late.last_partial, late.worst_case, late.concerns) == (False, None, [])
+
+
+ROWS = (
+    "select e.basis, e.estimand, e.metric, e.point, e.low, e.high, e.method, r.number from "
+    "estimates e join rounds r on r.id = e.round_id and e.version = r.version"
+)
+
+
+def rows_of(scene, number, *, pooled):
+    found = scene.rows(f"{ROWS} where r.number = {number} order by 1, 2, 3")
+    return [row for row in found if (row["basis"] == "pooled") == pooled]
+
+
+def change_a_label_of(scene, number):
+    item = scene.rows(
+        "select i.id from items i join rounds r on r.id = i.round_id "
+        f"where r.number = {number} limit 1"
+    )[0]["id"]
+    was = scene.labeler.answers[item]
+    scene.labeler.answers[item] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
+    scene.run()
+
+
+def as_of_an_older_release(scene):
+    """Stored points as another method had them."""
+    with scene.database.write() as connection:
+        connection.execute(update(estimates).values(point=estimates.c.low, method="the old one"))
+
+
+def test_a_round_whose_labels_change_is_estimated_anew_and_a_later_one_keeps_its_own_numbers(
+    database,
+):
+    scene = Scene(database, settings())
+    for number in (1, 2):
+        scene.play(number)
+    as_of_an_older_release(scene)
+    own, with_history = (rows_of(scene, 2, pooled=pooled) for pooled in (False, True))
+
+    change_a_label_of(scene, 1)
+
+    assert [scene.round(number).version for number in (1, 2)] == [2, 2]
+    assert not any(row["method"] == "the old one" for row in rows_of(scene, 1, pooled=False))
+    assert rows_of(scene, 2, pooled=False) == own
+    assert all(row["method"] == "the old one" for row in own)
+    assert rows_of(scene, 2, pooled=True) != with_history

@@ -13,6 +13,8 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between, window_of
 from monitor.rounds.opening import due, skipped_slots
+from monitor.rounds.reporting.enqueue import notify
+from monitor.rounds.reporting.notices import abandoned_notice
 from tests.rounds.scene import Scene, settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "schedule.md"
@@ -194,3 +196,74 @@ def test_a_round_closed_by_a_clock_that_is_behind_takes_late_labels_no_less_long
 
     assert scene.round(2).closed_at == due - timedelta(days=6)
     assert scene.round(2).version == 2
+
+
+# From when on slots are due: a monitor's first scheduled round decides, no other does.
+
+DAY = timedelta(days=1)
+NOW, MIDNIGHT = utc(3, 10, 12), utc(3, 10)
+
+
+@pytest.fixture
+def daily(database):
+    return Scene(database, settings(schedule=Schedule(cron="0 0 * * *"), hooks=("ops",)), now=NOW)
+
+
+def numbered(daily):
+    query = "select number, state, settings from rounds order by slot"
+    return [(row["number"], row["state"]) for row in daily.rows(query)]
+
+
+@pytest.mark.parametrize("backfill", [True, False])
+def test_an_old_slot_run_first_makes_no_slot_since_then_due(daily, backfill):
+    due.open_slot(daily.context, MIDNIGHT - 4000 * DAY, backfill=backfill)
+
+    due.open_due(daily.context)
+
+    assert numbered(daily) == [(1, "open"), (4001, "open")]
+
+
+def test_slots_are_due_from_the_first_scheduled_round_on(daily):
+    due.open_slot(daily.context, MIDNIGHT - 30 * DAY, backfill=True)
+    due.open_due(daily.context)
+    daily.now += 3 * DAY
+
+    due.open_due(daily.context)
+
+    assert numbered(daily)[1:] == [(31, "open"), (32, "skipped"), (33, "skipped"), (34, "open")]
+
+
+def test_a_round_opened_by_hand_hides_no_slot_missed_before_it_and_is_not_opened_again(daily):
+    due.open_due(daily.context)
+    daily.now += 3 * DAY
+    due.open_slot(daily.context, MIDNIGHT + 3 * DAY, backfill=False)
+
+    for _ in range(2):
+        due.open_due(daily.context)
+
+    assert numbered(daily) == [(1, "open"), (2, "skipped"), (3, "skipped"), (4, "open")]
+
+
+def test_a_round_opened_by_hand_tells_the_hooks_and_a_backfilled_one_does_not(daily):
+    told = {}
+    for backfill in (False, True):
+        slot = MIDNIGHT - backfill * DAY
+        round_id = due.open_slot(daily.context, slot, backfill=backfill)
+        found = next(r for r in (daily.round(n) for n in numbers(daily)) if r.id == round_id)
+        told[backfill] = sinks_told(daily, found)
+
+    assert told == {False: ["log", "ops"], True: ["log"]}
+
+
+def numbers(daily):
+    return [row["number"] for row in daily.rows("select number from rounds")]
+
+
+def sinks_told(daily, found):
+    notice = abandoned_notice(
+        found, store_id="store", key=f"round {found.id}", reason="no reason", at=daily.now
+    )
+    with daily.database.write() as connection:
+        notify(connection, found, notice, daily.now)
+    rows = daily.rows("select sink from effects where round_id = :id order by sink", id=found.id)
+    return [row["sink"] for row in rows]

@@ -88,9 +88,7 @@ def reserve(scene):
     return scene.rows('select stratum, id, "order" from reserve order by stratum, "order"')
 
 
-def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_are_answered(
-    scene,
-):
+def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_are_answered(scene):
     round_, early = scene.round(1), sent(scene)
 
     parts = strata_of(scene, round_)
@@ -258,21 +256,6 @@ def test_nobody_is_asked_about_items_that_nobody_can_be_shown_until_predictions_
 
     assert len(sent(scene)) == TOTAL
     assert scene.overview().problems == []
-
-
-def test_predictions_that_stay_away_leave_the_first_wave_as_the_round(scene):
-    scene.answer()
-    scene.source.rows = []
-    with pytest.raises(SourceRefused):
-        scene.run()
-    early = sent(scene)
-    scene.now = scene.round(1).deadline
-
-    scene.run()
-
-    assert scene.round(1).state is RoundState.CLOSED
-    assert scene.round(1).partial
-    assert sent(scene) == early
 
 
 def test_a_few_items_whose_predictions_are_gone_are_left_out(scene):
@@ -486,28 +469,6 @@ def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(w
     with scene.database.read() as connection:
         reading = evidence_store.frozen_readings_of(connection, [closed.id])[closed.id]
     assert any(next(iter(reading.values())).log_e)
-
-
-def test_a_round_done_again_with_its_plan_is_handed_out_at_once_and_counts_in_two_waves(whole):
-    scene = whole
-    before = strata_of(scene, scene.round(1))
-    known = {
-        "planned": {part.stratum.name: part.planned for part in before},
-        "first_wave": {part.stratum.name: part.first_wave for part in before},
-    }
-    again = Scene(
-        scene.database, scene.settings.model_copy(update=known), source=scene.source, name="again"
-    )
-
-    again.run(1)
-
-    round_ = again.round(1)
-    assert strata_of(again, round_) == before
-    assert round_.second_wave_at is None
-    assert len(sent(again)) == TOTAL
-    with scene.database.read() as connection:
-        waves = read_labels(connection, round_).items
-    assert {item.wave for item in waves} == {1, 2}
 
 
 @pytest.mark.parametrize("one_wave", [{"bands": Bands(flagged=1, passed=1)}, {"second_wave": None}])

@@ -211,8 +211,7 @@ def test_the_figures_of_a_monitor_are_those_of_its_newest_estimate(corrected):
 
 def test_evidence_is_unknown_at_first_and_while_an_alert_is_open(filled):
     found = rows(
-        filled,
-        "select round, share from latest_evidence where metric = 'precision' order by round",
+        filled, "select round, share from latest_evidence where metric = 'precision' order by round"
     )
 
     [fired] = rows(filled, "select fired_in_round from open_alerts where metric = 'precision'")

@@ -122,12 +122,7 @@ class Stage:
             before = page_store.statements(connection, [newest.task_key])[-1]
             other = Answer.NEGATIVE if before.answer is Answer.POSITIVE else Answer.POSITIVE
             page_store.record_answer(
-                connection,
-                newest.task_key,
-                newest.annotator,
-                other,
-                before=before,
-                now=self.now,
+                connection, newest.task_key, newest.annotator, other, before=before, now=self.now
             )
 
 

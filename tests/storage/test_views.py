@@ -14,15 +14,7 @@ from monitor.storage.results import alert_store, estimate_store
 from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import MONDAY
-from tests.storage.rows import (
-    STRATA,
-    add_effect,
-    add_round,
-    claimed,
-    claimed_effect,
-    draw,
-    slot_of,
-)
+from tests.storage.rows import STRATA, add_effect, add_round, claimed, claimed_effect, draw, slot_of
 
 BANDS = (
     Stratum("flagged-1", flagged=True),

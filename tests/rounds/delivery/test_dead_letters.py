@@ -294,9 +294,7 @@ def with_alert(world, round_id, key, alert):
         )
 
 
-def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_rounds_go_on(
-    world,
-):
+def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_rounds_go_on(world):
     run, point = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
     first, second = world.round(), add_round(world.database, number=2, monitor="mail-travel")
     add_effect(world.database, first, "run-1", sink="mlflow", kind=run)
@@ -331,9 +329,7 @@ def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_roun
     )
 
 
-def test_what_steps_aside_is_listed_by_itself_and_gets_back_into_its_queue_when_retried(
-    world,
-):
+def test_what_steps_aside_is_listed_by_itself_and_gets_back_into_its_queue_when_retried(world):
     round_id = world.round()
     for number in (1, 2, 3):
         kind = EffectKind.ROUND_RUN if number == 1 else EffectKind.FLEET_POINT

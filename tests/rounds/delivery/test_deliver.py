@@ -10,7 +10,6 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import EffectKind
 from monitor.rounds.delivery.deliver import deliver
 from monitor.storage.database import clock_ms
-from monitor.storage.outbox import effect_store
 from monitor.storage.tables import effects
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import add_effect, add_round
@@ -209,28 +208,6 @@ def test_a_queue_whose_next_try_is_in_the_future_has_no_turn(database, round_id,
     assert (too_early.done, too_early.failed) == ({}, {})
     assert in_time.done == {"ops": 2}
     assert ops.got == ["notice-1", "notice-2"]
-
-
-def test_who_saw_a_head_before_another_put_it_off_does_not_try_it_again(database, round_id, clock):
-    add_effect(database, round_id, "notice-1")
-    with database.read() as connection:
-        [head] = effect_store.heads(connection, clock())
-    ops = Receiver()
-    ops.failing = {"notice-1": down()}
-    deliver(database, {"ops": ops}, clock)
-
-    with database.write() as connection:
-        assert effect_store.claim_effect(connection, head.id, clock(), interrupted="") is None
-
-
-def test_an_effect_of_a_sink_that_is_not_in_the_config_waits(database, round_id, clock):
-    add_effect(database, round_id, "notice-1", sink="removed")
-    add_effect(database, round_id, "notice-2", sink="ops")
-    ops = Receiver()
-
-    deliver(database, {"ops": ops}, clock)
-
-    assert stored(database, "key", "status") == [("notice-1", "waiting"), ("notice-2", "done")]
 
 
 def test_of_two_deliverers_at_once_each_effect_goes_to_one(database, round_id, clock):

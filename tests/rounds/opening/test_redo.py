@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.state import RoundState
 from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.rounds import versions
 from monitor.rounds.opening import due
 from monitor.rounds.opening.redo import why_it_stays
 from monitor.storage.labels import label_store
-from monitor.storage.results import concern_store
+from monitor.storage.results import concern_store, redo_store
+from monitor.storage.rounds import round_claims
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, Scene, settings
 
@@ -216,3 +220,82 @@ def test_tasks_get_a_file_of_their_own_and_answers_in_the_old_one_count_though_i
     assert len(same) > 150  # one seed, so mostly the same items
     taken = folder.rows("select external_id from label_events")
     assert {row["external_id"] for row in taken} == {f"{key}/ada" for key in same}
+
+
+# In the store: what of it goes, and who is too late for it
+
+
+@played
+def two_waves(database):
+    """A round that ended while its second wave was still to go out."""
+    sample = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
+    scene = Scene(database, settings(sample=sample))
+    scene.week(1, share=0.2)
+    scene.run(1)
+    with scene.database.write() as connection:
+        claim = round_claims.claim_round(connection, scene.round(1).id)
+    assert claim is not None
+    versions.abandon(scene.context, scene.round(1), claim, "as a test wants it")
+    with scene.database.write() as connection:
+        round_claims.release_round(connection, claim)
+    return scene
+
+
+@pytest.fixture
+def abandoned(two_waves):
+    return two_waves.round(1)
+
+
+def reopen(scene, round_):
+    with scene.database.write() as connection:
+        return redo_store.reopen_abandoned(
+            connection, round_, settings=scene.settings, now=scene.now, reason="by hand"
+        )
+
+
+def reserved(scene):
+    return len(scene.rows("select 1 from reserve"))
+
+
+def test_a_round_opened_again_has_no_second_wave_of_the_first_time(two_waves, abandoned):
+    before = abandoned.second_wave_at, reserved(two_waves)
+
+    reopened = reopen(two_waves, abandoned)
+
+    assert reopened
+    assert all(before)
+    assert (two_waves.round(1).second_wave_at, reserved(two_waves)) == (None, 0)
+
+
+def test_an_answer_that_came_after_the_round_was_read_keeps_it_as_it_is(two_waves, abandoned):
+    [task] = two_waves.rows('select "key" from tasks limit 1')
+    with two_waves.database.write() as connection:
+        event = LabelEvent(task["key"], "ada", Answer.POSITIVE)
+        label_store.add_events(connection, "memory", [event], two_waves.now)
+
+    reopened = reopen(two_waves, abandoned)
+
+    assert not reopened
+    assert two_waves.round(1).state is RoundState.ABANDONED
+    assert reserved(two_waves) > 0
+
+
+def test_a_round_that_another_worker_opened_meanwhile_is_left_to_it(two_waves, abandoned):
+    reopen(two_waves, abandoned)
+    two_waves.run()
+    drawn = reserved(two_waves)
+
+    reopened = reopen(two_waves, abandoned)
+
+    assert not reopened
+    assert two_waves.round(1).state is RoundState.LABELING
+    assert reserved(two_waves) == drawn > 0
+
+
+def test_a_round_abandoned_again_meanwhile_is_left_as_it_is(two_waves, abandoned):
+    late = replace(abandoned, first_version=abandoned.first_version - 1)
+
+    reopened = reopen(two_waves, late)
+
+    assert not reopened
+    assert two_waves.round(1) == abandoned

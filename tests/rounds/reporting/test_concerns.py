@@ -10,7 +10,7 @@ import pytest
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.context import ReferenceItems
-from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED, note
+from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED
 from monitor.rounds.sampling.baseline import order_concerns
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.played import played
@@ -204,8 +204,7 @@ def test_a_round_that_could_not_estimate_recall_is_not_ok(scene):
 
 def test_labels_that_mature_are_not_missed_before(database):
     scene = Scene(
-        database,
-        settings(deadline=timedelta(days=20), matures=timedelta(days=10), limits=LIMITS),
+        database, settings(deadline=timedelta(days=20), matures=timedelta(days=10), limits=LIMITS)
     )
     scene.week(1)
     scene.run(1)
@@ -237,17 +236,6 @@ def test_an_abandoned_round_is_not_forgotten_while_the_next_one_is_labeled(scene
     assert found.status == "stale"
     assert any("round 3 gave no estimate" in problem for problem in found.problems)
     assert metric(scene) == 1
-
-
-def test_a_concern_of_a_kind_is_noted_once(scene):
-    found = scene.round(2)
-
-    with scene.database.write() as connection:
-        noted = [note(connection, found, "few_rows", "few rows came", scene.now) for _ in range(2)]
-
-    assert noted == [True, False]
-    assert [sink for sink, _ in told(scene)] == ["log", "ops"]
-    assert scene.overview().concerns == ["round 2: few rows came"]
 
 
 def test_a_model_under_alert_stays_under_alert_whatever_else_is_odd(scene):
@@ -318,3 +306,71 @@ def test_a_few_corrected_labels_are_no_matter(scene):
 
     assert scene.round(1).version == 2
     assert (scene.overview().status, told(scene)) == ("ok", [])
+
+
+# Labels that do not come: said while they still may, and told when it is too late.
+
+
+@played
+def waiting(database):
+    """A closed round and one that is being labeled, for five days."""
+    waiting = Scene(database, settings(**ASKED))
+    waiting.play(1)
+    waiting.week(2)
+    waiting.run(2)
+    return waiting
+
+
+def test_a_round_without_any_answer_is_told_the_more_urgently_the_less_time_is_left(waiting):
+    half = "round 2: it has no answer, and more than half of the time for labels is over"
+    end = "round 2 has no answer and ends in 10 h without an estimate, unless some come"
+    opened = waiting.now
+
+    for after, status, concerns, problems in (
+        (timedelta(days=2, hours=11), "ok", [], []),
+        (timedelta(days=3, hours=23), "attention", [half], []),
+        (timedelta(days=4, hours=14), "stale", [], [end]),
+    ):
+        waiting.now = opened + after
+        found = waiting.overview()
+        assert (found.status, found.problems) == (status, problems)
+        assert found.concerns == concerns or problems
+
+    waiting.now = opened + timedelta(days=5)
+    waiting.run()
+
+    assert model_statuses(waiting) == ["ok", "stale"]
+    [notice] = waiting.rows(
+        "select payload from effects where key like '%/log' order by id desc limit 1"
+    )
+    told = notice["payload"]
+    assert "0 of 200 answers came by the deadline" in told["sentence"]
+    assert "answer them in time" in told["to_do"]
+
+
+def test_a_round_with_some_answers_near_its_end_is_worth_a_note(waiting):
+    waiting.answer(0.25)
+    waiting.run()
+    waiting.now += timedelta(days=4, hours=23, minutes=30)
+
+    found = waiting.overview()
+
+    assert found.status == "ok"
+    assert found.notes[0] == (
+        "round 2 is closed in 30 min with the answers it has; 150 are missing"
+    )
+
+
+def test_a_model_under_alert_stays_under_alert_when_a_round_is_abandoned(waiting):
+    waiting.truth |= dict.fromkeys(waiting.truth, Answer.NEGATIVE)
+    waiting.answer()
+    waiting.run()
+    waiting.week(3)
+    waiting.run(3)
+    waiting.now += timedelta(days=5)
+    waiting.run()
+
+    assert waiting.round(3).state == "abandoned"
+    assert model_statuses(waiting)[-1] == "alert"
+    [told] = waiting.overview().alerts
+    assert told.metric == "precision"
