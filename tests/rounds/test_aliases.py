@@ -219,18 +219,6 @@ def test_an_alias_that_was_never_known_is_told_and_tags_nothing(scene):
     assert scene.tagged() == 0
 
 
-def test_where_rows_name_their_version_these_decide_and_a_move_is_no_concern(scene):
-    scene.draw(1, version="7")
-    scene.look(slot(1) + 3 * DAY)
-    scene.registry.version = "8"
-
-    scene.draw(2, version="8")
-
-    assert scene.histories() == ["7", "8"]
-    assert scene.registered()[1] == "models:/mail-travel/8"
-    assert scene.concerns(2) == {}
-
-
 def test_rows_that_lag_behind_a_moved_alias_are_of_the_version_that_made_them(scene):
     scene.draw(1, version="7")
     scene.look(slot(1) + 3 * DAY)
@@ -242,6 +230,7 @@ def test_rows_that_lag_behind_a_moved_alias_are_of_the_version_that_made_them(sc
 
     assert scene.histories() == ["7"] * 3
     assert scene.registered() == ["models:/mail-travel/7"] * 3
+    assert scene.concerns(2) == {}
 
 
 def test_rows_with_names_of_their_own_are_of_the_one_version_that_the_alias_named(scene):

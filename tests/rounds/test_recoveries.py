@@ -23,34 +23,34 @@ from tests.rounds.scene import LIMITS, Scene, settings
 
 @played
 def scene(database):
-    """A good round, one that fires, and a third that is open for long."""
+    """Two good rounds, one that fires, and a fourth that is open for long."""
     sample = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
     asked = settings(limits=LIMITS, sample=sample, deadline=timedelta(days=50))
     scene = Scene(database, asked)
-    for number, precision in enumerate((0.85, 0.2), start=1):
+    for number, precision in enumerate((0.85, 0.85, 0.2), start=1):
         scene.play(number, precision=precision)
-    scene.week(3, precision=0.9)
-    scene.run(3)
+    scene.week(4, precision=0.9)
+    scene.run(4)
     return scene
 
 
 def test_status_says_how_far_an_alert_is_and_how_long_it_may_take(scene):
-    answer(scene, 3)
+    answer(scene, 4)
     scene.run()
-    scene.play(4, precision=0.8)
+    scene.play(5, precision=0.8)
 
     found = scene.overview()
     [alert] = overview_json(found)["alerts"]
     [row] = [row for row in found.estimates if (row.metric, row.basis) == ("precision", "pooled")]
     [frozen] = scene.rows(
         "select recovery_rounds, log_r from evidence where metric = 'precision' and round_id = :id",
-        id=scene.round(4).id,
+        id=scene.round(5).id,
     )
     said = alert["recovery"]
     assert (said["rounds"], frozen["recovery_rounds"]) == (2, 2)
     assert said["evidence"] == pytest.approx(math.exp(frozen["log_r"]))
     assert said["level"] == row.point
-    assert said["within"] == expected_end(scene, 4, row.point, Recovery(2, frozen["log_r"]))
+    assert said["within"] == expected_end(scene, 5, row.point, Recovery(2, frozen["log_r"]))
     assert f"precision is {row.point:.2f} with earlier rounds, " in said["sentence"]
 
 
@@ -77,17 +77,17 @@ def test_the_report_of_a_late_round_moves_what_status_says_though_a_newer_round_
     """A round closes last in a history that no newer round is in, so no newer report is written."""
     scene.settings = scene.settings.model_copy(update={"threshold": 0.52})
     scene.source.threshold = 0.52
-    scene.week(4, precision=0.9)
-    scene.run(4)
-    answer(scene, 4)
+    scene.week(5, precision=0.9)
+    scene.run(5)
+    answer(scene, 5)
     scene.run()
     before = [recovery.rounds for recovery in scene.overview().recoveries.values()]
 
-    answer(scene, 3)
+    answer(scene, 4)
     scene.run()
 
     after = scene.overview()
-    assert (after.last_round, scene.round(3).history_id) != (3, scene.round(4).history_id)
+    assert (after.last_round, scene.round(4).history_id) != (4, scene.round(5).history_id)
     assert before == [1]
     assert [recovery.rounds for recovery in after.recoveries.values()] == [2]
 

@@ -113,6 +113,17 @@ def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(
     )
     assert (row["low"], row["high"]) == (row["bound_low"], row["bound_high"])
 
+    early = scene.overview()
+    scene.answer()
+    scene.run()
+    late = scene.overview()
+
+    assert (early.status, early.last_partial) == ("attention", True)
+    assert early.worst_case is not None
+    assert "answers are missing" in early.worst_case
+    assert early.concerns[0].startswith("round 1: partial: ")
+    assert (late.last_partial, late.worst_case, late.concerns) == (False, None, [])
+
 
 def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(scene):
     scene.week(1)
@@ -346,25 +357,6 @@ def test_mistakes_without_answers_leave_no_interval_that_excludes_the_truth(scen
     assert {row["basis"] for row in rows} == {"round", "pooled"}
     assert all(row["low"] < 0.8 < row["high"] for row in rows)
     assert all(row["point"] > 0.85 for row in rows)
-
-
-def test_status_says_that_answers_are_missing_until_they_come_late(scene):
-    scene.play(1)
-    scene.week(2)
-    scene.run(2)
-    scene.answer(share=0.5)
-    scene.now += timedelta(days=5)
-    scene.run()
-    early = scene.overview()
-    scene.answer()
-    scene.run()
-    late = scene.overview()
-
-    assert (early.status, early.last_partial) == ("attention", True)
-    assert early.worst_case is not None
-    assert "answers are missing" in early.worst_case
-    assert early.concerns[0].startswith("round 2: partial: ")
-    assert (late.last_partial, late.worst_case, late.concerns) == (False, None, [])
 
 
 ROWS = (

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-import shutil
-from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 from scipy import stats
-from sqlalchemy import delete, update
+from sqlalchemy import delete
 
-from monitor.domain import crashpoint
 from monitor.domain.errors import SourceRefused, SourceUnavailable, StoppedByBug
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Margin, Sample
@@ -25,13 +21,11 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.recovery import log_recovery_factor
-from monitor.storage import schema, tables
-from monitor.storage.database import Database
+from monitor.storage import tables
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.results import evidence_store
 from monitor.storage.rounds import round_transitions
 from monitor.storage.samples import frame_store, payload_store
-from monitor.storage.tables import rounds, store
 from tests.rounds.estimation.test_segments import report_of
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, REFERENCE, Scene, settings
@@ -481,58 +475,3 @@ def test_a_round_of_one_stratum_a_class_and_any_by_the_setting_null_goes_out_at_
 
     assert round_.second_wave_at is None
     assert len(sent(blank)) == TOTAL
-
-
-class Killed(BaseException):
-    """What a process that is killed does not live to see."""
-
-
-@pytest.mark.slow
-def test_a_kill_at_any_point_of_the_second_wave_loses_nothing_and_hands_out_nothing_twice(
-    tmp_path, monkeypatch
-):
-    waiting = start_of(tmp_path / "start.db")
-    drawn(waiting)
-    waiting.answer()
-    waiting.database.close()
-    points, expected = life(tmp_path, waiting, monkeypatch, kill_at=None)
-
-    for i in range(points):
-        _, found = life(tmp_path, waiting, monkeypatch, kill_at=i)
-        assert found == expected, f"killed at point {i} of {points}"
-    assert points > 15
-
-
-def start_of(path):
-    database = Database(f"sqlite:///{path}")
-    schema.ready(database)
-    with database.write() as connection:
-        connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
-    return Scene(database, settings(sample=BANDED))
-
-
-def life(tmp_path, waiting, monkeypatch, *, kill_at):
-    """Kill a process at a point of the pass that draws wave 2; what is there after the next one."""
-    shutil.copy(tmp_path / "start.db", tmp_path / "life.db")
-    scene = Scene(Database(f"sqlite:///{tmp_path}/life.db"), waiting.settings, waiting.source)
-    scene.truth, scene.labeler = waiting.truth, copy.deepcopy(waiting.labeler)
-    met = 0
-
-    def hook(_):
-        nonlocal met
-        met += 1
-        if kill_at is not None and met > kill_at:
-            raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(crashpoint, "hook", hook)
-        with suppress(Killed):
-            scene.run()
-    with scene.database.write() as connection:
-        connection.execute(update(rounds).values(claimed_by=None, claimed_until=None))
-    scene.run()
-    rows = scene.rows('select stratum, id, "order" from items order by id')
-    planned = [part.planned for part in strata_of(scene, scene.round(1))]
-    result = rows, planned, sorted(sent(scene)), scene.rows("select 1 from reserve")
-    scene.database.close()
-    return met, result

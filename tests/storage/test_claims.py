@@ -32,7 +32,6 @@ from tests.storage.rows import (
     draw,
     slot_of,
 )
-from tests.workers import said_by_replicas
 from tests.workers import worker as started_worker
 
 CLAIM = """
@@ -50,7 +49,6 @@ def work():
 
 
 """
-CLAIM_ALL_AT_ONCE = CLAIM + "replicas(5, work)"
 CLAIM_AND_STAY = CLAIM + 'work(); pause("done")'
 
 
@@ -72,14 +70,6 @@ def run_out(database, table=rounds):
 def held_by(database, name):
     with database.write() as connection:
         connection.execute(update(rounds).values(claimed_by=name))
-
-
-def test_of_five_processes_exactly_one_claims_each_round(database, store_url):
-    ids = [add_round(database, number) for number in range(1, 31)]
-
-    won = said_by_replicas(CLAIM_ALL_AT_ONCE, store_url, json.dumps(ids))
-
-    assert sorted(each for ids_of_one in won for each in ids_of_one) == ids
 
 
 def test_a_claim_lasts_by_the_clock_of_the_database(database, round_id):

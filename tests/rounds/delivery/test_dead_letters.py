@@ -455,57 +455,43 @@ def test_what_waits_for_a_removed_hook_dies_after_an_hour_and_who_knows_the_hook
     assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"]
 
 
-def test_what_is_revived_is_tried_at_once_and_may_take_its_time_again(world):
-    add_effect(world.database, world.round(), "alert-1")
-    world.sinks["ops"].error = refused()
+def test_what_is_revived_is_tried_at_once_and_what_is_dropped_lets_the_next_go(world):
+    """And a second outage is told as the first."""
+    round_id = world.round()
+    add_effect(world.database, round_id, "alert-1")
+    ops = world.sinks["ops"]
+    ops.error = refused()
     world.deliver()
     world.pass_time(2 * DAY, 3 * HOUR)
-    asked = world.sinks["ops"].asked
+    asked = ops.asked
 
     with world.database.write() as connection:
         assert effect_admin.revive(connection, [1], world.now) == 1
     world.deliver()
 
     [head] = world.open(sink="ops")
-    assert world.sinks["ops"].asked == asked + 1
+    assert ops.asked == asked + 1
     assert (head.status, head.tries, head.first) == ("waiting", 1, True)
     assert head.next_try - world.now <= timedelta(minutes=1)
 
-    world.sinks["ops"].error = None
+    ops.error = None
     world.pass_time(HOUR)
     assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"]
 
-
-def test_what_is_dropped_stays_in_the_store_and_lets_the_next_go(world):
-    round_id = world.round()
-    add_effect(world.database, round_id, "alert-1")
-    world.sinks["ops"].error = refused()
-    world.deliver()
+    for key in ("alert-2", "alert-3"):
+        add_effect(world.database, round_id, key, now=world.now)
+    ops.error = refused()
     world.pass_time(HOUR, timedelta(minutes=5))
-    add_effect(world.database, round_id, "alert-2", now=world.now)
-
+    [bad, _] = world.open(sink="ops")
     with world.database.write() as connection:
-        assert effect_admin.drop(connection, [1], "a bad one", world.now) == 1
+        assert effect_admin.drop(connection, [bad.id], "a bad one", world.now) == 1
         notify_recovered(connection, "ops", world.now)
-    world.sinks["ops"].error = None
+    ops.error = None
     world.deliver()
 
-    assert (world.status("alert-1"), world.status("alert-2")) == ("dropped", "done")
-    assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"]
-    with world.database.write() as connection:
-        assert effect_admin.drop(connection, [1, 2], "again", world.now) == 0
-        assert effect_admin.revive(connection, [1, 2], world.now) == 0
-
-
-def test_a_second_outage_is_told_as_the_first(world):
-    round_id = world.round()
-    ops = world.sinks["ops"]
-    for number in (1, 2):
-        add_effect(world.database, round_id, f"alert-{number}", now=world.now)
-        ops.error = refused()
-        world.pass_time(DAY, 3 * HOUR)
-        ops.error = None
-        world.pass_time(DAY, 6 * HOUR)
-
+    assert (world.status("alert-2"), world.status("alert-3")) == ("dropped", "done")
     assert world.sinks["mail"].events() == ["delivery.dead", "delivery.recovered"] * 2
     assert len({payload["id"] for payload in world.sinks["mail"].got}) == 4
+    with world.database.write() as connection:
+        assert effect_admin.drop(connection, [1, bad.id], "again", world.now) == 0
+        assert effect_admin.revive(connection, [1, bad.id], world.now) == 0

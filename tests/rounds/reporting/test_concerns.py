@@ -161,12 +161,14 @@ def test_a_reference_whose_scores_are_turned_is_told(turned, concerns):
     assert few == []  # of 8 positives
 
 
-def test_rows_that_come_after_the_draw_are_counted_and_told_once(scene):
+def test_rows_that_come_after_the_draw_are_counted_and_told_once_unless_they_are_few(scene):
+    scene.source.rows.append({**scene.source.rows[-1], "id": "late"})
     scene.week(3)
     here = scene.source.rows[-2000:]
     del scene.source.rows[-2000:]
     scene.source.rows += here[:1900]
     scene.run(3)
+    few = "round 3: 1 rows of the window of round 2 came after its draw" in scene.overview().notes
     scene.answer()
     scene.run()
     before = told(scene)
@@ -176,21 +178,10 @@ def test_rows_that_come_after_the_draw_are_counted_and_told_once(scene):
     scene.run(4)
     scene.run()
 
-    assert before == []
+    assert (few, before) == (True, [])
     [(_, sentence), _] = told(scene)
     assert "100 rows of the window of round 3 came after its draw, to 1900 that it saw" in sentence
     assert scene.overview().status == "attention"
-
-
-def test_a_few_late_rows_are_a_note(scene):
-    late = {**scene.source.rows[-1], "id": "late"}
-    scene.source.rows.append(late)
-    scene.week(3)
-
-    scene.run(3)
-
-    assert told(scene) == []
-    assert "round 3: 1 rows of the window of round 2 came after its draw" in scene.overview().notes
 
 
 def test_a_round_that_could_not_estimate_recall_is_not_ok(scene):
@@ -270,11 +261,14 @@ def relabel(scene, number, share):
 
 
 def test_a_correction_that_turns_many_labels_of_an_old_round_is_shown_and_told_once(scene):
+    relabel(scene, 2, 0.02)
+    few = scene.round(2).version, scene.overview().status, told(scene)
     relabel(scene, 1, 0.6)
     scene.run()
 
     found = scene.overview()
     [sentence] = {sentence for _, sentence in told(scene)}
+    assert few == (2, "ok", [])
     assert scene.round(1).version == 2
     assert found.status == "attention"
     assert [sink for sink, _ in told(scene)] == ["log", "ops"]
@@ -299,13 +293,6 @@ def test_a_correction_that_takes_a_third_of_the_few_positive_labels_is_told(scen
 
     [sentence] = {sentence for _, sentence in told(scene)}
     assert f" of its {len(positive)} positive ones are not positive now" in sentence
-
-
-def test_a_few_corrected_labels_are_no_matter(scene):
-    relabel(scene, 1, 0.02)
-
-    assert scene.round(1).version == 2
-    assert (scene.overview().status, told(scene)) == ("ok", [])
 
 
 # Labels that do not come: said while they still may, and told when it is too late.
