@@ -1,7 +1,5 @@
 """Blocks of monitors in the config: written out as single ones, or refused by line."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The config: what is read, and the sentence for everything that is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

@@ -1,7 +1,5 @@
 """The config: the environment, secrets, odd files and nonsense."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

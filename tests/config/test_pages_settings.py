@@ -1,7 +1,5 @@
 """Where the pages for people may listen, and what they need there."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.config.pages import PagesSettings

@@ -1,7 +1,5 @@
 """The first config: what is guessed from columns, and what is asked for by flag."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A file is read as it was written, each value with its line, by either parser of PyYAML."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

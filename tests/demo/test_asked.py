@@ -1,7 +1,5 @@
 """The demo of labeling: a person answers for one week, and sees what it moves."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """Stores that many tests begin with: played once in a process, and copied for each test."""
 
-from __future__ import annotations
-
 import functools
 import io
 import pickle

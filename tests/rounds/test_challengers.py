@@ -1,7 +1,5 @@
 """A challenger on the sample of each round: compared, kept apart, and no matter for labelers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Predictions that are replaced while a round is drawn, and pictures that cannot be shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable

@@ -1,7 +1,5 @@
 """A claim lives as long as its step, and no longer."""
 
-from __future__ import annotations
-
 import time
 from threading import Event
 

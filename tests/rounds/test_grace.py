@@ -1,7 +1,5 @@
 """Predictions that are late or wrong are waited for; after the grace a round ends and is told."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from itertools import pairwise
 

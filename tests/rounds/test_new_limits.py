@@ -1,7 +1,5 @@
 """Limits that are set or changed while rounds are open, and after others closed."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from monitor.domain.sample_settings import Bands, Sample

@@ -1,7 +1,5 @@
 """One answer of a person settles several classes, in whatever order rounds and answers come."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """A notice that is sent again, or to several, is the same whoever gets it: one id, one content."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Second copies of items: who gets them, what they wait for, and what they say."""
 
-from __future__ import annotations
-
 import math
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Earlier rounds are read from one row each; without these rows all comes out the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What people were shown is deleted when nobody waits for labels of it any more."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

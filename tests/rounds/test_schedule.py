@@ -1,7 +1,5 @@
 """What docs/schedule.md says, with its dates: the clocks of Prague in 2026."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path

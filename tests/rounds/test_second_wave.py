@@ -1,7 +1,5 @@
 """A first round in two waves: what goes out when, how much in all, and what evidence counts."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

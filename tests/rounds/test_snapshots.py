@@ -1,7 +1,5 @@
 """A round keeps to the snapshot that it was drawn from, for as long as that is there."""
 
-from __future__ import annotations
-
 import pytest
 from deltalake import DeltaTable
 

@@ -1,7 +1,5 @@
 """What people read of limits and alerts: what is wrong first, and no reason that is not so."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from monitor.cli.views.round_page import echo_round

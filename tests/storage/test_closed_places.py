@@ -1,7 +1,5 @@
 """A store that this user may not write is a fault of the place, and one that passes by is not."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import traceback

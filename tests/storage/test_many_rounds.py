@@ -1,7 +1,5 @@
 """What is read of many rounds at once is what reading them one by one gives."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import numpy as np

@@ -1,7 +1,5 @@
 """No statement of a pass reads a table from end to end that grows with the history."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

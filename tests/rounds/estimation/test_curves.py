@@ -1,7 +1,5 @@
 """Curves, causes, densities and the next round reach the report of a round."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

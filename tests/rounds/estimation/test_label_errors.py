@@ -1,7 +1,5 @@
 """Estimates corrected for label errors, and what is told of missing answers, in whole rounds."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

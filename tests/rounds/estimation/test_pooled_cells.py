@@ -1,7 +1,5 @@
 """Rounds that were labeled by score cells, pooled: each class is one rate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

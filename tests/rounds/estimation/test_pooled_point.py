@@ -1,7 +1,5 @@
 """The point of a round with earlier ones: one matrix for all metrics, and no lag after a change."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Segments through whole rounds: counted in the one scan, kept with the items, estimated."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.model import Answer

@@ -1,7 +1,5 @@
 """An abandoned round that nobody labeled is done again on request, and collides with nothing."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Monitors that the config no longer has: what is open of them is told, and their alerts end."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from monitor.domain.alerting import AlertState

@@ -1,7 +1,5 @@
 """What other settings begin: told before the next round, and between the rounds that are there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

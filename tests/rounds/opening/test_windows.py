@@ -1,7 +1,5 @@
 """Windows of rounds never overlap, whatever the schedules were and whichever order they open in."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What a broken classifier does to its window: told once, never ok, and no round stops for it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import numpy as np
