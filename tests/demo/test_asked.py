@@ -1,10 +1,8 @@
 """The demo of labeling: a person answers for one week, and sees what it moves."""
 
 import json
-import struct
 import subprocess
 import sys
-import zlib
 from contextlib import closing
 from dataclasses import replace
 from io import StringIO
@@ -15,7 +13,7 @@ from rich.console import Console
 
 from monitor.demo.digits import Camera, DigitScenario
 from monitor.demo.labeling_week import LabelingWeek, story
-from monitor.demo.pictures import SIDE, png, write_pictures
+from monitor.demo.pictures import write_pictures
 from monitor.domain.model import Answer
 from monitor.domain.shown import picture
 from monitor.storage.pages import page_store
@@ -27,25 +25,6 @@ LABELS = 30
 
 
 # --- the pictures ---
-
-
-def pixels_of(data):
-    """Width, height and shades of a PNG as we write them."""
-    width, height = struct.unpack(">2I", data[16:24])
-    size = int.from_bytes(data[33:37], "big")
-    lines = np.frombuffer(zlib.decompress(data[41 : 41 + size]), np.uint8)
-    return lines.reshape(height, width + 1)[:, 1:]
-
-
-def test_a_picture_is_dark_where_the_ink_is_and_white_around_it():
-    image = np.zeros((8, 8), np.uint8)
-    image[2:6, 2:6] = 16
-
-    shades = pixels_of(png(image))
-
-    assert shades.shape == (SIDE, SIDE)
-    assert shades[SIDE // 2, SIDE // 2] < 20
-    assert shades[0].min() == shades[:, 0].min() > 240
 
 
 def test_pictures_are_what_pages_show_and_their_names_say_nothing_of_the_digit(tmp_path):

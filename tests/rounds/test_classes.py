@@ -175,21 +175,6 @@ def test_a_report_says_what_the_classes_rounds_say_and_is_published_once(reporte
     assert macro.low < macro.point < macro.high
 
 
-def test_a_corrected_round_gives_the_block_a_new_report(reported):
-    scene = reported["finance"]
-    wrong = next(iter(scene.labeler.answers))
-    was = scene.labeler.answers[wrong]
-    scene.labeler.answers[wrong] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
-
-    scene.run()
-
-    first, second = reported.reports
-    assert second.version > first.version
-    assert second.state != first.state
-    assert second.average("micro", "recall") != first.average("micro", "recall")
-    assert reported.overview.report == second
-
-
 def test_the_last_report_stands_however_many_rounds_wait_since(reported):
     database = reported["finance"].database
     with database.write() as connection:

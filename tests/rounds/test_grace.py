@@ -101,19 +101,6 @@ def test_no_round_waits_beyond_the_next_slot(database):
     assert (scene.round(1).state, scene.round(2).state) == ("abandoned", "open")
 
 
-def test_too_many_bad_rows_are_waited_for_with_the_reasons_counted(scene):
-    scene.week(1)
-    for row in scene.source.rows[:40]:
-        row["id"] = None
-    why = waits(scene, 1)
-    scene.source.rows.clear()
-    scene.week(1)
-    scene.run()
-
-    assert "40 of 2000 rows cannot be used (40 id missing)" in why
-    assert scene.round(1).state == "labeling"
-
-
 def test_a_source_that_is_down_is_waited_for_as_long_as_it_takes(scene):
     scene.source.down = True
     for _ in range(3):

@@ -3,7 +3,6 @@
 import pytest
 
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.domain.settings import Pooling
 from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings, week_of_rows
 
 ONE = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
@@ -136,13 +135,3 @@ def test_another_classifier_gets_nothing(scene, change, version):
     scene.run(2)
 
     assert reference(scene) is None
-
-
-def test_a_round_keeps_a_share_of_the_weight_once_there_is_something_to_carry(scene):
-    scene.play(1)
-    scene.play(2)
-
-    stored = scene.rows("select round_id, weight from posteriors order by round_id")
-    weights = [row["weight"] for row in stored]
-    assert weights[:2] == [[1.0], [1.0]]
-    assert [weight[-1] for weight in weights[2:]] == [Pooling().robust_weight] * 2

@@ -19,9 +19,12 @@ from tests.rounds.played import played
 from tests.rounds.restatements import file_with, restate, restate_precision, scene_of
 
 
-@pytest.fixture
+@played
 def scene(database):
-    return scene_of(database)
+    """Two good rounds."""
+    scene = scene_of(database)
+    play_good(scene, 1, 2)
+    return scene
 
 
 @played
@@ -152,7 +155,6 @@ def turn_one_answer(scene, number):
 
 
 def test_a_round_that_is_open_while_older_ones_are_restated_finds_the_same_evidence(scene):
-    play_good(scene, 1, 2)
     scene.week(3, precision=0.6, recall=0.6)
     scene.run(3)
     scene.answer()
@@ -196,18 +198,17 @@ def test_a_restatement_fires_no_alert_however_bad_its_labels_are(good):
 
 
 def test_a_restatement_ends_no_alert_and_adds_no_evidence_of_recovery(scene):
-    play_good(scene, 1)
-    for number in (2, 3, 4):
+    for number in (3, 4, 5):
         scene.play(number, precision=0.3, recall=0.6)
     before = evidence(scene)
 
-    restate_precision(scene, 3, to=Answer.POSITIVE)
-    scene.now += timedelta(days=2)
     restate_precision(scene, 4, to=Answer.POSITIVE)
+    scene.now += timedelta(days=2)
+    restate_precision(scene, 5, to=Answer.POSITIVE)
 
     assert evidence(scene) == before
-    scene.play(5, precision=0.3, recall=0.6)
-    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [(2, AlertState.FIRING)]
+    scene.play(6, precision=0.3, recall=0.6)
+    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [(3, AlertState.FIRING)]
 
 
 def test_a_newer_method_gives_all_rounds_from_one_on_a_version_each(good, monkeypatch):
@@ -311,7 +312,6 @@ def test_a_round_that_is_not_final_or_that_another_worker_has_is_refused(good):
 
 def test_late_labels_of_a_later_round_stay_to_be_corrected_by_themselves(scene):
     """They came before the restatement that gives their round a version, and are not in it."""
-    play_good(scene, 1, 2)
     scene.play(3, precision=0.3, recall=0.6)
     make_flagged_positive(scene, 3)
     collect(scene.context, [scene.round(3).id])
@@ -333,7 +333,6 @@ def make_flagged_positive(scene, number):
 
 
 def test_late_labels_of_the_round_itself_are_counted_before_it_is_restated(scene):
-    play_good(scene, 1, 2)
     make_flagged_positive(scene, 2)
     collect(scene.context, [scene.round(2).id])
     scene.now += timedelta(days=2)
@@ -347,7 +346,6 @@ def test_late_labels_of_the_round_itself_are_counted_before_it_is_restated(scene
 
 
 def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkeypatch):
-    play_good(scene, 1, 2)
     scene.week(3, precision=0.85, recall=0.6)
     scene.run(3)
     scene.answer()

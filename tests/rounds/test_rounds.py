@@ -145,32 +145,6 @@ def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(scene):
     }
 
 
-def test_a_few_bad_rows_are_counted_and_left_out(scene):
-    scene.week(1)
-    for row in scene.source.rows[:7]:
-        row["score"] = None
-    scene.run(1)
-
-    [issue] = scene.rows("select reason, count, bad from round_issues")
-    assert (issue["reason"], issue["count"], bool(issue["bad"])) == ("score missing", 7, True)
-    assert scene.round(1).state is RoundState.LABELING
-
-
-def test_zero_flagged_items_give_no_precision_and_no_crash(scene):
-    scene.week(1)
-    for row in scene.source.rows:
-        row["score"] = min(row["score"], 0.4)
-    scene.run(1)
-    scene.answer()
-    scene.run()
-
-    assert scene.round(1).state is RoundState.CLOSED
-    rows = scene.rows("select metric, point, reason from latest_estimates where basis = 'round'")
-    precision = next(row for row in rows if row["metric"] == "precision")
-    assert precision["point"] is None
-    assert "nothing was predicted positive" in precision["reason"]
-
-
 def test_a_window_smaller_than_the_plan_is_labeled_whole(scene):
     scene.week(1, count=120)
     scene.run(1)

@@ -11,8 +11,6 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between, window_of
 from monitor.rounds.opening import due, skipped_slots
-from monitor.rounds.reporting.enqueue import notify
-from monitor.rounds.reporting.notices import abandoned_notice
 from tests.rounds.scene import Scene, settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "schedule.md"
@@ -240,28 +238,3 @@ def test_a_round_opened_by_hand_hides_no_slot_missed_before_it_and_is_not_opened
         due.open_due(daily.context)
 
     assert numbered(daily) == [(1, "open"), (2, "skipped"), (3, "skipped"), (4, "open")]
-
-
-def test_a_round_opened_by_hand_tells_the_hooks_and_a_backfilled_one_does_not(daily):
-    told = {}
-    for backfill in (False, True):
-        slot = MIDNIGHT - backfill * DAY
-        round_id = due.open_slot(daily.context, slot, backfill=backfill)
-        found = next(r for r in (daily.round(n) for n in numbers(daily)) if r.id == round_id)
-        told[backfill] = sinks_told(daily, found)
-
-    assert told == {False: ["log", "ops"], True: ["log"]}
-
-
-def numbers(daily):
-    return [row["number"] for row in daily.rows("select number from rounds")]
-
-
-def sinks_told(daily, found):
-    notice = abandoned_notice(
-        found, store_id="store", key=f"round {found.id}", reason="no reason", at=daily.now
-    )
-    with daily.database.write() as connection:
-        notify(connection, found, notice, daily.now)
-    rows = daily.rows("select sink from effects where round_id = :id order by sink", id=found.id)
-    return [row["sink"] for row in rows]

@@ -310,18 +310,6 @@ def test_the_reserve_of_a_removed_monitor_goes_with_what_its_labelers_saw(scene)
     assert scene.rows("select 1 from payloads") == []
 
 
-def test_one_pass_closes_a_first_round_whose_labels_are_there(blank):
-    scene = blank
-    scene.labeler.asks_people = False
-    scene.week(1, count=4000, share=0.2)
-    scene.labeler.answers.update(scene.truth)
-
-    scene.run(1)
-
-    assert scene.round(1).state is RoundState.CLOSED
-    assert sum(part.planned for part in strata_of(scene, scene.round(1))) == TOTAL
-
-
 def test_labels_that_come_by_themselves_are_waited_for_before_any_size_follows_them(blank):
     scene = blank
     scene.labeler.asks_people = False

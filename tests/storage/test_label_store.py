@@ -135,25 +135,6 @@ def key_of_slot(database, item, slot):
         return connection.execute(query).scalar_one()
 
 
-def test_what_is_only_repeated_is_not_compared_statement_by_statement(
-    database, round_id, monkeypatch
-):
-    keys = [key_of(database, f"flagged-{i}") for i in range(5)]
-    add(database, *(event(key, YES) for key in keys[:4]))
-    compared, ours = [], label_store._stored
-
-    def noted(*said):
-        compared.append(said)
-        return ours(*said)
-
-    monkeypatch.setattr(label_store, "_stored", noted)
-
-    repeated = add(database, *(event(key, YES) for key in keys[:4]), event(keys[4], None))
-    changed = add(database, event(keys[0], NO), event(keys[1], YES))
-
-    assert (repeated, changed, len(compared)) == (0, 1, 1)
-
-
 @pytest.mark.parametrize("minute", [None, 60 * 24 * 365], ids=["set back", "ahead"])
 def test_an_event_without_a_time_counts_also_when_a_clock_was_set_back_or_is_ahead(
     database, round_id, minute

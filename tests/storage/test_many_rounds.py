@@ -6,7 +6,6 @@ import numpy as np
 from sqlalchemy import event
 
 from monitor.domain.model import Answer, LabelEvent, LabelKind
-from monitor.domain.report import RoundReport
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.status import overviews
 from monitor.storage.labels import label_store, overlap_store
@@ -117,22 +116,6 @@ def test_estimates_issues_and_notices_are_those_of_each_round(scenes, database):
             told = report_store.read_report(connection, round.id, round.version)
             assert notices[round.id] == told["notices"]
     assert any(issues.values())
-
-
-def test_a_corrected_round_shows_the_notices_of_its_latest_version(scenes, database):
-    scene = scenes[1]
-    found = scene.round(1)
-    with database.write() as connection:
-        report = report_store.read_report(connection, found.id, 1)
-        notice = {"kind": "frame", "subject": "all", "value": 1.0, "sentence": "second"}
-        second = report | {"version": 2, "notices": [notice]}
-        report_store.write_reports(connection, {found.id: RoundReport.model_validate(second)})
-        estimate_store.set_version(connection, found.id, 2, estimated_revision=1)
-
-    with database.read() as connection:
-        notices = many_rounds.read_notices(connection, [found.id])
-
-    assert [row["sentence"] for row in notices[found.id]] == ["second"]
 
 
 def test_all_monitors_together_stand_as_each_by_itself(scenes, database):

@@ -5,13 +5,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from monitor.domain.alerting import AlertState
 from monitor.domain.model import EffectKind, Stratum
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage.outbox import effect_store
-from monitor.storage.results import alert_store, estimate_store
-from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.results import estimate_store
+from monitor.storage.rounds import round_transitions
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import MONDAY
 from tests.storage.rows import STRATA, add_effect, add_round, claimed, claimed_effect, draw, slot_of
@@ -135,24 +134,6 @@ def test_latest_estimates_are_of_the_last_version_only(database):
         ("precision", 2, 0.6),
     ]
     assert {(row["monitor"], row["round"]) for row in found} == {("mail", 1)}
-
-
-def test_open_alerts_are_those_that_fire(database):
-    round_id = add_round(database, 3)
-    with database.write() as connection:
-        round_ = round_store.read_round(connection, round_id)
-        fired = {
-            metric: alert_store.fire(
-                connection, round_=round_, metric=metric, side="at_least", limit=0.8, now=MONDAY
-            )
-            for metric in ("precision", "recall")
-        }
-        alert_store.end(connection, fired["recall"].id, AlertState.RESOLVED, why="", now=MONDAY)
-
-    [alert] = rows(database, "select * from open_alerts")
-
-    assert (alert["monitor"], alert["metric"], alert["fired_in_round"]) == ("mail", "precision", 3)
-    assert alert["limit"] == 0.8
 
 
 def test_waiting_effects_tell_what_waits_since_when_and_for_what(database):

@@ -244,32 +244,6 @@ def test_mlflow_that_is_dead_is_told_to_the_hooks_and_delays_no_notice(world):
     assert "MLflow has taken nothing since" in world.sinks["ops"].got[0]["sentence"]
 
 
-def test_a_dead_effect_holds_up_its_own_monitor_and_sink_only(world):
-    mail, spam = world.round(), world.round("spam")
-    for key in ("mail-1", "mail-2"):
-        add_effect(world.database, mail, key)
-    add_effect(world.database, mail, "other-sink", sink="chat")
-
-    class RefusesOne(Sink):
-        def deliver(self, effect):
-            if effect.key == "mail-1":
-                raise refused()
-            return super().deliver(effect)
-
-    refuser = world.sinks["ops"] = RefusesOne()
-    world.deliver()
-    world.pass_time(HOUR, timedelta(minutes=5))
-    add_effect(world.database, spam, "spam-1", now=world.now)
-    world.deliver()
-
-    assert [payload["key"] for payload in refuser.got] == ["spam-1"]
-    assert {"key": "other-sink"} in world.sinks["chat"].got
-    assert [(each.id, each.status) for each in world.open(sink="ops")] == [
-        (1, "dead"),
-        (2, "waiting"),
-    ]
-
-
 class Faulty:
     """A handler with a fault that some effects meet; keeps the keys of those it takes."""
 

@@ -94,18 +94,6 @@ def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_f
     assert alerts(scene) == [("precision", AlertState.FIRING)]
 
 
-def test_a_dispute_that_was_there_before_the_closing_does_not_keep_the_alert_from_firing(scene):
-    scene.week(2, precision=0.3)
-    scene.run(2)
-    say_truth(scene, 2, by="ada")
-    say_yes(scene, 2, to=flagged(scene).__contains__)
-    scene.run()
-
-    assert scene.round(2).state == "closed"
-    assert alerts(scene) == [("precision", AlertState.FIRING)]
-    assert "disputed precision" in scene.concerns(2)
-
-
 def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence(scene):
     scene.week(2, precision=0.01)
     scene.run(2)
@@ -119,6 +107,7 @@ def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence
     assert scene.round(2).state == "closed"
     assert points(scene, 2)["precision"] is None
     assert ("precision", AlertState.FIRING) in alerts(scene)
+    assert "disputed precision" in scene.concerns(2)
 
 
 @pytest.mark.slow
