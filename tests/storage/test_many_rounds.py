@@ -133,6 +133,9 @@ def test_all_monitors_together_stand_as_each_by_itself(scenes, database):
 
 
 def test_as_many_queries_are_made_for_many_monitors_as_for_few(scenes, database):
+    overview(
+        database, scenes[0].context.settings, scenes[0].now
+    )  # the connection reads from now on
     asked = []
     event.listen(database.engine, "after_cursor_execute", lambda *found: asked.append(found[2]))
     overviews(database, [scene.context.settings for scene in scenes], scenes[0].now)
