@@ -142,12 +142,12 @@ kind: webhook => kind: webhook, timeout: 61s
 """  # noqa: E501  a sentence stands on one line
 
 
-def sentences():
-    """Each change of `TEXT`, before and after, and the one line that it is refused with."""
-    blocks = SENTENCES.replace("<nothing>", "").split("\n")
+def sentences(told=SENTENCES):
+    """Each change of a text, before and after, and the one line that it is refused with."""
+    blocks = told.replace("<nothing>", "").split("\n")
     for change, line in zip(blocks[::2], blocks[1::2], strict=False):
         before, after = change.split(" => ")
-        yield before, after, f"config.yaml:{line.strip()}"
+        yield before.replace("⏎", "\n"), after.replace("⏎", "\n"), f"config.yaml:{line.strip()}"
 
 
 def changed(before, after):

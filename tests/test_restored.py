@@ -285,6 +285,7 @@ def assert_mlflow_is_right(shop):
 
 
 def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(shop):
+    """And nothing is skipped before somebody ran the command."""
     before = live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
     [fired] = before.alerts
     assert (fired.state, fired.fired_in_round > KNOWN) == ("firing", True)
@@ -292,9 +293,19 @@ def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(
 
     shop.restore()
     assert shop.command("db", "upgrade").code == 0
+    shop.now = datetime.now(UTC)
+    refused = shop.once()
+    status = shop.command("status")
     done = shop.command("db", "restored")
     codes = settle(shop)
 
+    assert refused.exit_code == 78
+    why = str(refused.errors["mail"])
+    assert f"due {shop.slot(ROUNDS):%Y-%m-%d %H:%M} UTC that the store" in why
+    assert "run: pr-monitor db restored" in why
+    assert "mail: STALE" in status.out
+    assert "does not know: it was restored from an older backup" in " ".join(status.out.split())
+    assert "restored" not in shop.command("status").out
     assert (done.code, codes) == (0, [0, 0])
     assert shop.states() == [(number, "closed") for number in range(1, ROUNDS + 1)]
     assert shop.labels() == before.labels
@@ -362,24 +373,3 @@ def test_the_command_may_be_killed_and_repeated_and_says_when_nothing_is_lost(
 
 def interrupted(*_):
     raise KeyboardInterrupt
-
-
-def test_a_restored_store_skips_nothing_before_somebody_ran_the_command(small_shop):
-    shop = small_shop
-    live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
-
-    shop.restore()
-    shop.now = datetime.now(UTC)
-    done = shop.once()
-    status = shop.command("status")
-    command = shop.command("db", "restored")
-    codes = settle(shop)
-
-    assert done.exit_code == 78
-    assert "mail: STALE" in status.out
-    assert "does not know: it was restored from an older backup" in " ".join(status.out.split())
-    assert "restored" not in shop.command("status").out
-    assert f"due {shop.slot(ROUNDS):%Y-%m-%d %H:%M} UTC that the store" in str(done.errors["mail"])
-    assert "run: pr-monitor db restored" in str(done.errors["mail"])
-    assert (command.code, codes) == (0, [0, 0])
-    assert shop.states() == [(number, "closed") for number in range(1, ROUNDS + 1)]

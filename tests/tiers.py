@@ -35,7 +35,6 @@ ON_BOTH = (
     "tests/rounds/test_claims.py",
     "tests/rounds/test_classes.py",
     "tests/rounds/test_concurrency.py",
-    "tests/rounds/test_deliveries_that_kill.py",
     "tests/rounds/test_one_answer_at_once.py",
     "tests/rounds/test_out_of_order.py",
     "tests/rounds/test_restating.py",

@@ -1,7 +1,5 @@
 """The config: what is read, and the sentence for everything that is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy
@@ -26,7 +24,6 @@ from monitor.stats.detection.half_space import WATCHABLE
 from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals, sentences
 
 TOP = Path(__file__).parents[2]
-COLUMN = "{kind: column, path: chargebacks.parquet, id: mail_id, value: is_fraud, matures: 60d}"
 
 
 @pytest.fixture
@@ -85,13 +82,14 @@ def test_without_a_score_each_class_is_one_stratum(load):
     assert (bands.flagged, bands.passed) == (1, 1)
 
 
-def test_bands_without_a_score_are_refused_rather_than_ignored(refused):
+@pytest.mark.parametrize("strata", ["bands", "cells"])
+def test_strata_by_score_without_a_score_are_refused_rather_than_ignored(refused, strata):
     text = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
-    text = text.replace("max_labels: 2000", "max_labels: 2000, bands: {passed: 4}")
+    asked = f"max_labels: 2000, {strata}: {{flagged: 1, passed: 4}}"
 
-    assert refused(text) == [
-        "config.yaml:13, monitors[mail-travel].sample.bands: the source has no score to cut bands "
-        "by; leave bands out, or name the column in source.columns.score"
+    assert refused(text.replace("max_labels: 2000", asked)) == [
+        f"config.yaml:13, monitors[mail-travel].sample.{strata}: the source has no score to cut "
+        f"{strata} by; leave {strata} out, or name the column in source.columns.score"
     ]
 
 
@@ -121,16 +119,6 @@ def test_rounds_of_versions_without_score_cells_are_read_as_drawn_by_bands(load)
     assert RoundSettings.model_validate(stored).sample.cells is None
 
 
-def test_score_cells_without_a_score_are_refused_rather_than_ignored(refused):
-    text = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
-    text = text.replace("max_labels: 2000", "max_labels: 2000, cells: {flagged: 1, passed: 4}")
-
-    assert refused(text) == [
-        "config.yaml:13, monitors[mail-travel].sample.cells: the source has no score to cut cells "
-        "by; leave cells out, or name the column in source.columns.score"
-    ]
-
-
 def test_a_reference_may_be_a_file_and_its_matrix_is_handed_in(load):
     text = changed("{tp: 138, fp: 22, fn: 108, tn: 4732}", "{path: l.csv, value: y, positive: 1}")
     monitor = load(text).monitors[0]
@@ -139,12 +127,6 @@ def test_a_reference_may_be_a_file_and_its_matrix_is_handed_in(load):
     assert monitor.reference == ReferenceFile(path="l.csv", value="y", positive=1)
     assert monitor.settings().round.reference is None
     assert monitor.settings(reference=counted).round.reference == counted
-
-
-def test_labels_that_come_with_time_are_read_from_a_column(load):
-    text = changed("{kind: files, deadline: 5d, late_labels: 90d}", COLUMN)
-
-    assert load(text).monitors[0].labeling.kind == "column"
 
 
 def test_an_unknown_monitor_is_refused_with_those_there_are(load):
@@ -182,7 +164,7 @@ def test_the_name_of_a_hook_is_held_to_the_rule_for_names(refused):
     )
 
 
-@pytest.mark.parametrize("name", ["", "../x", "-x", "a b", "x" * 101, "é", "a\\n"])
+@pytest.mark.parametrize("name", ["", "../x", "-x", "x" * 101, "é"])
 def test_a_name_that_could_not_be_part_of_a_tag_or_file_is_refused(refused, name):
     found = refused(changed("name: mail-travel", f'name: "{name}"'))
 
@@ -200,15 +182,6 @@ def test_all_problems_of_a_file_are_told_at_once_in_its_order(refused):
     ]
 
 
-def test_two_monitors_of_one_name_are_refused(refused):
-    second = TEXT[TEXT.index("  - name") : TEXT.index("hooks:\n")]
-
-    assert refused(changed("hooks:\n  ops", f"{second}hooks:\n  ops")) == [
-        "config.yaml:21, monitors[mail-travel].name: line 4 has a monitor of this name already; "
-        "names must differ"
-    ]
-
-
 def test_two_monitors_of_one_name_are_refused_also_on_one_line_and_from_an_alias(refused):
     config = load_config(TOP / "config.yaml", {})
     monitor = json.dumps(config.monitors[0].model_dump(mode="json", exclude_unset=True))
@@ -222,12 +195,6 @@ def test_two_monitors_of_one_name_are_refused_also_on_one_line_and_from_an_alias
     assert on_one_line == [
         "config.yaml:1, monitors[mail-travel].name: line 1 has a monitor of this name already; "
         "names must differ"
-    ]
-
-
-def test_a_config_without_monitors_is_refused(refused):
-    assert refused("monitors: []") == [
-        "config.yaml:1, monitors: it should have at least 1 item, found an empty list"
     ]
 
 

@@ -1,7 +1,5 @@
 """A file is read as it was written, each value with its line, by either parser of PyYAML."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -77,7 +75,7 @@ class Writer:
             self.note(of, (*way, key))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.dictionaries(texts, values, min_size=1, max_size=4))
 def test_what_is_written_is_read_with_its_lines(tmp_path, data, written):
     writer = Writer(data.draw)

@@ -1,12 +1,8 @@
 """The demo of labeling: a person answers for one week, and sees what it moves."""
 
-from __future__ import annotations
-
 import json
-import struct
 import subprocess
 import sys
-import zlib
 from contextlib import closing
 from dataclasses import replace
 from io import StringIO
@@ -16,9 +12,8 @@ import pytest
 from rich.console import Console
 
 from monitor.demo.digits import Camera, DigitScenario
-from monitor.demo.folder import MARKER, prepare
 from monitor.demo.labeling_week import LabelingWeek, story
-from monitor.demo.pictures import SIDE, png, write_pictures
+from monitor.demo.pictures import write_pictures
 from monitor.domain.model import Answer
 from monitor.domain.shown import picture
 from monitor.storage.pages import page_store
@@ -30,25 +25,6 @@ LABELS = 30
 
 
 # --- the pictures ---
-
-
-def pixels_of(data):
-    """Width, height and shades of a PNG as we write them."""
-    width, height = struct.unpack(">2I", data[16:24])
-    size = int.from_bytes(data[33:37], "big")
-    lines = np.frombuffer(zlib.decompress(data[41 : 41 + size]), np.uint8)
-    return lines.reshape(height, width + 1)[:, 1:]
-
-
-def test_a_picture_is_dark_where_the_ink_is_and_white_around_it():
-    image = np.zeros((8, 8), np.uint8)
-    image[2:6, 2:6] = 16
-
-    shades = pixels_of(png(image))
-
-    assert shades.shape == (SIDE, SIDE)
-    assert shades[SIDE // 2, SIDE // 2] < 20
-    assert shades[0].min() == shades[:, 0].min() > 240
 
 
 def test_pictures_are_what_pages_show_and_their_names_say_nothing_of_the_digit(tmp_path):
@@ -126,28 +102,15 @@ def test_the_estimate_moves_once_all_is_answered_and_not_before(week, answered):
 
 def test_what_is_said_of_it_has_both_weeks_the_truth_and_the_way_it_moved(answered):
     text = story(answered, 200)
+    nothing = story(replace(answered, after=None, right=0), 200)
 
+    assert nothing[-1] == "They are too few for an estimate: most of them are “cannot tell”."
     assert text[0] == "30 answers, 30 of them what the image really shows."
     assert text[2].split() == ["week", "2", "week", "3,", "your", "answers", "really"]
     assert [line.split()[0] for line in text[3:5]] == ["precision", "recall"]
     assert text[4].endswith(f"{answered.truth.recall:.2f}")
     assert any(line.startswith("Recall moved") or "did not move" in line for line in text)
     assert max(map(len, text)) <= 100
-
-
-def test_answers_that_decide_nothing_are_told_as_too_few(answered):
-    text = story(replace(answered, after=None, right=0), 200)
-
-    assert text[-1] == "They are too few for an estimate: most of them are “cannot tell”."
-
-
-def test_starting_over_removes_the_pictures_too(tmp_path):
-    (tmp_path / "demo" / "pictures").mkdir(parents=True)
-    (tmp_path / "demo" / MARKER).touch()
-
-    assert prepare(tmp_path / "demo")
-
-    assert {path.name for path in (tmp_path / "demo").iterdir()} == {MARKER}
 
 
 DEMO = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -111,8 +110,7 @@ class ClassPage:
 
     def averages(self):
         """All that was reported of the classes together."""
-        payloads = (row["payload"] for row in self.rows(AVERAGES))  # PostgreSQL reads JSON itself
-        return [json.loads(each) if isinstance(each, str) else each for each in payloads]
+        return [row["payload"] for row in self.rows(AVERAGES)]
 
     # The page
 

@@ -1,7 +1,5 @@
 """Old rounds, and a person who asks to have them restated."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from monitor.domain.model import Collected, LabelEvent

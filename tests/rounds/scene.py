@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import text
+from sqlalchemy import JSON, text
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
@@ -22,8 +23,11 @@ from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.status import Overview, overviews
+from monitor.storage.results import alert_store, concern_store, report_store
 from monitor.storage.rounds import round_store
+from monitor.storage.tables import metadata
 from monitor.testing import MemoryLabeler, MemorySource
+from tests.storage.payloads import REPORTS
 
 if TYPE_CHECKING:
     from monitor.storage.database import Database
@@ -31,6 +35,16 @@ if TYPE_CHECKING:
 MONDAY = datetime(2025, 3, 3, 6, tzinfo=UTC)
 WEEK = timedelta(days=7)
 THRESHOLD = 0.5
+JSON_COLUMNS = {
+    column.name
+    for table in metadata.sorted_tables
+    for column in table.c
+    if isinstance(column.type, JSON)
+}
+
+
+def _read(name, value):
+    return json.loads(value) if name in JSON_COLUMNS and isinstance(value, str) else value
 
 
 def week_of_rows(start, *, count=2000, precision=0.8, recall=0.6, share=0.06, seed=1, version=None):
@@ -121,8 +135,38 @@ class Scene:
         return next(round_ for round_ in rounds if round_.number == number)
 
     def rows(self, query, **values):
+        """Rows of a query; JSON, which SQLite has as text, is read."""
         with self.database.read() as connection:
-            return [dict(row) for row in connection.execute(text(query), values).mappings()]
+            rows = connection.execute(text(query), values).mappings()
+            return [{name: _read(name, value) for name, value in row.items()} for row in rows]
+
+    def reports(self):
+        """Reports in the order in which MLflow is told them."""
+        return [row["payload"] for row in self.rows(REPORTS)]
+
+    def report(self, number, version=None):
+        """The report of a version of a round, or of its newest."""
+        found = self.round(number)
+        with self.database.read() as connection:
+            return report_store.read_report(connection, found.id, version or found.version)
+
+    def notices(self, sink="log"):
+        """What a sink is told, in that order."""
+        query = "select payload from effects where kind = 'notice' and sink = :sink order by id"
+        return [row["payload"] for row in self.rows(query, sink=sink)]
+
+    def alerts(self):
+        with self.database.read() as connection:
+            return alert_store.find_alerts(connection)
+
+    def concerns(self, number):
+        """Concerns about a round: the sentence of each kind."""
+        with self.database.read() as connection:
+            return concern_store.read_concerns(connection, self.round(number).id)
+
+    def overview(self):
+        """Ask how the monitor stands."""
+        return overview(self.database, self.context.settings, self.now)
 
 
 def overview(database, monitor: MonitorSettings, now: datetime) -> Overview:

@@ -1,7 +1,5 @@
 """A claim lives as long as its step, and no longer."""
 
-from __future__ import annotations
-
 import time
 from threading import Event
 
@@ -51,14 +49,6 @@ def eventually(holds):
 
 def is_long(database):
     return (left(database) or 0) > round_claims.CLAIM_MS / 2
-
-
-def test_a_claim_is_renewed_while_a_step_runs(database, round_id):
-    claim = claimed(database, round_id)
-    nearly_run_out(database)
-
-    with renewed(database, claim):
-        eventually(lambda: is_long(database))
 
 
 def test_a_claim_that_was_taken_over_is_left_to_the_other_worker(database, round_id):

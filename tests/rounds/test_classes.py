@@ -22,6 +22,7 @@ from monitor.rounds.classes import publish_classes
 from monitor.rounds.settled_windows import SettledWindows
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import rounds
+from tests.rounds.played import played
 from tests.rounds.restatements import file_with, restate
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 
@@ -102,9 +103,10 @@ class Blocks:
     def reports(self):
         """What was reported, oldest first."""
         scene = next(iter(self.monitors.values()))
-        payloads = (row["payload"] for row in scene.rows(REPORTS))  # PostgreSQL reads JSON itself
-        texts = (each if isinstance(each, str) else json.dumps(each) for each in payloads)
-        return [ClassReport.model_validate_json(each) for each in texts]
+        return [
+            ClassReport.model_validate_json(json.dumps(row["payload"]))
+            for row in scene.rows(REPORTS)
+        ]
 
     @property
     def overview(self):
@@ -115,25 +117,38 @@ class Blocks:
         return found
 
 
-@pytest.fixture
+@played
 def block(database):
+    """A block whose first window has predictions."""
     found = Blocks(database)
     found.week()
     return found
 
 
-@pytest.mark.parametrize("order", [CLASSES, ("news", "travel", "finance")])
-def test_averages_are_reported_once_the_last_class_has_closed_in_any_order(block, order):
-    block.play(*order[:2])
-    assert block.reports == []
-    assert block.overview.waits_for == (order[2],)
+@played
+def reported(database):
+    """A block all of whose rounds of the first window have closed, some answers missing."""
+    found = Blocks(database)
+    found.week()
+    for item in [*found["news"].truth][::9]:
+        found["news"].truth[item] = Answer.CANNOT_TELL
+    found.play()
+    return found
 
-    block.play(order[2])
+
+def test_averages_are_reported_once_the_last_class_has_closed_in_any_order(block):
+    block.play("news", "travel")
+    assert block.reports == []
+    assert block.overview.waits_for == ("finance",)
+
+    block.play("finance")
 
     [report] = block.reports
     assert [row.value for row in report.classes] == list(CLASSES)
     assert report.missing == ()
     assert (report.labels, report.round) == (600, 1)
+    ids = block["news"].rows("select distinct id from items")
+    assert report.items == len(ids) < report.labels  # an item of several samples is one
     assert {(row.average, row.metric) for row in report.averages} == {
         (average, metric) for average in ("macro", "micro") for metric in ("precision", "recall")
     }
@@ -141,76 +156,34 @@ def test_averages_are_reported_once_the_last_class_has_closed_in_any_order(block
     assert block.overview.waits_for == ()
 
 
-def test_missing_answers_of_all_classes_are_told_with_the_averages(block):
-    for item in [*block["news"].truth][::9]:
-        block["news"].truth[item] = Answer.CANNOT_TELL
+def test_a_report_says_what_the_classes_rounds_say_and_is_published_once(reported):
+    for scene in reported.monitors.values():
+        scene.run()
+        publish_classes(scene.context, [MONDAY])
 
-    block.play()
-
-    [report] = block.reports
+    [report] = reported.reports
+    scene = reported["news"]
     assert 0 < report.unlabeled == 600 - report.labels
     said = f"{report.unlabeled} answers of 3 rounds are missing: these intervals take the answered"
     assert said in "\n".join(report_lines(report))
-
-
-def test_macro_precision_is_the_mean_of_what_the_classes_rounds_say(block):
-    block.play()
-
-    points = block["news"].rows(
+    points = scene.rows(
         "select point from estimates where metric = 'precision' and estimand = 'window' "
         "and basis = 'round'"
     )
-    [report] = block.reports
     macro = report.average("macro", "precision")
     assert macro.point == pytest.approx(np.mean([row["point"] for row in points]))
     assert macro.low < macro.point < macro.high
 
 
-def test_an_item_of_several_samples_is_known_to_be_one(block):
-    block.play()
-
-    [report] = block.reports
-    ids = block["news"].rows("select distinct id from items")
-    assert report.items == len(ids) < report.labels
-
-
-def test_looking_again_and_publishing_again_changes_nothing(block):
-    block.play()
-    before = block.reports
-
-    for scene in block.monitors.values():
-        scene.run()
-        publish_classes(scene.context, [MONDAY])
-
-    assert block.reports == before
-
-
-def test_a_corrected_round_gives_the_block_a_new_report(block):
-    block.play()
-    scene = block["finance"]
-    wrong = next(iter(scene.labeler.answers))
-    was = scene.labeler.answers[wrong]
-    scene.labeler.answers[wrong] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
-
-    scene.run()
-
-    first, second = block.reports
-    assert second.version > first.version
-    assert second.state != first.state
-    assert second.average("micro", "recall") != first.average("micro", "recall")
-    assert block.overview.report == second
-
-
-def test_the_last_report_stands_however_many_rounds_wait_since(block):
-    block.play()
-    database = block["finance"].database
+def test_the_last_report_stands_however_many_rounds_wait_since(reported):
+    database = reported["finance"].database
     with database.write() as connection:
         for row in connection.execute(select(rounds)).mappings().all():
             copied = {name: value for name, value in row.items() if name != "id"}
             later = [copied | {"number": n, "slot": row["slot"] + n * WEEK} for n in range(2, 14)]
             connection.execute(insert(rounds), later)
 
-    assert block.overview.report == block.reports[0]
+    assert reported.overview.report == reported.reports[0]
 
 
 def test_an_abandoned_round_is_named_and_nothing_is_estimated(block):
@@ -248,51 +221,16 @@ def test_a_class_without_a_round_is_waited_for_and_then_named(block):
     assert reports[MONDAY].averages == ()
 
 
-def test_a_class_whose_monitor_left_the_config_is_named(block):
-    block.play("travel", "finance")
-    del block["travel"].siblings["news"]  # all monitors have this one
-
-    block["travel"].run()
-
-    [report] = block.reports
-    [missing] = report.missing
-    assert (missing.value, missing.monitor) == ("news", None)
-    assert "config" in missing.missing
-
-
-def test_a_class_that_leaves_takes_no_reported_average_with_it(block):
-    block.week(2)
-    block.play()
-    block.play(number=2)
-    before = block.reports
-    block.becomes("travel", "finance")
-
-    block.look()
-    assert block.reports == before
-
-    scene = block["finance"]
-    wrong = next(iter(scene.labeler.answers))
-    scene.labeler.answers[wrong] = Answer.CANNOT_TELL
-    scene.run()
-
-    [corrected] = block.reports[len(before) :]
-    assert [row.value for row in corrected.classes] == list(CLASSES)
-    assert corrected.missing == ()
-    assert corrected.version > max(report.version for report in before)
-    assert block.overview.report == before[-1]
-
-
-def test_a_class_whose_monitor_has_another_name_now_keeps_the_round_of_the_old_one(block):
-    block.play()
-    block.becomes(*CLASSES)
-    scene = block["finance"]
+def test_a_class_whose_monitor_has_another_name_now_keeps_the_round_of_the_old_one(reported):
+    reported.becomes(*CLASSES)
+    scene = reported["finance"]
     scene.siblings["news"] = "mail-paper"  # has no round yet
     wrong = next(iter(scene.labeler.answers))
     scene.labeler.answers[wrong] = Answer.CANNOT_TELL
 
     scene.run()
 
-    first, corrected = block.reports
+    first, corrected = reported.reports
     assert corrected.version > first.version
     assert corrected.missing == ()
     assert [row.monitor for row in corrected.classes] == [row.monitor for row in first.classes]
@@ -309,7 +247,9 @@ def test_a_round_of_for_each_whose_monitor_left_stands_for_no_class(block):
     block.play("travel", "finance")
 
     [report] = block.reports
-    assert [(row.value, row.monitor) for row in report.missing] == [("news", None)]
+    [missing] = report.missing
+    assert (missing.value, missing.monitor) == ("news", None)
+    assert "config" in missing.missing
 
 
 def test_windows_stay_in_step_while_classes_come_and_go_and_say_who_did(block):
@@ -353,14 +293,13 @@ def test_a_window_before_all_others_takes_the_step_before_them(block):
     assert versions == sorted({*versions})
 
 
-def test_a_round_counts_for_the_class_that_it_was_opened_for(block):
+def test_a_round_counts_for_the_class_that_it_was_opened_for(reported):
     """Also after the config gave its monitor another class of the classifier."""
-    block.play()
-    block.week(2)
-    scene = block["news"]
+    reported.week(2)
+    scene = reported["news"]
     of = scene.settings.block.model_copy(update={"value": "sport"})
     values = ("travel", "finance", "sport")
-    for each in block.monitors.values():
+    for each in reported.monitors.values():
         own = of if each is scene else each.settings.block
         each.settings = settings(block=own.model_copy(update={"values": values}))
     scene.siblings.pop("news")
@@ -370,7 +309,7 @@ def test_a_round_counts_for_the_class_that_it_was_opened_for(block):
 
     scene.run()
 
-    first, corrected = block.reports
+    first, corrected = reported.reports
     assert [row.value for row in corrected.classes] == list(CLASSES)
     assert corrected.missing == ()
     assert corrected.version > first.version
@@ -380,50 +319,32 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-def test_a_process_killed_before_it_published_is_made_up_for_by_the_next_look(block, monkeypatch):
-    block.play("travel", "finance")
-    scene = block["news"]
-    scene.run(1)
-    scene.answer()
-
-    def kill(*_):
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr("monitor.rounds.run.publish_classes", kill)
-        with pytest.raises(Killed):
-            scene.run()
-    assert scene.round(1).state is RoundState.CLOSED
-    assert block.reports == []
-
-    block["travel"].run()  # any monitor of the block
-
-    assert len(block.reports) == 1
-
-
-def test_what_a_killed_process_left_of_an_old_window_is_made_up_for_as_well(block, monkeypatch):
-    for number in (1, 2, 3, 4):
-        if number > 1:
-            block.week(number)
-        block.play(number=number)
-    scene = block["finance"]
+def test_what_a_process_killed_before_it_published_left_is_made_up_for_by_the_next_look(
+    reported, monkeypatch
+):
+    reported.week(2)
+    reported.play(number=2)
+    scene = reported["finance"]
     first = next(row["id"] for row in scene.rows("select id from items order by round_id, id"))
-    was = scene.labeler.answers[first]
-    scene.labeler.answers[first] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
-
-    def kill(*_):
-        raise Killed
+    scene.labeler.answers[first] = OTHER[scene.labeler.answers[first]]  # of the old window
 
     with monkeypatch.context() as patch:
         patch.setattr("monitor.rounds.run.publish_classes", kill)
         with pytest.raises(Killed):
             scene.run()
-    assert len(block.reports) == 4
+    assert len(reported.reports) == 2
 
-    block["travel"].run()
+    reported["travel"].run()  # any monitor of the block
 
-    again = block.reports[4:]
+    again = reported.reports[2:]
     assert [(report.slot, report.round) for report in again] == [(MONDAY, 1)]
+
+
+OTHER = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
+
+
+def kill(*_):
+    raise Killed
 
 
 def test_a_window_that_fails_keeps_no_other_and_is_tried_again_however_old_it_is(
@@ -458,12 +379,11 @@ def test_a_window_that_fails_keeps_no_other_and_is_tried_again_however_old_it_is
     assert len(block.reports) == 2
 
 
-def test_monitors_of_a_block_read_a_window_once_however_many_look(block, monkeypatch):
-    block.play()
-    block.week(2)
-    block.play(number=2)
+def test_monitors_of_a_block_read_a_window_once_however_many_look(reported, monkeypatch):
+    reported.week(2)
+    reported.play(number=2)
     settled, read = SettledWindows(), []
-    contexts = [replace(scene.context, settled=settled) for scene in block.monitors.values()]
+    contexts = [replace(scene.context, settled=settled) for scene in reported.monitors.values()]
     whole = classes._block_state
 
     def noted(connection, context, slot):
@@ -475,7 +395,7 @@ def test_monitors_of_a_block_read_a_window_once_however_many_look(block, monkeyp
         run.run(context)
 
     assert read == [MONDAY + WEEK, MONDAY]
-    assert len(block.reports) == 2
+    assert len(reported.reports) == 2
 
 
 def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(block, monkeypatch):
@@ -537,17 +457,8 @@ def test_a_state_that_changed_while_it_was_computed_is_left_to_whoever_changed_i
     assert block.reports == []
 
 
-def test_a_monitor_of_no_block_of_classes_reports_nothing(database):
-    scene = Scene(database, settings())
-    scene.play(1)
-
-    assert scene.rows(REPORTS) == []
-    assert class_overviews(database, [scene.context.settings]) == []
-
-
-@pytest.mark.parametrize("others", [(), ("travel",)])
-def test_a_window_that_a_round_without_a_class_is_in_has_no_averages(block, others):
-    for value in set(CLASSES).difference(others):  # the config had them in for_each before
+def test_a_window_that_a_round_without_a_class_is_in_has_no_averages(block):
+    for value in ("finance", "news"):  # the config had them in for_each before
         scene = block[value]
         of = scene.settings.block.model_copy(update={"kind": "for_each"})
         scene.settings = settings(block=of)
@@ -558,13 +469,12 @@ def test_a_window_that_a_round_without_a_class_is_in_has_no_averages(block, othe
     assert block.reports == []
 
 
-def test_a_restated_round_gives_the_block_a_new_report(block):
-    block.play()
-    scene = block["finance"]
+def test_a_restated_round_gives_the_block_a_new_report(reported):
+    scene = reported["finance"]
     scene.now += timedelta(days=200)  # late labels are over
 
     restate(scene, 1, read_file=file_with(scene, Answer.POSITIVE))
 
-    first, second = block.reports
+    first, second = reported.reports
     assert second.version > first.version
     assert second.average("micro", "precision").point > first.average("micro", "precision").point

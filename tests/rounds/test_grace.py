@@ -1,7 +1,5 @@
 """Predictions that are late or wrong are waited for; after the grace a round ends and is told."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from itertools import pairwise
 
@@ -10,9 +8,8 @@ import pytest
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.settings import Schedule
 from monitor.rounds import run
-from monitor.rounds.opening import due
-from monitor.storage.results import concern_store
-from tests.rounds.scene import MONDAY, WEEK, Scene, overview, settings, week_of_rows
+from tests.rounds.played import played
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 LONG = {"deadline": timedelta(days=90)}
@@ -35,17 +32,13 @@ def told(scene):
     return scene.rows("select \"key\" from effects where kind = 'notice' and sink = 'ops'")
 
 
-def concerns(scene, number):
-    with scene.database.read() as connection:
-        return concern_store.read_concerns(connection, scene.round(number).id)
-
-
 # The grace
 
 
 def test_a_window_without_predictions_is_waited_for_and_drawn_when_they_come(scene):
     why = waits(scene, 1)
     waiting = scene.round(1)
+    status = scene.overview()
     scene.now += 5 * HOUR
     scene.week(1)
     scene.run()
@@ -55,39 +48,43 @@ def test_a_window_without_predictions_is_waited_for_and_drawn_when_they_come(sce
         "the source up to date?)"
     )
     assert (waiting.state, waiting.reason, waiting.first_look_at) == ("open", why, MONDAY)
+    assert waiting.deadline is None
+    assert status.problems == [f"round 1 waits until 2025-03-05 00:00 UTC: {why}"]
     assert scene.round(1).state == "labeling"
     assert scene.round(1).first_look_at == MONDAY
+    assert scene.round(1).deadline == scene.now + timedelta(days=5)  # counts from the draw
     assert told(scene) == []
 
 
-def test_after_a_quarter_of_the_window_the_round_is_abandoned_and_told_once(scene):
-    waits(scene, 1)
-    scene.now += WEEK / 4 - timedelta(minutes=1)
-    waits(scene)
-    scene.now += timedelta(minutes=1)
-    scene.run()
-    scene.now += timedelta(minutes=1)
-    scene.run()
+def test_a_quarter_of_the_window_after_the_first_look_the_round_is_abandoned_and_told_once(scene):
+    context = scene.context  # of a service that looks more and more rarely
+    scene.now = MONDAY + 2 * DAY
+    for after in (timedelta(0), WEEK / 4 - timedelta(minutes=1)):
+        scene.now = MONDAY + 2 * DAY + after
+        with pytest.raises(SourceRefused):
+            run.run(context)
+    for _ in range(2):
+        scene.now += timedelta(minutes=1)
+        run.run(context)
+
+    assert scene.round(1).first_look_at == MONDAY + 2 * DAY
 
     assert scene.round(1).state == "abandoned"
     assert "none at all yet" in scene.round(1).reason
     assert len(told(scene)) == 1
 
 
-def test_the_grace_counts_from_the_first_look(scene):
-    scene.now = MONDAY + 2 * DAY
-    waits(scene)
-    scene.now += WEEK / 4 - HOUR
-    why = waits(scene)
-
-    assert scene.round(1).first_look_at == MONDAY + 2 * DAY
-    assert why == scene.round(1).reason
-
-
-def test_a_short_window_is_waited_for_six_hours(database):
-    scene = Scene(database, settings(schedule=Schedule(cron="0 6 * * *")))
+@pytest.mark.parametrize(
+    ("asked", "hours"),
+    [({"schedule": Schedule(cron="0 6 * * *")}, 6), ({"grace": 3 * HOUR}, 3)],
+    ids=["a short window", "the config"],
+)
+def test_a_short_window_is_waited_for_six_hours_and_any_as_long_as_the_config_says(
+    database, asked, hours
+):
+    scene = Scene(database, settings(**asked))
     waits(scene, 1)
-    scene.now += 6 * HOUR - timedelta(minutes=1)
+    scene.now += hours * HOUR - timedelta(minutes=1)
     waits(scene)
     scene.now += timedelta(minutes=1)
     scene.run()
@@ -104,48 +101,20 @@ def test_no_round_waits_beyond_the_next_slot(database):
     assert (scene.round(1).state, scene.round(2).state) == ("abandoned", "open")
 
 
-def test_the_grace_is_the_configs_where_that_names_one(database):
-    scene = Scene(database, settings(grace=3 * HOUR))
-    waits(scene, 1)
-    scene.now += 3 * HOUR
-    scene.run()
-
-    assert scene.round(1).state == "abandoned"
-
-
-def test_too_many_bad_rows_are_waited_for_with_the_reasons_counted(scene):
-    scene.week(1)
-    for row in scene.source.rows[:40]:
-        row["id"] = None
-    why = waits(scene, 1)
-    scene.source.rows.clear()
-    scene.week(1)
-    scene.run()
-
-    assert "40 of 2000 rows cannot be used (40 id missing)" in why
-    assert scene.round(1).state == "labeling"
-
-
 def test_a_source_that_is_down_is_waited_for_as_long_as_it_takes(scene):
     scene.source.down = True
     for _ in range(3):
         with pytest.raises(SourceUnavailable):
             scene.run()
         scene.now += 2 * DAY
+    waiting = scene.round(1)
     scene.source.down = False
     scene.week(1)
     scene.run()
 
-    assert scene.round(1).state == "labeling"
-
-
-def test_other_rounds_go_on_while_one_waits(scene):
-    scene.week(1)
-    scene.run(1)
-    scene.answer()
-    waits(scene, 2)
-
-    assert (scene.round(1).state, scene.round(2).state) == ("closed", "open")
+    assert waiting.state == "open"
+    assert "set to be down" in waiting.reason
+    assert (scene.round(1).state, scene.round(1).reason) == ("labeling", None)
 
 
 def test_a_backfill_does_not_wait(scene):
@@ -180,23 +149,6 @@ def test_a_window_that_stops_a_backfill_is_given_up_after_the_grace(scene, monke
     assert scene.round(2).state == "labeling"
 
 
-def test_an_old_slot_that_somebody_asks_for_does_not_wait(scene):
-    scene.now = MONDAY + 2 * WEEK
-    scene.week(3)
-    due.open_slot(scene.context, MONDAY, backfill=False)
-    scene.run()
-
-    assert scene.round(1).state == "abandoned"
-
-
-def test_status_says_until_when_a_round_waits(scene):
-    why = waits(scene, 1)
-
-    found = overview(scene.database, scene.context.settings, scene.now)
-
-    assert found.problems == [f"round 1 waits until 2025-03-05 00:00 UTC: {why}"]
-
-
 def test_the_newest_window_that_has_predictions_is_named_with_its_command(scene):
     scene.week(1)
 
@@ -209,33 +161,13 @@ def test_the_newest_window_that_has_predictions_is_named_with_its_command(scene)
     )
 
 
-def test_a_window_whose_round_there_is_is_not_named(scene):
-    scene.week(1)
-    scene.run(1)
-
-    why = waits(scene, 2)
-
-    assert why.endswith("the newest is of 2025-03-03 05:54 UTC (is the source up to date?)")
-
-
 # The deadline
-
-
-def test_the_deadline_for_labels_counts_from_the_draw(scene):
-    waits(scene, 1)
-    before = scene.round(1).deadline
-    scene.now += DAY
-    scene.week(1)
-    scene.run()
-
-    assert before is None
-    assert scene.round(1).deadline == MONDAY + DAY + timedelta(days=5)
 
 
 # How often a service looks
 
 
-MINUTES = 12 * 60  # in which it comes to look every quarter of an hour only
+MINUTES = 4 * 60  # in which it comes to look every quarter of an hour only
 
 
 def test_a_service_looks_more_rarely_the_longer_it_waits(scene):
@@ -251,25 +183,13 @@ def test_a_service_looks_more_rarely_the_longer_it_waits(scene):
 
     assert looks[:4] == [0, 1, 2, 3]
     assert max(later - look for look, later in pairwise(looks)) == 15
-    assert len(looks) < MINUTES / 10
-
-
-def test_the_last_look_comes_when_the_grace_ends(scene):
-    context = scene.context
-    for after in (timedelta(0), WEEK / 4 - timedelta(minutes=1)):
-        scene.now = MONDAY + after
-        with pytest.raises(SourceRefused):
-            run.run(context)
-    scene.now = MONDAY + WEEK / 4
-    run.run(context)
-
-    assert scene.round(1).state == "abandoned"
+    assert len(looks) < MINUTES / 6
 
 
 # What is usual
 
 
-@pytest.fixture
+@played
 def steady(database):
     """Three rounds were drawn, of 2000 predictions each."""
     scene = Scene(database, settings(hooks=("ops",), **LONG))
@@ -283,7 +203,7 @@ def test_a_window_with_less_than_half_the_usual_rows_is_waited_for(steady):
     steady.week(4, count=900)
     why = waits(steady, 4)
     steady.source.rows = [row for row in steady.source.rows if row["time"] < MONDAY + 2 * WEEK]
-    steady.week(4)
+    steady.week(4, count=1000)  # half of them
     steady.run()
 
     assert why == (
@@ -291,7 +211,7 @@ def test_a_window_with_less_than_half_the_usual_rows_is_waited_for(steady):
         "in windows like it (are all of them there?)"
     )
     assert steady.round(4).state == "labeling"
-    assert concerns(steady, 4) == {}
+    assert steady.concerns(4) == {}
 
 
 def test_a_small_window_is_drawn_after_the_grace_with_a_concern(steady):
@@ -301,15 +221,8 @@ def test_a_small_window_is_drawn_after_the_grace_with_a_concern(steady):
     steady.run()
 
     assert steady.round(4).state == "labeling"
-    assert concerns(steady, 4) == {"lost_traffic": why}
+    assert steady.concerns(4) == {"lost_traffic": why}
     assert len(told(steady)) == 1
-
-
-def test_half_the_usual_rows_are_enough(steady):
-    steady.week(4, count=1000)
-    steady.run(4)
-
-    assert steady.round(4).state == "labeling"
 
 
 def test_a_window_whose_newest_row_is_older_than_usual_is_waited_for(steady):
@@ -325,7 +238,7 @@ def test_a_window_whose_newest_row_is_older_than_usual_is_waited_for(steady):
         "05:58, 24 h before its end, where 5 min was the most in windows like it (are all of them "
         "there?)"
     )
-    assert concerns(steady, 4) == {"old_rows": why}
+    assert steady.concerns(4) == {"old_rows": why}
 
 
 def test_earlier_windows_that_cannot_be_read_any_more_hold_no_round_up(steady, monkeypatch):
@@ -338,7 +251,7 @@ def test_earlier_windows_that_cannot_be_read_any_more_hold_no_round_up(steady, m
     steady.run(4)
 
     assert steady.round(4).state == "labeling"
-    assert concerns(steady, 4) == {}
+    assert steady.concerns(4) == {}
 
 
 def only_from(start, read):
@@ -362,18 +275,7 @@ def test_a_window_that_always_ends_early_is_drawn_at_once(database):
         scene.run(number)
 
     assert scene.round(4).state == "labeling"
-    assert concerns(scene, 4) == {}
-
-
-def test_two_rounds_do_not_say_what_is_usual(database):
-    scene = Scene(database, settings(**LONG))
-    for number in (1, 2):
-        scene.week(number)
-        scene.run(number)
-    scene.week(3, count=500)
-    scene.run(3)
-
-    assert scene.round(3).state == "labeling"
+    assert scene.concerns(4) == {}
 
 
 @pytest.mark.slow

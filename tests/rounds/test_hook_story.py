@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from contextlib import contextmanager
-from copy import copy, deepcopy
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -18,12 +15,11 @@ from monitor.hooks.alertmanager import AlertmanagerHandler, AlertmanagerSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.reporting.enqueue import enqueue_ended
-from monitor.storage import schema
-from monitor.storage.database import Database
 from monitor.storage.results import alert_store
 from monitor.storage.tables import effects
 from tests.hooks.alertmanagers import StandIn
 from tests.hooks.receivers import Receiver
+from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, Scene, settings
 
 if TYPE_CHECKING:
@@ -87,55 +83,22 @@ class Story:
         return number
 
 
-def new_scene(database):
+@played
+def scene(database):
+    """A good round and one that fires, of which nobody was told yet."""
     sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
-    return Scene(database, settings(limits=LIMITS, sample=sample, hooks=("ops", "am")))
-
-
-def play_until_it_fires(scene):
+    scene = Scene(database, settings(limits=LIMITS, sample=sample, hooks=("ops", "am")))
     scene.play(1, precision=0.85)
     scene.play(2, precision=0.3)
-
-
-@contextmanager
-def telling(scene):
-    with Receiver() as webhook, StandIn() as alertmanager:
-        story = Story(scene, webhook, alertmanager)
-        story.deliver()
-        yield story
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory):
-    """A good round and one that fires, on SQLite, of which nobody was told yet."""
-    database = Database(f"sqlite:///{tmp_path_factory.mktemp('played')}/monitor.db")
-    schema.ready(database)
-    scene = new_scene(database)
-    play_until_it_fires(scene)
-    database.close()
     return scene
 
 
 @pytest.fixture
-def story(played, tmp_path):
-    """A copy of it, told."""
-    shutil.copy(played.database.engine.url.database, tmp_path / "monitor.db")
-    scene = copy(played)
-    scene.database = Database(f"sqlite:///{tmp_path}/monitor.db")
-    scene.source, scene.truth, scene.labeler = deepcopy(
-        (played.source, played.truth, played.labeler)
-    )
-    with telling(scene) as story:
-        yield story
-    scene.database.close()
-
-
-@pytest.fixture
-def stored_story(database):
-    """The same on both databases."""
-    scene = new_scene(database)
-    play_until_it_fires(scene)
-    with telling(scene) as story:
+def story(scene):
+    """It, told."""
+    with Receiver() as webhook, StandIn() as alertmanager:
+        story = Story(scene, webhook, alertmanager)
+        story.deliver()
         yield story
 
 
@@ -154,11 +117,13 @@ def test_a_firing_alert_says_what_how_sure_how_often_false_where_and_what_to_do(
     assert story.open() == [PRECISION]
 
 
-def test_an_alert_stays_open_in_an_alertmanager_that_forgets_until_it_ends_here(stored_story):
-    story = stored_story
+def test_an_alert_stays_open_in_an_alertmanager_that_forgets_until_it_ends_here(story):
+    posts, told = story.alertmanager.posts, len(story.webhook.got)
+    [(_, alerts)] = [post for post in posts if len(post[1]) == 1][:1]
     story.alertmanager.known.clear()
     again = story.deliver()
     kept = story.open()
+    assert len(story.webhook.got) == told  # it has no memory to keep
     story.recover(3)
     ended = story.open()
     story.alertmanager.known.clear()
@@ -169,26 +134,18 @@ def test_an_alert_stays_open_in_an_alertmanager_that_forgets_until_it_ends_here(
     events = [each["type"] for each in story.told() if each["data"]["metric"] == "precision"]
     assert events == ["alert.firing", "alert.resolved"]
 
-
-def test_a_late_keeping_of_an_alert_that_has_ended_is_put_right_by_the_next(story):
-    """A replica read that the alert is open, was held up, and posts it after its end."""
-    [(_, alerts)] = [post for post in story.alertmanager.posts if len(post[1]) == 1][:1]
-    story.recover(3)
+    # A replica read that the alert is open, was held up, and posts it after its end.
     story.alertmanager.take({}, [{**alerts[0], "endsAt": "2099-01-01T00:00:00+00:00"}])
     late = story.open()
-
     story.deliver()
 
     assert (late, story.open()) == ([PRECISION], [])
 
-
-def test_nothing_is_kept_that_was_not_told_before(story):
-    """The order of what is told is that of the effects, so keeping may not run ahead of them."""
-    story.recover(3)
+    # The order of what is told is that of the effects, so keeping may not run ahead of them.
     story.alertmanager.status = 503
     story.scene.now += timedelta(days=2)
     with story.scene.database.write() as connection:
-        again = alert_store.fire(
+        fired = alert_store.fire(
             connection,
             round_=story.scene.round(3),
             metric="recall",
@@ -198,16 +155,7 @@ def test_nothing_is_kept_that_was_not_told_before(story):
         )
 
     assert story.deliver().failed == {}
-    assert again.state is AlertState.FIRING
-
-
-def test_an_alertmanager_that_is_down_while_alerts_are_kept_is_said(story):
-    story.alertmanager.status = 503
-
-    result = story.deliver()
-
-    assert result.done == {}
-    assert "it answered 503" in result.failed["am"]
+    assert fired.state is AlertState.FIRING
 
 
 def test_an_alert_ended_by_hand_ends_in_the_hooks_too(story):
@@ -227,21 +175,20 @@ def test_an_alert_ended_by_hand_ends_in_the_hooks_too(story):
     assert story.open() == []
 
 
-def test_a_sink_without_memory_is_not_told_again(story):
-    before = len(story.webhook.got)
-
-    story.deliver()
-
-    assert len(story.webhook.got) == before
-
-
-def test_a_keeper_that_breaks_is_said_and_keeps_no_other_from_going_on(story):
+def test_a_keeper_that_is_down_or_breaks_is_said_and_keeps_no_other_from_going_on(story):
     class Broken:
         def deliver(self, _effect):
             return "taken"
 
         def keep(self, _notices):
             raise KeyError(SECRET)
+
+    story.alertmanager.status = 503
+    down = story.deliver()
+    story.alertmanager.status = 200
+
+    assert down.done == {}
+    assert "it answered 503" in down.failed["am"]
 
     with story.scene.database.write() as connection:
         connection.execute(update(effects).where(effects.c.sink == "ops").values(sink="am2"))
@@ -256,6 +203,4 @@ def test_a_keeper_that_breaks_is_said_and_keeps_no_other_from_going_on(story):
     result = story.deliver()
 
     assert story.open() == [PRECISION]
-    assert result.failed == {
-        "am2": "am2 was not reminded of open alerts: KeyError; see the log",
-    }
+    assert result.failed == {"am2": "am2 was not reminded of open alerts: KeyError; see the log"}

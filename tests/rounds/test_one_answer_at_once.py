@@ -1,7 +1,5 @@
 """Rounds that share the page, while several processes send, let go and take answers at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.storage.pages import page_store

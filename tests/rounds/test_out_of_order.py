@@ -1,7 +1,5 @@
 """Rounds close in any order: alerts fire, are told once, and end by what came later in time."""
 
-import json
-
 import pytest
 
 from monitor.domain.alerting import AlertState
@@ -11,30 +9,24 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
 from monitor.rounds import run, versions
 from monitor.stats.detection.recovery import Recovery
-from monitor.storage.results import alert_store
-from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
+from tests.rounds.played import played
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
 
-@pytest.fixture
+@played
 def scene(database):
+    """A good round."""
     sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
-    return Scene(database, settings(limits=LIMITS, sample=sample, deadline=52 * WEEK))
-
-
-def alerts(scene):
-    with scene.database.read() as connection:
-        return alert_store.find_alerts(connection)
+    scene = Scene(database, settings(limits=LIMITS, sample=sample, deadline=52 * WEEK))
+    scene.play(1, precision=0.85)
+    return scene
 
 
 def alert_events(scene):
     """Sink and event of every notice about an alert, in the order in which they were written."""
     rows = scene.rows("select sink, payload from effects where kind = 'notice' order by id")
-    told = [(row["sink"], payload(row)["event"]) for row in rows]
+    told = [(row["sink"], row["payload"]["event"]) for row in rows]
     return [each for each in told if each[1].startswith("alert.")]
-
-
-def payload(row):
-    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
 
 
 def answer(scene, number):
@@ -59,13 +51,12 @@ def close(scene, *numbers):
 
 def test_an_alert_fires_in_a_round_that_closes_after_a_newer_one(scene):
     scene.settings = scene.settings.model_copy(update={"hooks": ("ops",)})
-    scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.3, 3: 0.85})
 
     states = close(scene, 3, 2)
 
     assert states == ["closed", "closed"]
-    [alert] = alerts(scene)
+    [alert] = scene.alerts()
     assert (alert.metric, alert.fired_in_round, alert.state) == ("precision", 2, "firing")
     assert alert_events(scene) == [("log", "alert.firing"), ("ops", "alert.firing")]
 
@@ -73,35 +64,34 @@ def test_an_alert_fires_in_a_round_that_closes_after_a_newer_one(scene):
 @pytest.mark.slow
 def test_a_backfill_behind_closed_rounds_closes_all_and_tells_the_drop_once(scene):
     scene.labeler.asks_people = False
-    for number in range(1, 15):
+    for number in range(2, 10):
         scene.week(number, precision=0.3 if number in {4, 5, 6} else 0.85)
     scene.labeler.answers |= scene.truth
-    scene.now = MONDAY + 13 * WEEK
+    scene.now = MONDAY + 8 * WEEK
 
-    newest = list(run.backfill(scene.context, MONDAY + 9 * WEEK))
-    everything = list(run.backfill(scene.context, MONDAY - WEEK))
+    newest = list(run.backfill(scene.context, MONDAY + 5 * WEEK))
+    others = list(run.backfill(scene.context, MONDAY))
 
-    assert len(newest) == 4
-    assert len(everything) == 14
+    assert len(newest) == 3
+    assert len(others) == 8
     states = scene.rows("select distinct state from rounds")
     assert [row["state"] for row in states] == ["closed"]
-    assert [alert.metric for alert in alerts(scene)] == ["precision"]
+    assert [alert.metric for alert in scene.alerts()] == ["precision"]
     assert alert_events(scene).count(("log", "alert.firing")) == 1
 
 
 def test_an_alert_may_fire_and_be_revised_in_one_pass(scene):
     """Round 3 fires when it closes, and the labels of round 2 that came late take it back."""
-    scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.85, 3: 0.3})
     close(scene, 3)
-    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
     for item in scene.labeler.answers:
         if scene.truth[item] is Answer.NEGATIVE and item in flagged(scene):
             scene.labeler.answers[item] = Answer.POSITIVE
     close(scene, 2)
 
-    assert [alert.state for alert in alerts(scene)] == [AlertState.REVISED]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.REVISED]
     assert [event for _, event in alert_events(scene)] == ["alert.firing", "alert.revised"]
 
 
@@ -110,10 +100,9 @@ def flagged(scene):
 
 
 def test_an_alert_does_not_end_by_rounds_of_the_time_before_it(scene):
-    scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.9, 3: 0.9, 4: 0.9, 5: 0.9, 6: 0.3})
     close(scene, 6)
-    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
     close(scene, 2, 3, 4, 5)
 
@@ -122,7 +111,7 @@ def test_an_alert_does_not_end_by_rounds_of_the_time_before_it(scene):
         *((number, 0, None) for number in (2, 3, 4, 5))
     ]
     assert all(row["log_recovery"] is None for row in rows)
-    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
 
 def recoveries(scene):
@@ -135,7 +124,6 @@ def recoveries(scene):
 
 
 def test_a_late_round_of_the_time_before_an_alert_leaves_its_recovery_as_it_is(scene):
-    scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.9, 3: 0.3, 4: 0.6, 5: 0.6})
     close(scene, 3, 4, 2, 5)
 
@@ -150,14 +138,13 @@ def test_a_late_round_of_the_time_before_an_alert_leaves_its_recovery_as_it_is(s
 
 @pytest.mark.slow
 def test_an_alert_ends_by_rounds_after_it_in_the_order_in_which_they_close(scene):
-    scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.3, **dict.fromkeys(range(3, 9), 0.95)})
     close(scene, 2)
-    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
     close(scene, 8, 4, 6, 3, 5, 7)
 
-    assert [alert.state for alert in alerts(scene)] == [AlertState.RESOLVED]
+    assert [alert.state for alert in scene.alerts()] == [AlertState.RESOLVED]
     rows = recoveries(scene)
     assert [row["number"] for row in rows] == [8, 4, 6, 3, 5, 7][: len(rows)]
     assert [Recovery(row["recovery_rounds"], row["log_r"]).ends for row in rows] == [
@@ -166,55 +153,40 @@ def test_an_alert_ends_by_rounds_after_it_in_the_order_in_which_they_close(scene
     ]
 
 
-@pytest.mark.slow
-def test_an_alert_ends_by_rounds_after_it_that_close_from_the_last_to_the_first(scene):
-    scene.play(1, precision=0.85)
-    open_rounds(scene, {2: 0.3, **dict.fromkeys(range(3, 9), 0.95)})
-    close(scene, 2)
-    assert [alert.state for alert in alerts(scene)] == [AlertState.FIRING]
-
-    close(scene, 8, 7, 6, 5, 4, 3)
-
-    assert [alert.state for alert in alerts(scene)] == [AlertState.RESOLVED]
-
-
 def test_a_round_of_the_time_before_an_alert_does_not_end_it_by_its_older_limit(scene):
-    scene.play(1, precision=0.85)
     open_rounds(scene, {2: 0.85})
     higher = Limits.model_validate({"precision": 0.75, "recall": 0.4})
     scene.settings = scene.settings.model_copy(update={"limits": higher})
     open_rounds(scene, {3: 0.3})
     close(scene, 3)
-    [alert] = alerts(scene)
+    [alert] = scene.alerts()
     assert (alert.limit, alert.state) == (0.75, AlertState.FIRING)
 
     close(scene, 2)
 
-    assert [(alert.limit, alert.state) for alert in alerts(scene)] == [(0.75, AlertState.FIRING)]
+    assert [(alert.limit, alert.state) for alert in scene.alerts()] == [(0.75, AlertState.FIRING)]
 
 
-@pytest.mark.parametrize("step", ["close", "draw"])
-def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatch, step):
-    scene.play(1)
+@pytest.mark.parametrize(("step", "stopped"), [("close", 2), ("draw", 4), ("correct", 1)])
+def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatch, step, stopped):
     open_rounds(scene, {2: 0.8, 3: 0.8})
     scene.week(4)
-    where, name = (versions, "close") if step == "close" else (run, "draw")
-    break_for(
-        monkeypatch, where, name, scene.round(2).slot if step == "close" else MONDAY + 3 * WEEK
-    )
+    slot = MONDAY + (stopped - 1) * WEEK
+    break_for(monkeypatch, run if step == "draw" else versions, step, slot)
+    for item, said in list(scene.labeler.answers.items())[:30]:
+        other = Answer.NEGATIVE if said is Answer.POSITIVE else Answer.POSITIVE
+        scene.labeler.answers[item] = other
     answer(scene, 2)
     answer(scene, 3)
 
     with pytest.raises(MonitorError, match="KeyError: 'planted'") as caught:
         scene.run(4)
 
-    stopped, other = (2, 3) if step == "close" else (4, 2)
     assert caught.value.exit_code == 1
-    assert scene.round(other).state == "closed"
-    assert scene.round(3).state == "closed"
+    assert {scene.round(number).state for number in {1, 2, 3} - {stopped}} == {"closed"}
     assert "stopped by a bug in this program: KeyError: 'planted'" in scene.round(stopped).reason
-    now = overview(scene.database, scene.context.settings, scene.now)
-    assert any(f"round {stopped} waits: " in problem for problem in now.problems)
+    now = scene.overview()
+    assert any(f"round {stopped} waits: stopped by a bug" in problem for problem in now.problems)
 
 
 def break_for(monkeypatch, where, name, slot):
@@ -229,27 +201,9 @@ def break_for(monkeypatch, where, name, slot):
     monkeypatch.setattr(where, name, broken)
 
 
-def test_a_bug_in_correcting_a_closed_round_is_told_and_stops_no_other(scene, monkeypatch):
-    scene.play(1)
-    open_rounds(scene, {2: 0.8})
-    break_for(monkeypatch, versions, "correct", scene.round(1).slot)
-    for item, said in list(scene.labeler.answers.items())[:30]:
-        other = Answer.NEGATIVE if said is Answer.POSITIVE else Answer.POSITIVE
-        scene.labeler.answers[item] = other
-    answer(scene, 2)
-
-    with pytest.raises(MonitorError, match="KeyError: 'planted'"):
-        scene.run()
-
-    assert scene.round(2).state == "closed"
-    assert "stopped by a bug in this program: KeyError" in scene.round(1).reason
-    now = overview(scene.database, scene.context.settings, scene.now)
-    assert any("round 1 waits: stopped by a bug" in problem for problem in now.problems)
-
-
 def test_a_bug_in_reading_labels_keeps_no_round_from_being_drawn(scene, monkeypatch):
-    open_rounds(scene, {1: 0.8})
-    scene.week(2)
+    open_rounds(scene, {2: 0.8})
+    scene.week(3)
 
     def broken(*_):
         message = "planted"
@@ -257,25 +211,25 @@ def test_a_bug_in_reading_labels_keeps_no_round_from_being_drawn(scene, monkeypa
 
     monkeypatch.setattr(scene.labeler, "collect", broken)
     with pytest.raises(MonitorError, match="KeyError: 'planted'") as caught:
-        scene.run(2)
+        scene.run(3)
 
     assert caught.value.exit_code == 1
-    assert [scene.round(number).state for number in (1, 2)] == ["labeling", "labeling"]
+    assert [scene.round(number).state for number in (2, 3)] == ["labeling", "labeling"]
 
 
 def test_a_backfill_goes_on_past_a_round_that_a_bug_stops(scene, monkeypatch):
     scene.labeler.asks_people = False
-    for number in range(1, 5):
+    for number in (2, 3, 4):
         scene.week(number)
     scene.labeler.answers |= scene.truth
     scene.now = MONDAY + 3 * WEEK
     break_for(monkeypatch, versions, "close", MONDAY + WEEK)
 
-    filled = run.backfill(scene.context, MONDAY - WEEK)
-    slots = [next(filled)[0] for _ in range(4)]
+    filled = run.backfill(scene.context, MONDAY)
+    slots = [next(filled)[0] for _ in range(3)]
     with pytest.raises(MonitorError, match="KeyError: 'planted'"):
         next(filled)
 
-    assert slots == [MONDAY + n * WEEK for n in range(4)]
+    assert slots == [MONDAY + n * WEEK for n in (1, 2, 3)]
     states = [scene.round(number).state for number in (1, 2, 3, 4)]
     assert states == ["closed", "labeling", "closed", "closed"]

@@ -1,7 +1,5 @@
 """Second copies of items: who gets them, what they wait for, and what they say."""
 
-from __future__ import annotations
-
 import math
 from datetime import timedelta
 
@@ -16,21 +14,20 @@ from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import SeveralAnswers
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.test_segments import report_of
+from tests.rounds.played import played
 from tests.rounds.scene import Scene, settings
 from tests.storage.rows import STRATA
 
 YES, NO = Answer.POSITIVE, Answer.NEGATIVE
 
 
-@pytest.fixture
+@played
 def scene(database):
-    return Scene(database, settings(overlap=0.25))
-
-
-def drawn(scene):
+    """A round that is out."""
+    scene = Scene(database, settings(overlap=0.25, adjudicator="eve"))
     scene.week(1)
     scene.run(1)
-    return scene.round(1)
+    return scene
 
 
 def tasks_of(scene, slot):
@@ -56,8 +53,10 @@ def copies_of(scene, found):
         return overlap_store.read_copies(connection, found.id)
 
 
-def test_the_first_quarter_of_each_stratum_by_draw_goes_to_a_second_person(scene):
-    found = drawn(scene)
+def test_the_first_quarter_of_each_stratum_by_draw_goes_to_a_second_person_blind_to_the_first(
+    scene,
+):
+    found = scene.round(1)
 
     rows = scene.rows(
         'select i.stratum, i."order", max(t.slot) as copies from items i join tasks t '
@@ -69,13 +68,7 @@ def test_the_first_quarter_of_each_stratum_by_draw_goes_to_a_second_person(scene
         mine = {row["order"]: row["copies"] for row in rows if row["stratum"] == stratum}
         twice = sorted(order for order, copies in mine.items() if copies == 2)
         assert twice == list(range(math.ceil(len(mine) / 4)))
-
-
-def test_the_second_copy_is_blind_to_the_first(scene):
-    drawn(scene)
-
     first, second = tasks_of(scene, 1), tasks_of(scene, 2)
-
     assert not {task.key for task in first} & {task.key for task in second}
     assert {task.item_id for task in second} < {task.item_id for task in first}
     shown = {task.item_id: task.shown for task in first}
@@ -83,46 +76,52 @@ def test_the_second_copy_is_blind_to_the_first(scene):
 
 
 def test_a_round_waits_for_the_second_copies(scene):
-    found = drawn(scene)
+    found = scene.round(1)
     scene.answer()
     scene.run()
     waiting = scene.round(1)
+    unanswered = [collect.unanswered(scene.context, slot) for slot in (1, 2)]
 
     answer_second(scene)
     scene.run()
 
-    wanted = len(tasks_of_ids(scene, found, 2))
+    wanted = len(tasks_of(scene, 2))
+    assert [len(tasks) for tasks in unanswered] == [0, wanted]
     assert (waiting.state, scene.round(1).state) == ("labeling", "closed")
     assert copies_of(scene, found) == Copies(wanted, wanted)
     assert not scene.round(1).partial
 
 
-def tasks_of_ids(scene, found, slot):
-    return scene.rows(
-        "select item_id from tasks where round_id = :id and slot = :slot", id=found.id, slot=slot
-    )
-
-
-def test_at_the_deadline_it_closes_without_them_and_says_so(scene):
-    found = drawn(scene)
+def test_at_the_deadline_it_closes_without_them_says_so_and_one_that_comes_late_makes_a_version(
+    scene,
+):
+    found = scene.round(1)
     scene.answer()
-    [first, *_] = tasks_of(scene, 2)
-    scene.labeler.second_answers[first.item_id] = scene.truth[first.item_id]
+    answer_second(scene)
+    [late, *_] = tasks_of(scene, 2)
+    said = scene.labeler.second_answers.pop(late.item_id)
     scene.now += timedelta(days=5)
     scene.run()
 
     [event] = scene.rows(
         "select reason from round_events where round_id = :id and after = 'closed'", id=found.id
     )
-    wanted = len(tasks_of_ids(scene, found, 2))
+    wanted = len(tasks_of(scene, 2))
     assert event["reason"] == (
-        f"the deadline passed with 200 of 200 answers and 1 of {wanted} second copies"
+        f"the deadline passed with 200 of 200 answers and {wanted - 1} of {wanted} second copies"
     )
-    assert not scene.round(1).partial
+    first = scene.round(1)
+    assert not first.partial
+
+    scene.labeler.second_answers[late.item_id] = said
+    scene.run()
+
+    again = scene.round(1)
+    assert again.version == 2
+    assert agreement_of(scene, again).items == agreement_of(scene, first).items + 1
 
 
 def test_the_report_says_how_far_people_agree(scene):
-    drawn(scene)
     scene.answer()
     answer_second(scene, wrong=2)
     doubled = len(tasks_of(scene, 2))
@@ -137,21 +136,14 @@ def test_the_report_says_how_far_people_agree(scene):
     assert found.alpha == pytest.approx(found.kappa, abs=0.05)
 
 
-def test_a_contradiction_counts_as_cannot_tell(scene):
-    found = drawn(scene)
+def test_a_contradiction_counts_as_cannot_tell_until_the_adjudicator_decides(scene):
+    """And what the adjudicator says is no part of the agreement."""
+    found = scene.round(1)
     scene.answer()
     answer_second(scene, wrong=2)
-    scene.run()
-
-    [row] = scene.rows("select sum(declined) as n from counts where round_id = :id", id=found.id)
-    assert row["n"] == 2
-
-
-def test_the_adjudicators_answer_decides_and_is_no_part_of_the_agreement(database):
-    scene = Scene(database, settings(overlap=0.25, adjudicator="eve"))
-    found = drawn(scene)
-    scene.answer()
-    answer_second(scene, wrong=2)
+    [task, *_] = tasks_of(scene, 2)
+    undecided = LabelEvent(task.key, "eve", Answer.CANNOT_TELL)
+    collect.store_together([(scene.context, Collected(events=(undecided,)))])
     scene.run()
     before = agreement_of(scene, scene.round(1))
     disputed = collect.disputed(scene.context)
@@ -160,31 +152,18 @@ def test_the_adjudicators_answer_decides_and_is_no_part_of_the_agreement(databas
     collect.store_together([(scene.context, Collected(events=decided))])
     scene.run()
 
-    [row] = scene.rows(
-        "select sum(declined) as n from counts where round_id = :id and version = 2", id=found.id
+    rows = scene.rows(
+        "select sum(declined) as n from counts where round_id = :id group by version "
+        "order by version",
+        id=found.id,
     )
-    assert (len(disputed), row["n"]) == (2, 0)
+    assert (len(disputed), [row["n"] for row in rows]) == (2, [2, 0])
     assert {task.slot for task in disputed} == {1}
     assert agreement_of(scene, scene.round(1)) == before
     assert collect.disputed(scene.context) == []
 
 
-def test_an_adjudicator_who_cannot_tell_decides_nothing(database):
-    scene = Scene(database, settings(overlap=0.25, adjudicator="eve"))
-    found = drawn(scene)
-    scene.answer()
-    answer_second(scene, wrong=1)
-    [task, *_] = tasks_of(scene, 2)
-    undecided = LabelEvent(task.key, "eve", Answer.CANNOT_TELL)
-    collect.store_together([(scene.context, Collected(events=(undecided,)))])
-    scene.run()
-
-    [row] = scene.rows("select sum(declined) as n from counts where round_id = :id", id=found.id)
-    assert row["n"] == 1
-
-
 def test_nobody_may_answer_both_copies(scene):
-    drawn(scene)
     scene.labeler.second_annotator = scene.labeler.annotator
     scene.answer()
     answer_second(scene)
@@ -201,7 +180,6 @@ def test_nobody_may_answer_both_copies(scene):
 
 
 def test_of_one_batch_only_a_persons_answer_to_the_second_copy_is_refused(scene):
-    drawn(scene)
     first, second = tasks_of(scene, 1), tasks_of(scene, 2)
     mate = next(task for task in first if task.item_id == second[0].item_id)
     events = (
@@ -217,38 +195,7 @@ def test_of_one_batch_only_a_persons_answer_to_the_second_copy_is_refused(scene)
     assert collected.cursor == "c"
 
 
-def test_each_copy_waits_by_itself(scene):
-    drawn(scene)
-    scene.answer(0.5)
-    scene.run()
-
-    first, second = collect.unanswered(scene.context), collect.unanswered(scene.context, 2)
-
-    assert len(first) == 200 - len(scene.labeler.answers)
-    assert {task.slot for task in second} == {2}
-    assert len(second) == len(tasks_of(scene, 2))
-
-
-def test_a_second_answer_that_comes_late_makes_a_version(scene):
-    drawn(scene)
-    scene.answer()
-    answer_second(scene)
-    [task, *_] = tasks_of(scene, 2)
-    late = scene.labeler.second_answers.pop(task.item_id)
-    scene.now += timedelta(days=5)
-    scene.run()
-    first = agreement_of(scene, scene.round(1))
-
-    scene.labeler.second_answers[task.item_id] = late
-    scene.run()
-
-    again = scene.round(1)
-    assert again.version == 2
-    assert agreement_of(scene, again).items == first.items + 1
-
-
 def test_people_who_contradict_each_other_are_a_notice(scene):
-    drawn(scene)
     scene.answer()
     answer_second(scene, wrong=25)
     scene.run()
@@ -258,16 +205,6 @@ def test_people_who_contradict_each_other_are_a_notice(scene):
     [notice] = [row for row in report.notices if row.kind == "disagreement"]
     assert notice.value == report.agreement.alpha < 2 / 3
     assert notice.sentence.startswith(f"people label 25 of {report.agreement.items} items")
-
-
-def test_without_overlap_there_is_no_second_copy_and_no_agreement(database):
-    scene = Scene(database, settings())
-
-    found = scene.play(1)
-
-    assert copies_of(scene, found) == Copies(0, 0)
-    assert agreement_of(scene, found) is None
-    assert report_of(scene, found).agreement is None
 
 
 def several(pairs):

@@ -17,26 +17,29 @@ from monitor.stats.detection.recovery import Recovery
 from monitor.stats.detection.recovery_delay import ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.storage.results import estimate_store
-from monitor.tracking.describe import describe
-from tests.rounds.scene import LIMITS, Scene, overview, settings
-from tests.tracking.reports import make_report
+from tests.rounds.played import played
+from tests.rounds.scene import LIMITS, Scene, settings
 
 
-@pytest.fixture
+@played
 def scene(database):
+    """Two good rounds, one that fires, and a fourth that is open for long."""
     sample = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
-    return Scene(database, settings(limits=LIMITS, sample=sample))
-
-
-def now(scene):
-    return overview(scene.database, scene.context.settings, scene.now)
+    asked = settings(limits=LIMITS, sample=sample, deadline=timedelta(days=50))
+    scene = Scene(database, asked)
+    for number, precision in enumerate((0.85, 0.85, 0.2), start=1):
+        scene.play(number, precision=precision)
+    scene.week(4, precision=0.76)
+    scene.run(4)
+    return scene
 
 
 def test_status_says_how_far_an_alert_is_and_how_long_it_may_take(scene):
-    for number, precision in enumerate((0.85, 0.85, 0.2, 0.76, 0.8), start=1):
-        scene.play(number, precision=precision)
+    answer(scene, 4)
+    scene.run()
+    scene.play(5, precision=0.8)
 
-    found = now(scene)
+    found = scene.overview()
     [alert] = overview_json(found)["alerts"]
     [row] = [row for row in found.estimates if (row.metric, row.basis) == ("precision", "pooled")]
     [frozen] = scene.rows(
@@ -72,23 +75,18 @@ def expected_end(scene, rounds, level, recovery):
 
 def test_the_report_of_a_late_round_moves_what_status_says_though_a_newer_round_is_shown(scene):
     """A round closes last in a history that no newer round is in, so no newer report is written."""
-    scene.settings = scene.settings.model_copy(update={"deadline": timedelta(days=50)})
-    for number, precision in enumerate((0.85, 0.85, 0.2), start=1):
-        scene.play(number, precision=precision)
-    scene.week(4, precision=0.9)
-    scene.run(4)
     scene.settings = scene.settings.model_copy(update={"threshold": 0.52})
     scene.source.threshold = 0.52
     scene.week(5, precision=0.9)
     scene.run(5)
     answer(scene, 5)
     scene.run()
-    before = [recovery.rounds for recovery in now(scene).recoveries.values()]
+    before = [recovery.rounds for recovery in scene.overview().recoveries.values()]
 
     answer(scene, 4)
     scene.run()
 
-    after = now(scene)
+    after = scene.overview()
     assert (after.last_round, scene.round(4).history_id) != (4, scene.round(5).history_id)
     assert before == [1]
     assert [recovery.rounds for recovery in after.recoveries.values()] == [2]
@@ -162,13 +160,3 @@ def test_an_upper_limit_is_kept_from_below():
     assert "is 0.08 with earlier rounds, within its limit 0.1" in recovery_sentence(
         over, recovery(level=0.08)
     )
-
-
-def test_the_description_of_a_run_says_how_far_an_open_alert_is_from_its_end():
-    alert = alert_row(recovery=recovery())
-    [limit] = [row for row in make_report().evidence if row.metric == alert.metric]
-    report = make_report().model_copy(update={"alerts": [alert], "evidence": [limit]})
-
-    text = describe(report)
-
-    assert "Precision is 0.81 with earlier rounds, within its limit 0.76." in text

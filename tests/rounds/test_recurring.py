@@ -1,6 +1,5 @@
 """Items that come back: evidence counts each once, estimates count them all."""
 
-import json
 from datetime import timedelta
 
 import pytest
@@ -14,15 +13,20 @@ from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit
 from monitor.storage.labels.round_labels import read_labels, read_recurring
-from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings, week_of_rows
+from tests.rounds.played import played
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings, week_of_rows
 
 PRECISION = Limit("precision", 0.7, "at_least")
 
 
-@pytest.fixture
+@played
 def scene(database):
+    """Two closed rounds, half of whose items are in both."""
     sample = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
-    return Scene(database, settings(limits=LIMITS, sample=sample))
+    scene = Scene(database, settings(limits=LIMITS, sample=sample))
+    play(scene, 1, first=0)
+    play(scene, 2, first=200)
+    return scene
 
 
 def week(scene, number, *, first, count=400, **changes):
@@ -80,47 +84,42 @@ def log_e(scene, number):
         "select log_e from evidence where round_id = :id and metric = 'precision' order by version",
         id=scene.round(number).id,
     )
-    return json.loads(row["log_e"]) if isinstance(row["log_e"], str) else row["log_e"]
+    return row["log_e"]
 
 
-def test_evidence_leaves_out_the_items_that_a_closed_round_asked_about(scene):
-    play(scene, 1, first=0)
-    play(scene, 2, first=200)
-
+def test_evidence_leaves_out_the_items_that_a_closed_round_asked_about_also_when_corrected(scene):
     asked = {item.id for item in items(scene, 1)}
     both = asked & {item.id for item in items(scene, 2)}
-    fresh = counted(scene, 2, left_out=both)
-    expected = log_e_factor(PRECISION, fresh, guess([counted(scene, 1, left_out=())]))
+    expected = fresh_evidence(scene, both)
+    before = log_e(scene, 2)
     assert recurring(scene, 1, 2) == [frozenset(), both]
     assert both
     assert expected.any()
-    assert log_e(scene, 2) == pytest.approx(expected.tolist())
+    assert before == pytest.approx(expected.tolist())
     [labeled] = scene.rows(
         "select sum(labeled) as n from counts where round_id = :id", id=scene.round(2).id
     )
     assert labeled["n"] == len(items(scene, 2))  # the estimate has them all
 
-
-def test_a_correction_leaves_out_the_same_items(scene):
-    play(scene, 1, first=0)
-    play(scene, 2, first=200)
-    [left_out] = recurring(scene, 2)
-    before = log_e(scene, 2)
     for item in items(scene, 2):
         scene.truth[item.id] = Answer.NEGATIVE
-
     scene.now += timedelta(days=1)
     scene.answer()
     scene.run()
 
-    fresh = counted(scene, 2, left_out)
-    expected = log_e_factor(PRECISION, fresh, guess([counted(scene, 1, left_out=())]))
     assert scene.round(2).version > 1
-    assert log_e(scene, 2) == pytest.approx(expected.tolist()) != before
+    assert log_e(scene, 2) == pytest.approx(fresh_evidence(scene, both).tolist()) != before
 
 
-def test_of_two_open_rounds_the_one_that_closes_first_counts_an_item(scene):
-    scene.settings = scene.settings.model_copy(update={"deadline": timedelta(days=30)})
+def fresh_evidence(scene, left_out):
+    fresh = counted(scene, 2, left_out)
+    return log_e_factor(PRECISION, fresh, guess([counted(scene, 1, left_out=())]))
+
+
+def test_of_two_open_rounds_the_one_that_closes_first_counts_an_item(database):
+    sample = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
+    asked = settings(limits=LIMITS, sample=sample, deadline=timedelta(days=30))
+    scene = Scene(database, asked)
     for number, first in ((1, 0), (2, 200)):
         week(scene, number, first=first)
         scene.run(number)
@@ -144,13 +143,13 @@ def test_of_two_open_rounds_the_one_that_closes_first_counts_an_item(scene):
     assert recurring(scene, 1)[0] >= both
 
 
-def test_where_all_items_come_back_nothing_fires_and_people_are_told_why(scene):
-    scene.settings = scene.settings.model_copy(
-        update={"sample": Sample(max_labels=400, bands=Bands(flagged=1, passed=1))}
-    )
-    play(scene, 1, first=0, count=300, precision=0.85)
+def test_where_all_items_come_back_nothing_fires_and_people_are_told_why(database):
+    """Also where another version of the model flags them."""
+    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
+    scene = Scene(database, settings(limits=LIMITS, sample=sample))
+    play(scene, 1, first=0, count=300, precision=0.85, version="1")
     for number in (2, 3, 4):
-        week(scene, number, first=0, count=300)
+        week(scene, number, first=0, count=300, version="2")
         scene.truth = dict.fromkeys(scene.truth, Answer.NEGATIVE)  # precision falls to .1
         scene.truth |= {f"i{i:05}": Answer.POSITIVE for i in range(0, 300, 9)}
         scene.run(number)
@@ -158,6 +157,7 @@ def test_where_all_items_come_back_nothing_fires_and_people_are_told_why(scene):
         scene.run()
 
     drawn = len(items(scene, 4))
+    assert scene.round(1).history_id != scene.round(2).history_id
     with scene.database.read() as connection:
         page = read_page(connection, scene.name, 4, None)
     [evidence] = [one for one in page_sections(page) if one.title == "Evidence"]
@@ -168,16 +168,8 @@ def test_where_all_items_come_back_nothing_fires_and_people_are_told_why(scene):
         f"evidence counts an item once: earlier rounds asked about {drawn} of the {drawn} items, "
         "and 0 count"
     )
-    said = overview(scene.database, scene.context.settings, scene.now).notes
+    said = scene.overview().notes
     assert any(f"earlier rounds asked about {drawn} of the {drawn} items" in note for note in said)
-
-
-def test_an_item_asked_about_under_another_model_version_recurs_too(scene):
-    play(scene, 1, first=0, version="1")
-    play(scene, 2, first=0, version="2")
-
-    assert scene.round(1).history_id != scene.round(2).history_id
-    assert len(recurring(scene, 2)[0]) > 0
 
 
 def test_another_monitor_or_an_abandoned_round_takes_no_item_away(database):

@@ -1,6 +1,5 @@
 """Restating old rounds: new numbers beside the old ones, and no move of any alert."""
 
-import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,27 +7,42 @@ import pytest
 
 from monitor.cli.views.round_page import page_json
 from monitor.domain.alerting import AlertState
-from monitor.domain.errors import InputRefused, RoundMoved, TryLater
+from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.model import Answer
 from monitor.rounds import versions
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.supplements import read_supplements
-from monitor.rounds.estimation.versions import write_versions
 from monitor.rounds.labels.collect import collect
 from monitor.rounds.round_page import read_page
-from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_claims
+from tests.rounds.played import played
 from tests.rounds.restatements import file_with, restate, restate_precision, scene_of
 
 
-@pytest.fixture
+@played
 def scene(database):
-    return scene_of(database)
+    """Two good rounds."""
+    scene = scene_of(database)
+    play_good(scene, 1, 2)
+    return scene
 
 
-def alerts(scene):
-    with scene.database.read() as connection:
-        return alert_store.find_alerts(connection)
+@played
+def good(database):
+    """Three good rounds."""
+    scene = scene_of(database)
+    play_good(scene, 1, 2, 3)
+    return scene
+
+
+@played
+def fired(database):
+    """A round that fires between two good ones."""
+    scene = scene_of(database)
+    play_good(scene, 1)
+    scene.play(2, precision=0.3, recall=0.6)
+    play_good(scene, 3)
+    return scene
 
 
 def page(scene, number, version=None):
@@ -65,26 +79,24 @@ def play_good(scene, *numbers):
         scene.play(number, precision=0.85, recall=0.6)
 
 
-def test_changed_labels_give_a_closed_round_a_new_version_and_those_that_pool_it(scene):
-    play_good(scene, 1, 2, 3)
+def test_changed_labels_give_a_closed_round_a_new_version_and_those_that_pool_it_once(good):
+    scene = good
+    before = precision(scene, 2, basis="pooled")
 
     outcome = restate_precision(scene, 2, to=Answer.NEGATIVE)
+    effects = kinds(scene)
+    again = restate_precision(scene, 2, to=Answer.NEGATIVE)
 
     found = [(one.round.number, one.version, one.own) for one in outcome.restated]
     assert found == [(2, 2, True), (3, 2, False)]
+    assert (again.restated, kinds(scene)) == ([], effects)
     assert [scene.round(n).version for n in (1, 2, 3)] == [1, 2, 2]
     assert precision(scene, 2) < 0.1
     assert precision(scene, 2, 1) > 0.7
     assert precision(scene, 3) == precision(scene, 3, 1)
     assert precision(scene, 3, basis="pooled") != precision(scene, 3, 1, basis="pooled")
 
-
-def test_a_version_says_who_restated_it_when_why_and_what_stood_there_before(scene):
-    play_good(scene, 1, 2, 3)
-    before = precision(scene, 2, basis="pooled")
-
-    restate_precision(scene, 2, to=Answer.NEGATIVE)
-
+    # A version says who restated it, when, why, and what stood there before.
     [of_own] = page(scene, 2)["restated"]
     [of_pooling] = page(scene, 3)["restated"]
     told = {name: of_own[name] for name in ("by", "reason", "at", "version", "replaces", "rounds")}
@@ -102,53 +114,32 @@ def test_a_version_says_who_restated_it_when_why_and_what_stood_there_before(sce
     reason = "restated by ana, a label file was wrong: version 2"
     assert page(scene, 2)["events"][-1]["reason"] == reason
 
+    # Reports keep the numbers of every version.
+    first, second = (scene.report(2, version) for version in (1, 2))
+    assert (first["restated"], len(second["restated"])) == ([], 1)
+    marked = [[point["restated"] for point in report["timeline"]] for report in (first, second)]
+    assert marked == [[False, False], [False, True]]
+    assert second["alerts"] == first["alerts"]
 
-def test_a_restatement_revises_no_alert_that_its_labels_would_not_have_fired(scene):
-    play_good(scene, 1)
-    scene.play(2, precision=0.3, recall=0.6)
-    play_good(scene, 3)
+
+def test_neither_a_restatement_nor_late_labels_after_it_revise_an_alert_by_its_labels(fired):
+    """The correction by late labels goes through the evidence of the whole chain again."""
+    scene = fired
     before = evidence(scene)
 
     restate_precision(scene, 2, to=Answer.POSITIVE)
 
     assert precision(scene, 2) > 0.95
-    assert [(a.fired_in_round, a.state) for a in alerts(scene)] == [(2, AlertState.FIRING)]
+    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [(2, AlertState.FIRING)]
     assert evidence(scene) == before
     assert "notice" not in kinds(scene)[-4:]
-
-
-def test_late_labels_after_a_restatement_judge_an_alert_by_the_labels_before_it(scene):
-    """Their correction goes through the evidence of the whole chain again."""
-    play_good(scene, 1)
-    scene.play(2, precision=0.3, recall=0.6)
-    play_good(scene, 3)
-    restate_precision(scene, 2, to=Answer.POSITIVE)
-    of_second = [row for row in evidence(scene) if row["number"] == 2]
 
     change_one_answer(scene, 3)
 
     assert scene.round(3).version == 3
-    assert [(a.fired_in_round, a.state) for a in alerts(scene)] == [(2, AlertState.FIRING)]
+    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [(2, AlertState.FIRING)]
+    of_second = [row for row in before if row["number"] == 2]
     assert [row for row in evidence(scene) if row["number"] == 2] == of_second
-
-
-def test_late_labels_of_an_older_round_leave_the_evidence_of_a_restated_one(scene):
-    soon, scene.settings = (
-        scene.settings,
-        scene.settings.model_copy(update={"late_labels": timedelta(days=90)}),
-    )
-    play_good(scene, 1)
-    scene.settings = soon
-    scene.play(2, precision=0.3, recall=0.6)
-    play_good(scene, 3)
-    before = stored_log_e(scene, 2)
-    restate_precision(scene, 2, to=Answer.POSITIVE)
-
-    change_one_answer(scene, 1)
-
-    assert [scene.round(n).version for n in (1, 2, 3)] == [2, 3, 3]
-    assert stored_log_e(scene, 2) == before
-    assert [(a.fired_in_round, a.state) for a in alerts(scene)] == [(2, AlertState.FIRING)]
 
 
 def change_one_answer(scene, number):
@@ -163,22 +154,7 @@ def turn_one_answer(scene, number):
     scene.labeler.answers[item] = Answer.NEGATIVE if turned else Answer.POSITIVE
 
 
-def test_late_labels_after_a_restatement_leave_the_evidence_that_they_would_have_left(scene):
-    play_good(scene, 1, 2)
-    scene.play(3, precision=0.55, recall=0.6)
-    turn_one_answer(scene, 3)
-    collect(scene.context, [scene.round(3).id])
-    without_it = log_e_of(scene, 3)
-
-    restate_precision(scene, 1, 2, to=Answer.NEGATIVE)
-    scene.run()
-
-    assert scene.round(3).version == 3
-    assert stored_log_e(scene, 3) == without_it
-
-
 def test_a_round_that_is_open_while_older_ones_are_restated_finds_the_same_evidence(scene):
-    play_good(scene, 1, 2)
     scene.week(3, precision=0.6, recall=0.6)
     scene.run(3)
     scene.answer()
@@ -205,14 +181,11 @@ def stored_log_e(scene, number):
         " and rounds.version = e.version where number = :number",
         number=number,
     )
-    return {
-        row["metric"]: json.loads(row["log_e"]) if isinstance(row["log_e"], str) else row["log_e"]
-        for row in rows
-    }
+    return {row["metric"]: row["log_e"] for row in rows}
 
 
-def test_a_restatement_fires_no_alert_however_bad_its_labels_are(scene):
-    play_good(scene, 1, 2, 3)
+def test_a_restatement_fires_no_alert_however_bad_its_labels_are(good):
+    scene = good
     before = evidence(scene)
     scene.now += timedelta(days=2)
 
@@ -221,54 +194,32 @@ def test_a_restatement_fires_no_alert_however_bad_its_labels_are(scene):
     assert precision(scene, 3) < 0.1
     assert evidence(scene) == before
     play_good(scene, 4)
-    assert alerts(scene) == []
+    assert scene.alerts() == []
 
 
 def test_a_restatement_ends_no_alert_and_adds_no_evidence_of_recovery(scene):
-    play_good(scene, 1)
-    for number in (2, 3, 4, 5):
+    for number in (3, 4, 5):
         scene.play(number, precision=0.3, recall=0.6)
     before = evidence(scene)
 
-    restate_precision(scene, 3, 4, to=Answer.POSITIVE)
+    restate_precision(scene, 4, to=Answer.POSITIVE)
     scene.now += timedelta(days=2)
     restate_precision(scene, 5, to=Answer.POSITIVE)
 
     assert evidence(scene) == before
     scene.play(6, precision=0.3, recall=0.6)
-    assert [(a.fired_in_round, a.state) for a in alerts(scene)] == [(2, AlertState.FIRING)]
+    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [(3, AlertState.FIRING)]
 
 
-def test_asking_twice_restates_once(scene):
-    play_good(scene, 1, 2, 3)
-    first = restate_precision(scene, 2, to=Answer.NEGATIVE)
-    effects = kinds(scene)
-
-    second = restate_precision(scene, 2, to=Answer.NEGATIVE)
-
-    assert [one.round.number for one in first.restated] == [2, 3]
-    assert second.restated == []
-    assert (scene.round(2).version, kinds(scene)) == (2, effects)
-
-
-def test_nothing_is_restated_where_neither_labels_nor_method_changed(scene):
-    play_good(scene, 1, 2, 3)
-
-    outcome = restate(scene, since=1)
-
-    assert outcome.restated == []
-    assert scene.rows("select count(*) as n from restatements") == [{"n": 0}]
-
-
-def test_a_newer_method_gives_all_rounds_from_one_on_a_version_each(scene, monkeypatch):
-    play_good(scene, 1, 2, 3, 4)
+def test_a_newer_method_gives_all_rounds_from_one_on_a_version_each(good, monkeypatch):
+    scene = good
     scene.now += timedelta(days=2)
     narrower(monkeypatch)
 
     outcome = restate(scene, since=2)
 
     found = [(one.round.number, one.version, one.own) for one in outcome.restated]
-    assert found == [(2, 2, True), (3, 2, True), (4, 2, True)]
+    assert found == [(2, 2, True), (3, 2, True)]
     low_before, low = (
         next(r["low"] for r in page(scene, 3, v)["estimates"] if r["metric"] == "precision")
         for v in (1, 2)
@@ -292,14 +243,10 @@ def narrower(monkeypatch):
     monkeypatch.setattr(versions, "estimate_round", other)
 
 
-def test_each_version_says_which_release_computed_it(scene):
-    play_good(scene, 1)
-
+def test_a_preview_says_what_would_come_out_and_writes_nothing(good):
+    scene = good
+    assert restate(scene, since=1).restated == []  # neither labels nor method changed
     assert page(scene, 1)["program"].startswith("pr-monitor ")
-
-
-def test_a_preview_says_what_would_come_out_and_writes_nothing(scene):
-    play_good(scene, 1, 2, 3)
 
     outcome = restate(scene, 2, dry_run=True, read_file=file_with(scene, Answer.NEGATIVE))
 
@@ -309,8 +256,8 @@ def test_a_preview_says_what_would_come_out_and_writes_nothing(scene):
     assert scene.rows("select count(*) as n from restatements") == [{"n": 0}]
 
 
-def test_without_a_number_the_rounds_are_restated_whose_labels_change(scene):
-    play_good(scene, 1, 2, 3)
+def test_without_a_number_the_rounds_are_restated_whose_labels_change(good):
+    scene = good
     rows = scene.rows("select id from items where round_id = :id", id=scene.round(2).id)
     only = {row["id"] for row in rows}
     read = file_with(scene, Answer.NEGATIVE)
@@ -323,73 +270,59 @@ def test_without_a_number_the_rounds_are_restated_whose_labels_change(scene):
     assert [one.round.number for one in outcome.restated if one.own] == [2]
 
 
-def test_what_an_annotator_said_who_was_wrong_can_be_taken_out(scene):
-    play_good(scene, 1, 2, 3)
+def test_what_an_annotator_said_who_was_wrong_can_be_taken_out(good):
+    scene = good
     restate(scene, 2, read_file=file_with(scene, Answer.NEGATIVE, annotator="eva"))
     tied = page(scene, 2)["strata"][0]["declined"]
 
-    restate(scene, 2, without="eva")
-
-    assert tied > 10
-    assert page(scene, 2)["strata"][0]["declined"] == 0
-    assert precision(scene, 2) == precision(scene, 2, 1)
-
-
-def test_a_name_that_nobody_has_is_refused_with_the_names_there_are(scene):
-    play_good(scene, 1, 2, 3)
-    restate(scene, 2, read_file=file_with(scene, Answer.NEGATIVE, annotator="eva"))
-
     with pytest.raises(InputRefused, match=r"'evva' labeled none of the rounds .* 'eva' did: give"):
         restate(scene, without="evva")
+    refused = scene.round(2).version
 
-    assert scene.round(2).version == 2
-    restate(scene, without="eva")
+    restate(scene, 2, without="eva")
+
+    assert (refused, tied > 10) == (2, True)
+    assert page(scene, 2)["strata"][0]["declined"] == 0
+    assert precision(scene, 2) == precision(scene, 2, 1)
     assert restate(scene, without="eva").restated == []  # taken out already, and known still
-
-
-def test_answers_of_a_whole_class_are_never_taken_away(scene):
-    play_good(scene, 1, 2, 3)
-    [known] = scene.rows("select distinct annotator from label_events")
-
     with pytest.raises(InputRefused, match="no label for one of the predicted classes"):
-        restate(scene, 2, without=known["annotator"])
-
-    assert scene.round(2).version == 1
+        restate(scene, 2, without=scene.labeler.annotator)
 
 
-@pytest.mark.parametrize(
-    ("number", "why"),
-    [
-        (3, "takes labels until 2025-03-18 06:00 UTC, and is corrected by those that change"),
-        (4, "round 4 of mail is labeling; only closed rounds can be restated"),
-        (9, "mail has no round 9; its rounds are 1 to 4"),
-    ],
-)
-def test_a_round_that_is_not_final_is_refused(scene, number, why):
-    play_good(scene, 1, 2, 3)
+def test_a_round_that_is_not_final_or_that_another_worker_has_is_refused(good):
+    scene = good
     scene.week(4)
     scene.run(4)
-    if number == 3:
-        scene.now -= timedelta(days=7)
 
+    for number, why in (
+        (4, "round 4 of mail is labeling; only closed rounds can be restated"),
+        (9, "mail has no round 9; its rounds are 1 to 4"),
+    ):
+        with pytest.raises(InputRefused, match=why):
+            restate(scene, number)
+    with scene.database.write() as connection:
+        round_claims.claim_round(connection, scene.round(2).id)
+    with pytest.raises(TryLater, match="another worker is busy with round 2"):
+        restate_precision(scene, 2, to=Answer.NEGATIVE)
+    scene.now -= timedelta(days=7)
+    why = "takes labels until 2025-03-18 06:00 UTC, and is corrected by those that change"
     with pytest.raises(InputRefused, match=why):
-        restate(scene, number)
+        restate(scene, 3)
 
 
 def test_late_labels_of_a_later_round_stay_to_be_corrected_by_themselves(scene):
     """They came before the restatement that gives their round a version, and are not in it."""
-    play_good(scene, 1, 2)
     scene.play(3, precision=0.3, recall=0.6)
     make_flagged_positive(scene, 3)
     collect(scene.context, [scene.round(3).id])
 
     restate_precision(scene, 2, to=Answer.NEGATIVE)
-    in_between = precision(scene, 3), [a.state for a in alerts(scene)]
+    in_between = precision(scene, 3), [a.state for a in scene.alerts()]
     scene.run()
 
     assert (in_between[0], in_between[1][0]) == (precision(scene, 3, 1), AlertState.FIRING)
     assert precision(scene, 3) > 0.9
-    assert [a.state for a in alerts(scene)] == [AlertState.REVISED]
+    assert [a.state for a in scene.alerts()] == [AlertState.REVISED]
 
 
 def make_flagged_positive(scene, number):
@@ -400,7 +333,6 @@ def make_flagged_positive(scene, number):
 
 
 def test_late_labels_of_the_round_itself_are_counted_before_it_is_restated(scene):
-    play_good(scene, 1, 2)
     make_flagged_positive(scene, 2)
     collect(scene.context, [scene.round(2).id])
     scene.now += timedelta(days=2)
@@ -414,7 +346,6 @@ def test_late_labels_of_the_round_itself_are_counted_before_it_is_restated(scene
 
 
 def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkeypatch):
-    play_good(scene, 1, 2)
     scene.week(3, precision=0.85, recall=0.6)
     scene.run(3)
     scene.answer()
@@ -435,50 +366,3 @@ def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkey
     assert scene.rows(
         "select count(distinct external_id || revision) - count(*) as n from label_events"
     ) == [{"n": 0}]
-
-
-def test_a_round_that_another_worker_has_is_not_restated(scene):
-    play_good(scene, 1, 2, 3)
-    with scene.database.write() as connection:
-        round_claims.claim_round(connection, scene.round(2).id)
-
-    with pytest.raises(TryLater, match="another worker is busy with round 2"):
-        restate_precision(scene, 2, to=Answer.NEGATIVE)
-
-
-def test_reports_keep_the_numbers_of_every_version(scene):
-    play_good(scene, 1, 2, 3)
-    restate_precision(scene, 2, to=Answer.NEGATIVE)
-
-    rows = scene.rows(
-        "select payload from reports where round_id = :id order by version", id=scene.round(2).id
-    )
-    first, second = (
-        row["payload"] if isinstance(row["payload"], dict) else json.loads(row["payload"])
-        for row in rows
-    )
-
-    assert (first["restated"], len(second["restated"])) == ([], 1)
-    marked = [[point["restated"] for point in report["timeline"]] for report in (first, second)]
-    assert marked == [[False, False], [False, True]]
-    assert second["alerts"] == first["alerts"]
-
-
-def test_labels_of_a_restatement_that_meets_another_are_stored_once(scene, monkeypatch):
-    """Two replicas are asked for the same at once: the slower one finds nothing left to do."""
-    play_good(scene, 1, 2, 3)
-    real = write_versions
-    other: list[int] = []
-
-    def overtaken(connection, *args):
-        if not other:
-            other.append(1)
-            message = "another replica was faster"
-            raise RoundMoved(message)
-        return real(connection, *args)
-
-    monkeypatch.setattr(versions, "write_versions", overtaken)
-    restate_precision(scene, 2, to=Answer.NEGATIVE)
-
-    assert other
-    assert scene.round(2).version == 2

@@ -1,6 +1,5 @@
 """What a restored store does again, case by case; `tests/test_restored.py` has the whole story."""
 
-import json
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -15,7 +14,8 @@ from monitor.rounds.opening import due
 from monitor.rounds.opening.skipped_slots import record_missed
 from monitor.rounds.restore import reconcile, repeat_round
 from monitor.storage.tables import metadata, rounds
-from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, overview, settings
+from tests.rounds.played import played
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
 
 @dataclass
@@ -64,16 +64,11 @@ def slot(number):
     return MONDAY + (number - 1) * WEEK
 
 
-@pytest.fixture
-def runs():
-    return Runs()
-
-
-@pytest.fixture
-def scene(database, runs):
+@played
+def scene(database):
+    """A monitor whose store knows round 1 only, though three more came due."""
     sample = Sample(max_labels=100, bands=Bands(flagged=1, passed=1))
     scene = Restored(database, settings(limits=LIMITS, sample=sample, hooks=("ops",)))
-    scene.runs = runs
     scene.play(1)
     for number in range(2, 5):
         scene.week(number)
@@ -81,10 +76,17 @@ def scene(database, runs):
     return scene
 
 
-class Restored(Scene):
-    """A monitor whose store knows round 1 only, though three more came due."""
+@pytest.fixture
+def runs(scene):
+    return scene.runs
 
-    runs: Runs
+
+class Restored(Scene):
+    """A monitor whose rounds MLflow shows."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.runs = Runs()
 
     @property
     def context(self):
@@ -124,17 +126,28 @@ def test_labels_that_come_by_themselves_have_had_their_time(scene, runs):
 
 
 def test_a_round_keeps_the_plan_that_it_was_drawn_by(scene, runs):
-    runs.of(2, planned={"flagged": 17, "passed": 23})
+    """Also that of its two waves; with other bands it is planned anew."""
+    runs.of(2, planned={"flagged": 17, "passed": 23}, first={"flagged": 7, "passed": 10})
     runs.of(3, planned={"flagged-1": 17, "flagged-2": 20, "passed": 23})
 
     scene.restored()
 
-    query = "select r.number, s.planned from strata s join rounds r on r.id = s.round_id"
-    planned: dict[int, list[int]] = {row["number"]: [] for row in scene.rows(query)}
-    for row in scene.rows(f"{query} order by position"):
-        planned[row["number"]].append(row["planned"])
-    assert planned[2] == [17, 23]
-    assert planned[3] not in ([17, 20, 23], [17, 23])  # of other bands: planned anew
+    rows = scene.rows(
+        "select r.number, s.planned, s.first_wave, count(*) as drawn from strata s "
+        "join rounds r on r.id = s.round_id "
+        "join items i on i.round_id = s.round_id and i.stratum = s.stratum "
+        "group by r.number, s.position, s.planned, s.first_wave order by s.position"
+    )
+    found = {
+        number: [
+            (row["planned"], row["first_wave"], row["drawn"])
+            for row in rows
+            if row["number"] == number
+        ]
+        for number in (2, 3)
+    }
+    assert found[2] == [(17, 7, 17), (23, 10, 23)]
+    assert [planned for planned, *_ in found[3]] not in ([17, 20, 23], [17, 23])
 
 
 def test_a_round_of_score_cells_is_drawn_by_its_cells_again_and_not_by_the_bands_shown(scene, runs):
@@ -150,28 +163,14 @@ def test_a_round_of_score_cells_is_drawn_by_its_cells_again_and_not_by_the_bands
     assert {row["stratum"]: row["planned"] for row in rows} == plan
 
 
-def test_a_round_that_had_two_waves_keeps_them_apart_and_goes_out_at_once(scene, runs):
-    runs.of(2, planned={"flagged": 17, "passed": 23}, first={"flagged": 7, "passed": 10})
-
-    scene.restored()
-
-    found = scene.rows(
-        "select s.first_wave, count(*) as drawn from strata s join rounds r on r.id = s.round_id "
-        "join items i on i.round_id = s.round_id and i.stratum = s.stratum "
-        "where r.number = 2 group by s.first_wave order by s.first_wave"
-    )
-    assert [(row["first_wave"], row["drawn"]) for row in found] == [(7, 17), (10, 23)]
-
-
-def test_a_round_restored_between_its_waves_hands_out_the_second_as_it_was(database, runs):
+def test_a_round_restored_between_its_waves_hands_out_the_second_as_it_was(database):
     sample = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
     scene = Restored(database, settings(sample=sample))
-    scene.runs = runs
     scene.week(1, share=0.2)
     scene.run(1)
     first = {row["stratum"]: row["first_wave"] for row in scene.rows("select * from strata")}
     planned = {name: size + 5 + i for i, (name, size) in enumerate(first.items())}
-    runs.of(1, planned=planned, first=first)
+    scene.runs.of(1, planned=planned, first=first)
     scene.answer()
 
     scene.restored()
@@ -194,12 +193,11 @@ def test_what_cannot_be_drawn_any_more_holds_nothing_up_and_says_why(scene, runs
     assert any("no predictions from" in str(why) for why in told[3][1:])
 
 
-def test_a_round_that_was_labeling_starts_above_what_mlflow_shows(database, runs):
+def test_a_round_that_was_labeling_starts_above_what_mlflow_shows(database):
     scene = Restored(database, settings())
-    scene.runs = runs
     scene.week(1)
     scene.run(1)
-    runs.of(1, version=4)
+    scene.runs.of(1, version=4)
 
     found, [(before, _)] = scene.restored()
     scene.answer()
@@ -233,43 +231,30 @@ def test_a_slot_that_mlflow_shows_and_the_store_does_not_know_is_not_skipped(sce
     with pytest.raises(ConfigRefused, match=r"due 2025-03-17 06:00 UTC .*pr-monitor db restored"):
         scene.run()
     refused = scene.states()
-    problems = overview(scene.database, scene.context.settings, scene.now).problems
+    problems = scene.overview().problems
     scene.restored()
-    after = overview(scene.database, scene.context.settings, scene.now).problems
+    after = scene.overview().problems
 
     assert refused == [(1, "closed")]
     assert any("run: pr-monitor db restored" in problem for problem in problems)
     assert not any("restored" in each for each in after)
 
 
-def test_slots_missed_by_a_store_that_mlflow_knows_no_more_of_are_skipped_as_ever(scene, runs):
-    runs.of(1)
-
-    scene.run()
-
-    assert scene.states()[1:] == [(2, "skipped"), (3, "skipped"), (4, "labeling")]
-
-
-def test_a_slot_that_the_schedule_no_longer_has_is_told_and_left(scene, runs):
-    odd = slot(2) + timedelta(hours=5)
-    runs.shown.append(ShownRun("odd", odd, 1, "closed", live=True))
-    runs.reports["odd"] = {"strata": [], "alerts": []}
+def test_a_slot_that_the_schedule_no_longer_has_is_told_and_left_and_so_is_an_unknown_alert(
+    scene, runs
+):
+    slots = [slot(2) + timedelta(hours=hours) for hours in (5, 6)]
+    for version, at in enumerate(slots):  # the first without a version and a state
+        runs.shown.append(ShownRun(f"{version}", at, version, "closed" * version, live=True))
+    runs.of(3)
+    runs.reports.clear()
 
     found, _ = scene.restored()
 
-    assert found.off_schedule == (odd,)
-    assert [run.live for run in runs.shown] == [True]
+    assert found.off_schedule == tuple(slots)
+    assert [run.live for run in runs.shown][:2] == [True, True]
     assert [state for _, state in scene.states()] == ["closed", *["labeling"] * 3]
-
-
-def test_a_run_without_a_version_at_a_slot_that_is_no_more_is_left_too(scene, runs):
-    odd = slot(2) + timedelta(hours=5)
-    runs.shown.append(ShownRun("odd", odd, 0, "", live=True))
-
-    found, _ = scene.restored()
-
-    assert found.off_schedule == (odd,)
-    assert [run.live for run in runs.shown] == [True]
+    assert found.alerts is None
 
 
 def test_a_forgotten_backfill_of_older_slots_wakes_nobody(scene, runs):
@@ -280,15 +265,6 @@ def test_a_forgotten_backfill_of_older_slots_wakes_nobody(scene, runs):
 
     origins = {each.number: each.settings.origin for each in map(scene.round, (0, 1, 2))}
     assert origins == {0: "backfill", 1: "schedule", 2: "schedule"}
-
-
-def test_an_alert_that_cannot_be_read_is_said_to_be_unknown(scene, runs):
-    runs.of(3)
-    runs.reports.clear()
-
-    found, _ = scene.restored()
-
-    assert found.alerts is None
 
 
 def test_a_forgotten_alert_ends_for_the_hooks_once_however_often_it_is_repeated(scene, runs):
@@ -343,18 +319,10 @@ def lose(scene, number):
         connection.execute(delete(rounds).where(rounds.c.id == lost))
 
 
-def told(scene, sink="ops"):
-    query = "select payload from effects where sink = :sink and kind = 'notice' order by id"
-    payloads = [row["payload"] for row in scene.rows(query, sink=sink)]
-    return [json.loads(one) if isinstance(one, str) else one for one in payloads]
-
-
 @pytest.fixture
-def hooked(database):
-    """A monitor with a hook and a round, and the service that has seen its second one opened."""
-    scene = Scene(database, settings(limits=LIMITS, hooks=("ops",)))
-    scene.play(1)
-    scene.week(2)
+def hooked(scene):
+    """A monitor with a hook, and the service that has seen its second round opened."""
+    scene.runs = None
     scene.now = slot(2)
     context = scene.context
     run.run(context)
@@ -368,11 +336,11 @@ def test_a_service_notices_that_a_failover_lost_the_newest_round_and_tells_a_hoo
     for _ in range(2):
         run.run(context)
 
-    [notice] = told(scene)
+    [notice] = scene.notices("ops")
     assert (notice["event"], notice["round"]) == ("round.attention", 1)
     assert "has lost the round of mail due 2025-03-10 06:00 UTC" in notice["sentence"]
     assert scene.round(2).state == "labeling"  # drawn again
-    assert "has lost the round" in str(overview(scene.database, context.settings, scene.now))
+    assert "has lost the round" in str(scene.overview())
 
 
 def test_a_lost_round_that_mlflow_shows_is_not_done_again_and_a_hook_is_told_what_to_do(hooked):
@@ -385,7 +353,7 @@ def test_a_lost_round_that_mlflow_shows_is_not_done_again_and_a_hook_is_told_wha
         with pytest.raises(ConfigRefused, match="pr-monitor db restored"):
             run.run(replace(context, runs=runs))
 
-    [notice] = told(scene)
+    [notice] = scene.notices("ops")
     assert "MLflow shows a round of mail due 2025-03-10 06:00 UTC" in notice["sentence"]
     assert [row["number"] for row in scene.rows("select number from rounds")] == [1]
 
@@ -398,12 +366,11 @@ def test_a_service_whose_store_lost_nothing_does_not_ask_mlflow(hooked, monkeypa
 
     run.run(replace(context, runs=runs))
 
-    assert told(scene) == []
+    assert scene.notices("ops") == []
 
 
 def test_a_round_that_could_not_be_opened_is_not_taken_for_lost(hooked, monkeypatch):
     scene, context = hooked
-    scene.week(3)
     scene.now = slot(3)
 
     def away(*_):
@@ -416,5 +383,7 @@ def test_a_round_that_could_not_be_opened_is_not_taken_for_lost(hooked, monkeypa
             run.run(context)
     run.run(context)
 
-    assert [notice["event"] for notice in told(scene)] == ["round.abandoned"]  # round 2, unlabeled
+    assert [notice["event"] for notice in scene.notices("ops")] == [
+        "round.abandoned"
+    ]  # round 2, unlabeled
     assert scene.round(3).state == "labeling"

@@ -1,7 +1,5 @@
 """What people were shown is deleted when nobody waits for labels of it any more."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -86,39 +84,23 @@ def test_a_round_whose_labeler_cannot_end_it_keeps_no_other_from_being_deleted(
 
 
 def test_what_a_removed_monitor_showed_is_deleted_once_its_labels_are_over(scene):
+    """A round that was open then takes none from its deadline on."""
     scene.play(1)
     closed = scene.round(1).closed_at
-    kept = []
-    for scene.now in (closed, closed + LATE):
-        forget_removed_monitors(scene.database, ["spam"], lambda: scene.now)
-        kept.append(shown(scene))
+    scene.week(2)
+    scene.run(2)
+    deadline = scene.round(2).deadline
+    second = timedelta(seconds=1)
 
-    forget_removed_monitors(scene.database, ["spam"], lambda: closed + LATE + timedelta(seconds=1))
+    def forget(now, names=("spam",)):
+        forget_removed_monitors(scene.database, names, lambda: now)
+        return shown(scene)
 
-    assert kept == [[1], [1]]
-    assert shown(scene) == []
+    assert forget(deadline + 10 * LATE, ["mail"]) == [1, 2]  # the config has it
+    assert [forget(now) for now in (closed, closed + LATE)] == [[1, 2], [1, 2]]
+    assert [forget(now) for now in (closed + LATE + second, deadline + LATE)] == [[2], [2]]
+    assert forget(deadline + LATE + second) == []
     assert scene.rows("select count(*) as n from label_events")[0]["n"] > 0
-
-
-def test_a_round_that_a_removed_monitor_left_half_labeled_is_deleted_after_its_deadline(scene):
-    scene.week(1)
-    scene.run(1)
-    deadline = scene.round(1).deadline
-
-    forget_removed_monitors(scene.database, [], lambda: deadline + LATE)
-    before = shown(scene)
-    forget_removed_monitors(scene.database, [], lambda: deadline + LATE + timedelta(seconds=1))
-
-    assert before == [1]
-    assert shown(scene) == []
-
-
-def test_monitors_of_the_config_are_left_to_their_own_care(scene):
-    scene.play(1)
-
-    forget_removed_monitors(scene.database, ["mail"], lambda: scene.now + 10 * LATE)
-
-    assert shown(scene) == [1]
 
 
 def test_a_forgotten_item_is_labeled_and_counted_all_the_same(scene):

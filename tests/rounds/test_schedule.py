@@ -1,7 +1,5 @@
 """What docs/schedule.md says, with its dates: the clocks of Prague in 2026."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -61,8 +59,14 @@ def test_an_hourly_job_runs_every_sixty_minutes_through_both_nights():
     assert {b - a for a, b in pairwise(year)} == {timedelta(hours=1)}
 
 
-@pytest.mark.parametrize("lag", [timedelta(0), timedelta(hours=6)])
-@pytest.mark.parametrize("cron", ["30 2 * * *", "30 * * * *", "0 0 * * MON"])
+@pytest.mark.parametrize(
+    ("cron", "lag"),
+    [
+        ("30 2 * * *", timedelta(0)),
+        ("30 * * * *", timedelta(hours=6)),
+        ("0 0 * * MON", timedelta(0)),
+    ],
+)
 def test_windows_of_a_year_touch_and_never_overlap(cron, lag):
     schedule = prague(cron, lag=lag)
     slots = slots_between(schedule, utc(1, 1), utc(12, 31))
@@ -102,25 +106,6 @@ def test_after_a_pause_the_newest_slot_runs_and_older_ones_are_recorded(scene):
     assert told == [{"reason": "missed: the newest due slot is 2026-03-05 01:30 UTC"}]
 
 
-def test_a_backfill_runs_what_was_skipped(scene):
-    due.open_due(scene.context)
-    scene.now = utc(3, 3, 12)
-    due.open_due(scene.context)
-
-    due.open_slot(scene.context, utc(3, 2, 1, 30), backfill=True)
-
-    assert states(scene)[1] == ("03-02 01:30", "open")
-    assert scene.rows("select number from rounds order by slot") == [
-        {"number": number} for number in (1, 2, 3)
-    ]
-
-
-def test_of_a_new_monitor_only_the_newest_slot_is_due(scene):
-    due.open_due(scene.context)
-
-    assert states(scene) == [("03-01 01:30", "open")]
-
-
 class Killed(BaseException):
     """Stands for the end of the process."""
 
@@ -128,7 +113,7 @@ class Killed(BaseException):
 def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(database):
     scene = Scene(database, settings(schedule=prague("*/15 * * * *")), now=utc(3, 1))
     due.open_due(scene.context)
-    scene.now += timedelta(days=30)
+    scene.now += timedelta(days=12)
     recorded: list[None] = []
 
     def kill(_):
@@ -145,8 +130,8 @@ def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(databas
 
     assert left["n"] == 1 + skipped_slots.AT_ONCE
     stored = scene.rows("select number, state, window_start, window_end from rounds order by slot")
-    assert [row["number"] for row in stored] == list(range(1, 30 * 96 + 2))
-    assert [row["state"] for row in stored[1:]] == ["skipped"] * (30 * 96 - 1) + ["open"]
+    assert [row["number"] for row in stored] == list(range(1, 12 * 96 + 2))
+    assert [row["state"] for row in stored[1:]] == ["skipped"] * (12 * 96 - 1) + ["open"]
     assert all(a["window_end"] == b["window_start"] for a, b in pairwise(stored))
     events = "select count(*) as n, count(distinct round_id) as rounds from round_events"
     assert scene.rows(events) == [{"n": len(stored), "rounds": len(stored)}]
@@ -183,30 +168,6 @@ def test_slots_skipped_by_a_clock_ahead_of_the_time_are_run_when_they_come(scene
     ]
 
 
-def test_the_first_window_after_a_change_begins_where_the_last_one_ended(scene):
-    due.open_due(scene.context)
-    scene.settings = settings(schedule=prague("0 0 * * *", lag=timedelta(minutes=10)))
-    for scene.now in (utc(3, 2, 12), utc(3, 3, 12)):
-        due.open_due(scene.context)
-
-    windows = scene.rows("select window_start, window_end from rounds order by slot")
-
-    assert [f"{row['window_end']}"[5:16] for row in windows] == [
-        "03-01 01:30",
-        "03-01 22:50",
-        "03-02 22:50",
-    ]
-    assert all(a["window_end"] == b["window_start"] for a, b in pairwise(windows))
-
-
-def test_an_old_slot_run_first_by_hand_makes_no_slot_since_then_due(scene):
-    due.open_slot(scene.context, utc(1, 5, 1, 30), backfill=False)
-
-    due.open_due(scene.context)
-
-    assert states(scene) == [("01-05 01:30", "open"), ("03-01 01:30", "open")]
-
-
 def test_the_page_names_the_dates_that_are_tested():
     page = " ".join(PAGE.read_text().split())
 
@@ -231,3 +192,49 @@ def test_a_round_closed_by_a_clock_that_is_behind_takes_late_labels_no_less_long
 
     assert scene.round(2).closed_at == due - timedelta(days=6)
     assert scene.round(2).version == 2
+
+
+# From when on slots are due: a monitor's first scheduled round decides, no other does.
+
+DAY = timedelta(days=1)
+NOW, MIDNIGHT = utc(3, 10, 12), utc(3, 10)
+
+
+@pytest.fixture
+def daily(database):
+    return Scene(database, settings(schedule=Schedule(cron="0 0 * * *"), hooks=("ops",)), now=NOW)
+
+
+def numbered(daily):
+    query = "select number, state, settings from rounds order by slot"
+    return [(row["number"], row["state"]) for row in daily.rows(query)]
+
+
+@pytest.mark.parametrize("backfill", [True, False])
+def test_an_old_slot_run_first_makes_no_slot_since_then_due(daily, backfill):
+    due.open_slot(daily.context, MIDNIGHT - 4000 * DAY, backfill=backfill)
+
+    due.open_due(daily.context)
+
+    assert numbered(daily) == [(1, "open"), (4001, "open")]
+
+
+def test_slots_are_due_from_the_first_scheduled_round_on(daily):
+    due.open_slot(daily.context, MIDNIGHT - 30 * DAY, backfill=True)
+    due.open_due(daily.context)
+    daily.now += 3 * DAY
+
+    due.open_due(daily.context)
+
+    assert numbered(daily)[1:] == [(31, "open"), (32, "skipped"), (33, "skipped"), (34, "open")]
+
+
+def test_a_round_opened_by_hand_hides_no_slot_missed_before_it_and_is_not_opened_again(daily):
+    due.open_due(daily.context)
+    daily.now += 3 * DAY
+    due.open_slot(daily.context, MIDNIGHT + 3 * DAY, backfill=False)
+
+    for _ in range(2):
+        due.open_due(daily.context)
+
+    assert numbered(daily) == [(1, "open"), (2, "skipped"), (3, "skipped"), (4, "open")]

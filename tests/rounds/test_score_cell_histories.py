@@ -1,6 +1,5 @@
 """Histories of rounds that are drawn by score cells, from draw to closing and after."""
 
-import json
 import math
 from datetime import timedelta
 
@@ -9,20 +8,18 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.domain.settings import Limits
 from monitor.rounds.estimation.history import history_states
-from monitor.rounds.estimation.limit_proposals import proposed_limits
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.compare import at_threshold
 from monitor.rounds.forecast.simulate import expected_round
-from monitor.rounds.status import overviews
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.waves import log_e_of_waves
 from monitor.storage.labels.round_labels import read_labels
-from monitor.storage.results import alert_store, estimate_store, report_store, segment_store
+from monitor.storage.results import estimate_store, segment_store
 from monitor.testing import MemorySource
-from tests.rounds.scene import LIMITS, REFERENCE, THRESHOLD, WEEK, Scene, settings
+from tests.rounds.played import played
+from tests.rounds.scene import LIMITS, REFERENCE, THRESHOLD, Scene, settings
 
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
 BANDS = Sample(max_labels=360, bands=Bands(flagged=2, passed=4))
@@ -32,6 +29,15 @@ WATCHED = ("precision", "recall")
 @pytest.fixture
 def scene(database):
     return Scene(database, settings(sample=CELLS, limits=LIMITS))
+
+
+@played
+def quiet(database):
+    """Three quiet rounds."""
+    scene = Scene(database, settings(sample=CELLS, limits=LIMITS))
+    for number in (1, 2, 3):
+        scene.play(number)
+    return scene
 
 
 def rows_of(scene, number, version=None):
@@ -51,22 +57,11 @@ def both(scene, number, metric):
     return found[metric, "pooled", "rate"], found[metric, "round", "rate"]
 
 
-def report_of(scene, number):
-    round_ = scene.round(number)
-    with scene.database.read() as connection:
-        return report_store.read_report(connection, round_.id, round_.version)
-
-
 def tallies_of(scene, *numbers):
     with scene.database.read() as connection:
         ids = [scene.round(number).id for number in numbers]
         stored = estimate_store.read_counts(connection, ids)
     return [Tally(stored[each]) for each in ids]
-
-
-def alerts_of(scene):
-    with scene.database.read() as connection:
-        return alert_store.find_alerts(connection)
 
 
 def width(row):
@@ -88,45 +83,39 @@ def flip(scene, number, stratum):
     scene.run()
 
 
-def test_quiet_rounds_are_pooled_to_narrower_intervals_that_hold_their_points(scene):
-    for number in range(1, 6):
-        scene.play(number)
-
-    for number in (3, 4, 5):
-        pooled, own = both(scene, number, "precision")
-        assert pooled.low < pooled.point < pooled.high
-        assert width(pooled) < width(own)
-        recall, _ = both(scene, number, "recall")
-        assert recall.low < recall.point < recall.high
-    [flagged, passed] = scene.rows(
+def test_quiet_rounds_are_pooled_to_narrower_intervals_that_hold_their_points(quiet):
+    pooled, own = both(quiet, 3, "precision")
+    assert pooled.low < pooled.point < pooled.high
+    assert width(pooled) < width(own)
+    recall, _ = both(quiet, 3, "recall")
+    assert recall.low < recall.point < recall.high
+    [flagged, passed] = quiet.rows(
         "select predicted, weight, alpha from posteriors where round_id = :id order by predicted",
-        id=scene.round(5).id,
+        id=quiet.round(3).id,
     )
     for row in (flagged, passed):
-        alpha = json.loads(row["alpha"]) if isinstance(row["alpha"], str) else row["alpha"]
-        assert {len(component) for component in alpha} == {1}
-    assert all(pooled_of(scene, number, "f1").point is not None for number in range(1, 6))
+        assert {len(component) for component in row["alpha"]} == {1}
+    assert all(pooled_of(quiet, number, "f1").point is not None for number in (1, 2, 3))
 
 
-def test_a_report_has_its_curves_its_cause_and_its_distances_by_bands(scene):
-    for number in range(1, 5):
-        scene.play(number, precision=0.8 if number < 4 else 0.5)
+def test_a_report_has_its_curves_its_cause_and_its_distances_by_bands(quiet):
+    scene = quiet
+    scene.play(4, precision=0.5)
 
-    report = report_of(scene, 4)
+    report = scene.report(4)
     assert report["curves"]["labeled"] == sum(cell["labeled"] for cell in report["cells"])
     assert report["cause"]["rounds"] == 3
     assert report["cause"]["after"][0] < report["cause"]["before"][0] - 0.15
     pooled = pooled_of(scene, 4, "precision").point
     assert report["p3"]["value"][0] == pytest.approx(pooled, abs=0.01)
-    bands = np.array([[row["size"] for row in report_of(scene, n)["strata"]] for n in range(1, 5)])
+    bands = np.array([[row["size"] for row in scene.report(n)["strata"]] for n in range(1, 5)])
     now, usual = bands[3] / bands[3].sum(), bands[:3].sum(axis=0) / bands[:3].sum()
     wanted = float((now - usual) @ np.log(now / usual))
     assert report["distances"]["psi"] == pytest.approx(wanted, abs=1e-9)
 
 
-def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(scene):
-    for number in range(1, 4):
-        scene.play(number)
+def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(quiet):
+    scene = quiet
     before = {number: rows_of(scene, number) for number in (1, 2, 3)}
     evidence = scene.rows("select * from evidence where version = 1 order by round_id, metric")
 
@@ -143,12 +132,7 @@ def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(sce
     again = scene.rows("select * from evidence where version = 1 order by round_id, metric")
     assert again == evidence
 
-
-def test_what_is_stored_is_what_its_history_pools_now(scene):
-    for number in range(1, 4):
-        scene.play(number)
-    flip(scene, 1, "flagged-3")
-
+    # What is stored is what its history pools now.
     tallies = tallies_of(scene, 1, 2, 3)
     [state] = history_states(tallies, None, scene.settings.pooling, cells=True, since=2)
     rows = scene.rows(
@@ -156,58 +140,7 @@ def test_what_is_stored_is_what_its_history_pools_now(scene):
         " and predicted = 'flagged'",
         id=scene.round(3).id,
     )
-    alpha = json.loads(a) if isinstance(a := rows[0]["alpha"], str) else a
-    assert np.array(alpha)[:-1] == pytest.approx(state.after.flagged.alpha)
-
-
-def test_rounds_by_bands_are_what_the_first_round_by_cells_pools(scene):
-    for number in (1, 2, 3):
-        scene.settings = settings(sample=BANDS)
-        scene.play(number)
-    scene.settings = settings(sample=CELLS)
-    scene.play(4)
-
-    pooled, own = both(scene, 4, "precision")
-    assert pooled.low < pooled.point < pooled.high
-    assert width(pooled) < 0.9 * width(own)
-    recall, _ = both(scene, 4, "recall")
-    assert recall.low < recall.point < recall.high
-    assert scene.round(4).history_id != scene.round(3).history_id
-
-
-def test_labels_from_before_a_drop_are_no_reference_of_the_cells(scene):
-    for number in range(1, 6):
-        scene.settings = settings(sample=BANDS)
-        scene.play(number, precision=0.9 if number < 4 else 0.3)
-    scene.settings = settings(sample=CELLS)
-    scene.week(6, precision=0.3)
-    scene.run(6)
-
-    [stored] = scene.rows(
-        "select reference from histories where id = :id", id=scene.round(6).history_id
-    )
-    reference = stored["reference"]
-    reference = json.loads(reference) if isinstance(reference, str) else reference
-    flagged = [pair for name, pair in reference.items() if name.startswith("flagged")]
-    positive, labeled = (sum(pair[i] for pair in flagged) for i in (0, 1))
-    assert len(flagged) == 20
-    assert 40 <= labeled <= 90  # of the two rounds since
-    assert positive / labeled < 0.5
-
-
-def test_a_config_that_goes_back_to_bands_goes_on_with_their_history(scene):
-    asked = [BANDS, CELLS, CELLS, BANDS]
-    for number, sample in enumerate(asked, start=1):
-        scene.settings = settings(sample=sample)
-        scene.play(number)
-    flip(scene, 2, "passed-40")
-
-    histories = [scene.round(number).history_id for number in range(1, 5)]
-    assert histories[0] == histories[3] != histories[1] == histories[2]
-    assert [scene.round(number).version for number in range(1, 5)] == [1, 2, 2, 1]
-    for number in range(1, 5):
-        assert pooled_of(scene, number, "recall").point is not None
-    assert report_of(scene, 4)["cells"] == []
+    assert np.array(rows[0]["alpha"])[:-1] == pytest.approx(state.after.flagged.alpha)
 
 
 def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_labels(scene):
@@ -222,7 +155,7 @@ def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_label
     scene.week(2)
     scene.run(2)
 
-    report = report_of(scene, 1)
+    report = scene.report(1)
     [cell] = [cell for cell in report["cells"] if cell["stratum"] == "passed-30"]
     assert (cell["labeled"], cell["declined"] > 0) == (0, True)
     assert report["curves"] is not None
@@ -234,14 +167,11 @@ def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_label
         "select reference from histories where id = :id", id=scene.round(2).history_id
     )
     reference = stored["reference"]
-    reference = json.loads(reference) if isinstance(reference, str) else reference
     assert sum(n for name, (_, n) in reference.items() if name.startswith("passed")) > 100
 
 
-def test_evidence_is_read_from_the_cells_each_wave_by_itself(scene):
-    for number in (1, 2):
-        scene.play(number, precision=0.85)
-
+def test_evidence_is_read_from_the_cells_each_wave_by_itself(quiet):
+    scene = quiet
     first, second = tallies_of(scene, 1, 2)
     rates = guess([first.counts])
     stored = scene.rows(
@@ -251,27 +181,27 @@ def test_evidence_is_read_from_the_cells_each_wave_by_itself(scene):
     for row in stored:
         bound = {"precision": 0.7, "recall": 0.4}[row["metric"]]
         wanted = log_e_of_waves(Limit(row["metric"], bound, "at_least"), [second.counts], [rates])
-        log_e = json.loads(row["log_e"]) if isinstance(row["log_e"], str) else row["log_e"]
-        assert log_e == pytest.approx(wanted.tolist(), rel=1e-9)
+        assert row["log_e"] == pytest.approx(wanted.tolist(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_an_alert_fires_and_ends_by_evidence_from_the_cells(scene):
     for number in (1, 2):
         scene.play(number, precision=0.85)
     scene.play(3, precision=0.2)
-    [fired] = [alert for alert in alerts_of(scene) if alert.metric == "precision"]
+    [fired] = [alert for alert in scene.alerts() if alert.metric == "precision"]
     assert (fired.state, fired.fired_in_round) == ("firing", 3)
     number, within = 3, None
     while is_open(scene) and number < 25:
         number += 1
         scene.play(number, precision=0.95)
-        for recovery in now(scene).recoveries.values():
+        for recovery in scene.overview().recoveries.values():
             within = recovery.within if within is None else within
 
     assert not is_open(scene)
     assert 3 < number < 25
     assert within is not None
-    [ended] = [alert for alert in alerts_of(scene) if alert.metric == "precision"]
+    [ended] = [alert for alert in scene.alerts() if alert.metric == "precision"]
     assert ended.state == "resolved"
     [last] = scene.rows(
         "select log_r from evidence where metric = 'precision' and round_id = :id",
@@ -281,78 +211,19 @@ def test_an_alert_fires_and_ends_by_evidence_from_the_cells(scene):
 
 
 def is_open(scene):
-    return any((a.metric, a.state) == ("precision", "firing") for a in alerts_of(scene))
-
-
-def now(scene):
-    return overviews(scene.database, [scene.context.settings], scene.now)[0]
+    return any((a.metric, a.state) == ("precision", "firing") for a in scene.alerts())
 
 
 def test_four_counts_from_before_launch_let_a_first_round_gather_evidence(scene):
     scene.settings = settings(sample=CELLS, limits=LIMITS, reference=REFERENCE)
     scene.play(1, precision=0.2)
 
-    assert [alert.metric for alert in alerts_of(scene)][:1] == ["precision"]
+    assert [alert.metric for alert in scene.alerts()][:1] == ["precision"]
     found = rows_of(scene, 1)
     for metric in WATCHED:
         pooled, own = found[metric, "pooled", "rate"], found[metric, "round", "rate"]
         assert pooled.point == pytest.approx(own.point, abs=1e-9)
         assert (pooled.low, pooled.high) == pytest.approx((own.low, own.high), abs=0.01)
-
-
-def test_a_week_without_anything_flagged_keeps_the_history_of_both_classes(scene):
-    for number in (1, 2):
-        scene.play(number)
-    scene.week(3)
-    start = scene.source.rows[-1]["time"] - WEEK
-    scene.source.rows = [
-        row for row in scene.source.rows if row["time"] < start or row["score"] < THRESHOLD
-    ]
-    scene.run(3)
-    scene.answer()
-    scene.run()
-    scene.play(4)
-
-    third, fourth = rows_of(scene, 3), rows_of(scene, 4)
-    assert third["precision", "pooled", "rate"].point is None
-    assert third["false_omission_rate", "pooled", "rate"].point is not None
-    for metric in WATCHED:
-        pooled = fourth[metric, "pooled", "rate"]
-        assert pooled.low < pooled.point < pooled.high
-    assert width(fourth["precision", "pooled", "rate"]) < 0.9 * width(
-        fourth["precision", "round", "rate"]
-    )
-
-
-def test_with_one_cell_a_class_all_is_as_with_one_band_a_class(database):
-    bands = Sample(max_labels=120, share_by_size=0, bands=Bands(flagged=1, passed=1))
-    cells = bands.model_copy(update={"cells": Cells(flagged=1, passed=1)})
-    found = []
-    for name, sample in (("by cells", cells), ("by bands", bands)):
-        scene = Scene(database, settings(sample=sample, limits=LIMITS), name=name)
-        for number in (1, 2, 3):
-            scene.play(number)
-        found.append([tally.counts for tally in tallies_of(scene, 1, 2, 3)])
-        assert [len(counts.strata) for counts in found[-1]] == [2, 2, 2]
-        states = history_states(
-            tallies_of(scene, 1, 2, 3), None, scene.settings.pooling, cells=name == "by cells"
-        )
-        mixture = states[-1].after.flagged
-        assert pooled_of(scene, 3, "precision").low < float(mixture.mean()[0])
-    assert found[0][0].labeled.sum() == found[1][0].labeled.sum() == 120
-
-
-def test_few_labels_make_few_cells_and_are_pooled(scene):
-    scene.settings = settings(sample=CELLS.model_copy(update={"max_labels": 12}), limits=LIMITS)
-    for number in (1, 2, 3):
-        scene.play(number)
-
-    assert len(tallies_of(scene, 3)[0].counts.strata) == 2
-    found = rows_of(scene, 3)
-    for metric in WATCHED:
-        pooled, own = found[metric, "pooled", "rate"], found[metric, "round", "rate"]
-        assert pooled.low <= pooled.point <= pooled.high
-        assert width(pooled) < width(own)
 
 
 def test_segments_and_other_thresholds_are_read_from_the_cells(database):
@@ -401,47 +272,17 @@ def test_a_simulation_goes_by_the_strata_that_the_last_round_was_drawn_by(scene)
     assert found.scenario.rates.tolist() == by_bands.scenario.rates.tolist()
 
 
-def test_limits_are_proposed_from_the_first_rounds(scene):
-    scene.settings = settings(sample=CELLS, limits=Limits())
-    for number in range(1, 7):
-        scene.play(number)
-
-    with scene.database.read() as connection:
-        found, _ = proposed_limits(connection, scene.context.settings, scene.round(6))
-
-    assert 0.6 < found["precision"] < 0.8
-    assert 0.3 < found["recall"] < 0.6
-
-
-def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(scene):
-    for number in (1, 2):
-        scene.play(number)
-    scene.week(3)
-    scene.run(3)
+def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):
+    scene = quiet
+    scene.week(4)
+    scene.run(4)
     scene.answer(0.5)
     scene.now += timedelta(days=5)
     scene.run()
 
-    found = rows_of(scene, 3)
+    found = rows_of(scene, 4)
     for metric in WATCHED:
         own, pooled = found[metric, "round", "window"], found[metric, "pooled", "rate"]
         assert own.is_worst_case
         assert own.low < own.point <= own.high
         assert pooled.low < pooled.point < pooled.high
-
-
-def test_a_tenth_of_the_items_of_all_cells_is_labeled_twice(scene):
-    scene.settings = settings(sample=CELLS.model_copy(update={"second_wave": None}), overlap=0.1)
-    scene.week(1)
-    scene.run(1)
-
-    rows = scene.rows(
-        'select i.stratum, i."order", max(t.slot) as copies from items i join tasks t '
-        "on t.round_id = i.round_id and t.item_id = i.id "
-        'group by i.stratum, i."order" order by i.stratum, i."order"'
-    )
-    assert sum(row["copies"] == 2 for row in rows) == 36
-    for stratum in {row["stratum"] for row in rows}:
-        copies = [row["copies"] for row in rows if row["stratum"] == stratum]
-        assert copies == sorted(copies, reverse=True)
-        assert abs(copies.count(2) - 0.1 * len(copies)) < 1

@@ -1,49 +1,64 @@
 """A first round in two waves: what goes out when, how much in all, and what evidence counts."""
 
-from __future__ import annotations
-
-import copy
-import shutil
-from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 from scipy import stats
-from sqlalchemy import delete, update
+from sqlalchemy import delete
 
-from monitor.domain import crashpoint
 from monitor.domain.errors import SourceRefused, SourceUnavailable, StoppedByBug
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Margin, Sample
-from monitor.domain.settings import Limits, MonitorSettings
+from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
-from monitor.rounds import retention, run, versions
+from monitor.rounds import retention, versions
 from monitor.rounds.estimation.estimate import expected_rates
 from monitor.rounds.forecast.plan_window import scan_to_plan
-from monitor.rounds.opening import redo
 from monitor.rounds.sampling.cells import uniform_of
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.recovery import log_recovery_factor
-from monitor.storage import schema, tables
-from monitor.storage.database import Database
+from monitor.storage import tables
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.results import evidence_store
 from monitor.storage.rounds import round_transitions
 from monitor.storage.samples import frame_store, payload_store
-from monitor.storage.tables import rounds, store
 from tests.rounds.estimation.test_segments import report_of
-from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, overview, settings
+from tests.rounds.played import played
+from tests.rounds.scene import MONDAY, REFERENCE, Scene, settings
 
 TOTAL = 400
 BANDED = Sample(max_labels=TOTAL, bands=Bands(flagged=2, passed=4))
 HALF = timedelta(days=2.5)
 
 
+ASKED = settings(sample=BANDED, limits=Limits.model_validate({"recall": 0.4}))
+
+
 @pytest.fixture
+def blank(database):
+    return Scene(database, ASKED)
+
+
+@played
 def scene(database):
-    return Scene(database, settings(sample=BANDED, limits=Limits.model_validate({"recall": 0.4})))
+    """A first round whose first wave is out."""
+    scene = Scene(database, ASKED)
+    drawn(scene)
+    return scene
+
+
+@played
+def whole(database):
+    """A first round that has closed with both waves."""
+    scene = Scene(database, ASKED)
+    drawn(scene)
+    for _ in range(2):
+        scene.answer()
+        scene.run()
+    assert scene.round(1).state is RoundState.CLOSED
+    return scene
 
 
 def drawn(scene):
@@ -65,22 +80,23 @@ def reserve(scene):
     return scene.rows('select stratum, id, "order" from reserve order by stratum, "order"')
 
 
-def test_a_first_round_hands_out_four_tenths_of_its_plan_and_keeps_a_reserve(scene):
-    round_ = drawn(scene)
+def test_a_first_round_hands_out_four_tenths_of_its_plan_and_the_rest_once_they_are_answered(scene):
+    round_, early = scene.round(1), sent(scene)
 
     parts = strata_of(scene, round_)
     assert sum(part.planned for part in parts) == TOTAL
     assert [part.first_wave for part in parts] == [-(-4 * part.planned // 10) for part in parts]
-    assert len(sent(scene)) == sum(part.first_wave for part in parts)
+    assert len(early) == sum(part.first_wave for part in parts)
     assert round_.second_wave_at == MONDAY + HALF
-    assert not sent(scene) & {row["id"] for row in reserve(scene)}
+    assert not early & {row["id"] for row in reserve(scene)}
+    assert scene.overview().notes == [
+        f"round 1 hands out {TOTAL - len(early)} more items once those that are out are answered, "
+        "at 2025-03-05 18:00 UTC at the latest"
+    ]
+    [asked] = scene.overview().open_rounds
+    assert (asked.answered, asked.wanted) == (0, len(early))
 
-
-def test_the_second_wave_goes_out_once_the_first_is_answered_and_spends_the_rest(scene):
-    drawn(scene)
-    early = sent(scene)
     scene.answer()
-
     scene.run()
 
     round_ = scene.round(1)
@@ -89,20 +105,26 @@ def test_the_second_wave_goes_out_once_the_first_is_answered_and_spends_the_rest
     assert early < sent(scene)
     assert len(sent(scene)) == TOTAL == sum(part.planned for part in strata_of(scene, round_))
     assert reserve(scene) == []
+    assert scene.overview().notes == []
+    [asked] = scene.overview().open_rounds
+    assert (asked.answered, asked.wanted) == (len(early), TOTAL)
 
-
-def test_the_items_of_both_waves_are_the_first_of_each_stratum_in_the_order_of_the_draw(scene):
-    drawn(scene)
-    scene.answer()
-    scene.run()
-
+    # The items of both waves are the first of each stratum in the order of the draw.
     rows = scene.rows('select stratum, "order" from items order by stratum, "order"')
-    planned = {p.stratum.name: p.planned for p in strata_of(scene, scene.round(1))}
+    planned = {p.stratum.name: p.planned for p in strata_of(scene, round_)}
     found = [(row["stratum"], row["order"]) for row in rows]
     assert found == [(name, i) for name in sorted(planned) for i in range(planned[name])]
 
+    # Both waves together keep the share by size.
+    passed = [part for part in strata_of(scene, round_) if not part.stratum.flagged]
+    size, labels = (sum(getattr(part, name) for part in passed) for name in ("size", "planned"))
+    share = scene.settings.sample.share_by_size
+    assert share == 0.25
+    assert all(part.planned >= share * labels * part.size / size - 1 for part in passed)
 
-def test_a_first_round_by_cells_is_four_tenths_and_the_rest_and_reaches_every_cell(scene):
+
+def test_a_first_round_by_cells_is_four_tenths_and_the_rest_and_reaches_every_cell(blank):
+    scene = blank
     scene.settings = settings(sample=BANDED.model_copy(update={"cells": Cells()}))
     round_ = drawn(scene)
     first = [part.first_wave for part in strata_of(scene, round_)]
@@ -128,21 +150,8 @@ def test_the_waves_of_a_round_by_cells_become_whole_by_two_chances():
     assert abs(stats.pearsonr(one, two).statistic) < 0.2
 
 
-@pytest.mark.parametrize("known", [None, REFERENCE])
-def test_both_waves_together_keep_the_share_by_size(scene, known):
-    scene.settings = scene.settings.model_copy(update={"reference": known})
-    drawn(scene)
-    scene.answer()
-    scene.run()
-
-    passed = [part for part in strata_of(scene, scene.round(1)) if not part.stratum.flagged]
-    size, labels = (sum(getattr(part, name) for part in passed) for name in ("size", "planned"))
-    share = scene.settings.sample.share_by_size
-    assert share == 0.25
-    assert all(part.planned >= share * labels * part.size / size - 1 for part in passed)
-
-
-def test_a_first_round_with_a_margin_plans_its_total_for_the_margin_with_the_assurance(scene):
+def test_a_first_round_with_a_margin_plans_its_total_for_the_margin_with_the_assurance(blank):
+    scene = blank
     wide = {"margin": Margin(precision=0.15, recall=0.2), "max_labels": 2000}
     totals = []
     for assurance in (None, 0.8):
@@ -159,7 +168,6 @@ def test_a_first_round_with_a_margin_plans_its_total_for_the_margin_with_the_ass
 
 
 def test_the_second_wave_goes_out_at_half_time_though_answers_are_missing(scene):
-    drawn(scene)
     scene.answer(0.5)
     scene.now = MONDAY + HALF - timedelta(minutes=1)
     scene.run()
@@ -172,63 +180,22 @@ def test_the_second_wave_goes_out_at_half_time_though_answers_are_missing(scene)
     assert len(sent(scene)) == TOTAL
 
 
-def test_status_says_when_the_rest_goes_out(scene):
-    drawn(scene)
-    monitor = MonitorSettings(name=scene.name, round=scene.settings)
-
-    early = len(sent(scene))
-    first = overview(scene.database, monitor, scene.now).notes
-    scene.answer()
-    scene.run()
-    second = overview(scene.database, monitor, scene.now).notes
-
-    assert first == [
-        f"round 1 hands out {TOTAL - early} more items once those that are out are answered, at "
-        "2025-03-05 18:00 UTC at the latest"
-    ]
-    assert second == []
-
-
-def test_a_round_closes_when_both_waves_are_answered_and_the_next_one_has_one_wave(scene):
-    drawn(scene)
-    scene.answer()
-    scene.run()
-    scene.answer()
-    scene.run()
-
-    scene.week(2, count=4000, share=0.2)
-    scene.run(2)
-
-    assert scene.round(1).state is RoundState.CLOSED
-    assert not scene.round(1).partial
-    assert scene.round(2).second_wave_at is None
-    assert {part.first_wave for part in strata_of(scene, scene.round(2))} == {None}
-
-
-def test_after_the_deadline_nobody_is_asked_and_the_first_wave_is_the_round(scene):
-    round_ = drawn(scene)
+def test_after_the_deadline_nobody_is_asked_and_the_first_wave_is_the_round(scene, monkeypatch):
     early = sent(scene)
-    scene.answer()
-    scene.now = MONDAY + timedelta(days=6)  # nothing ran in between
 
+    with monkeypatch.context() as patched:  # a kill between giving up and closing
+        patched.setattr(versions, "close", refuse)
+        with pytest.raises(StoppedByBug, match="cut off"):
+            give_up(scene)
     scene.run()
 
     closed = scene.round(1)
-    assert closed.state is RoundState.CLOSED
-    assert sum(part.planned for part in strata_of(scene, round_)) == len(early)
-    assert sent(scene) == early
-    assert reserve(scene) == []
-
-
-def test_a_round_that_gave_up_its_second_wave_is_partial_and_says_why(scene):
-    give_up(scene)
-
-    closed = scene.round(1)
-    assert closed.partial
-    assert reasons(scene, closed)[-2:] == [
-        "no second wave goes out: the deadline has passed",
-        "all labels of the first wave are in; the second never went out",
-    ]
+    assert (closed.state, closed.partial) == (RoundState.CLOSED, True)
+    assert sum(part.planned for part in strata_of(scene, closed)) == len(early)
+    assert (sent(scene), reserve(scene)) == (early, [])
+    said = reasons(scene, closed)
+    assert "no second wave goes out: the deadline has passed" in said
+    assert said[-1] == "all labels of the first wave are in; the second never went out"
 
 
 def reasons(scene, round_):
@@ -236,54 +203,7 @@ def reasons(scene, round_):
         return [event["reason"] for event in round_transitions.read_events(connection, round_.id)]
 
 
-def test_a_round_that_gave_up_its_second_wave_without_all_answers_says_both(scene):
-    give_up(scene, answered=0.75)
-
-    wanted = len(sent(scene))
-    assert reasons(scene, scene.round(1))[-1] == (
-        f"the deadline passed with {round(0.75 * wanted)} of {wanted} answers; the second wave "
-        "never went out"
-    )
-
-
-def test_a_round_done_again_after_it_had_given_up_a_wave_does_not_speak_of_a_deadline(scene):
-    give_up(scene)
-    before = strata_of(scene, scene.round(1))
-    known = {
-        "planned": {part.stratum.name: part.planned for part in before},
-        "first_wave": {part.stratum.name: part.first_wave for part in before},
-    }
-    again = Scene(
-        scene.database, scene.settings.model_copy(update=known), source=scene.source, name="again"
-    )
-    again.truth = scene.truth
-
-    again.run(1)
-    again.answer()
-    again.run()
-
-    closed = again.round(1)
-    assert strata_of(again, closed) == before
-    assert closed.partial
-    assert reasons(again, closed)[-1] == (
-        "all labels of the first wave are in; the second never went out"
-    )
-
-
-def test_a_kill_between_giving_up_and_closing_leaves_the_round_partial(scene, monkeypatch):
-    with monkeypatch.context() as patched:
-        patched.setattr(versions, "close", refuse)
-        with pytest.raises(StoppedByBug, match="cut off"):
-            give_up(scene)
-
-    scene.run()
-
-    assert reserve(scene) == []
-    assert scene.round(1).partial
-
-
 def give_up(scene, answered=1.0):
-    drawn(scene)
     scene.answer(answered)
     scene.now = MONDAY + timedelta(days=6)
     scene.run()
@@ -294,7 +214,8 @@ def gone(*_):
     raise SourceUnavailable(message)
 
 
-def test_labels_that_come_by_themselves_need_no_predictions_for_the_second_wave(scene):
+def test_labels_that_come_by_themselves_need_no_predictions_for_the_second_wave(blank):
+    scene = blank
     scene.labeler.asks_people = False
     round_ = drawn(scene)
     scene.labeler.answers.update(scene.truth)
@@ -309,71 +230,27 @@ def test_labels_that_come_by_themselves_need_no_predictions_for_the_second_wave(
     assert len(sent(scene)) == TOTAL
 
 
-@pytest.fixture
-def without_rows(scene):
-    """Keep a share of the predictions once the first wave is out and answered."""
-
-    def lose(kept):
-        drawn(scene)
-        scene.answer()
-        last = round(kept * len(scene.source.rows))
-        scene.source.rows = scene.source.rows[:last]
-        return scene
-
-    return lose
-
-
-@pytest.mark.parametrize("kept", [0, 0.5])
-def test_nobody_is_asked_about_items_that_nobody_can_be_shown(without_rows, kept):
-    scene = without_rows(kept)
-    early = sent(scene)
+def test_nobody_is_asked_about_items_that_nobody_can_be_shown_until_predictions_are_back(scene):
+    scene.answer()
+    early, rows = sent(scene), scene.source.rows
+    scene.source.rows = rows[: len(rows) // 2]
 
     with pytest.raises(SourceRefused, match="items of the second wave are not among the pred"):
         scene.run()
 
     assert sent(scene) == early
-    [waits] = [line for line in problems(scene) if line.startswith("round 1 waits")]
+    [waits] = [line for line in scene.overview().problems if line.startswith("round 1 waits")]
     assert "the round closes with its first wave at its deadline" in waits
-    assert stand(scene).notes == []
+    assert scene.overview().notes == []
 
-
-def stand(scene):
-    monitor = MonitorSettings(name=scene.name, round=scene.settings)
-    return overview(scene.database, monitor, scene.now)
-
-
-def problems(scene):
-    return stand(scene).problems
-
-
-def test_predictions_that_are_back_bring_the_whole_second_wave(without_rows):
-    scene = without_rows(0)
-    with pytest.raises(SourceRefused):
-        scene.run()
-    scene.week(1, count=4000, share=0.2)
-
+    scene.source.rows = rows
     scene.run()
 
     assert len(sent(scene)) == TOTAL
-    assert problems(scene) == []
-
-
-def test_predictions_that_stay_away_leave_the_first_wave_as_the_round(without_rows):
-    scene = without_rows(0)
-    with pytest.raises(SourceRefused):
-        scene.run()
-    early = sent(scene)
-    scene.now = scene.round(1).deadline
-
-    scene.run()
-
-    assert scene.round(1).state is RoundState.CLOSED
-    assert scene.round(1).partial
-    assert sent(scene) == early
+    assert scene.overview().problems == []
 
 
 def test_a_few_items_whose_predictions_are_gone_are_left_out(scene):
-    drawn(scene)
     scene.answer()
     first = {row["stratum"]: row["id"] for row in reversed(reserve(scene))}
     lost = sorted(first.values())[:2]
@@ -388,7 +265,7 @@ def test_a_few_items_whose_predictions_are_gone_are_left_out(scene):
 
 
 def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_out(scene):
-    round_ = drawn(scene)
+    round_ = scene.round(1)
     early = len(sent(scene))
     first = {row["stratum"]: row["id"] for row in reversed(reserve(scene))}
     for item in first.values():
@@ -411,7 +288,6 @@ def test_an_item_that_is_to_be_forgotten_leaves_the_reserve_and_is_never_handed_
 
 
 def test_a_round_of_which_all_is_forgotten_closes_with_what_it_was_given(scene):
-    drawn(scene)
     early = len(sent(scene))
     with scene.database.write() as connection:
         connection.execute(delete(tables.reserve))
@@ -425,7 +301,7 @@ def test_a_round_of_which_all_is_forgotten_closes_with_what_it_was_given(scene):
 
 
 def test_the_reserve_of_a_removed_monitor_goes_with_what_its_labelers_saw(scene):
-    round_ = drawn(scene)
+    round_ = scene.round(1)
     later = round_.deadline + scene.settings.late_labels + timedelta(days=1)
 
     retention.forget_removed_monitors(scene.database, ["another"], lambda: later)
@@ -434,55 +310,8 @@ def test_the_reserve_of_a_removed_monitor_goes_with_what_its_labelers_saw(scene)
     assert scene.rows("select 1 from payloads") == []
 
 
-def test_answers_are_counted_of_the_items_that_are_out(scene):
-    drawn(scene)
-    early = len(sent(scene))
-    monitor = MonitorSettings(name=scene.name, round=scene.settings)
-
-    [first] = overview(scene.database, monitor, scene.now).open_rounds
-    scene.answer()
-    scene.run()
-    [second] = overview(scene.database, monitor, scene.now).open_rounds
-
-    assert (first.answered, first.wanted) == (0, early)
-    assert (second.answered, second.wanted) == (early, TOTAL)
-
-
-def test_labels_that_come_by_themselves_get_both_waves_in_one_go(scene):
-    scene.labeler.asks_people = False
-    scene.week(1, count=4000, share=0.2)
-    scene.labeler.answers.update(scene.truth)
-    scene.now = MONDAY + WEEK
-
-    [(_, round_)] = run.backfill(scene.context, MONDAY - WEEK, MONDAY)
-
-    assert round_ is not None
-    assert round_.state is RoundState.CLOSED
-    assert sum(part.planned for part in strata_of(scene, round_)) == TOTAL
-
-
-def test_one_pass_closes_a_first_round_whose_labels_are_there(scene):
-    scene.labeler.asks_people = False
-    scene.week(1, count=4000, share=0.2)
-    scene.labeler.answers.update(scene.truth)
-
-    scene.run(1)
-
-    assert scene.round(1).state is RoundState.CLOSED
-    assert sum(part.planned for part in strata_of(scene, scene.round(1))) == TOTAL
-
-
-def test_a_plan_knows_the_round_that_closed_on_the_newest_window(scene):
-    whole(scene)
-
-    planned = scan_to_plan(scene.context)
-
-    assert planned.basis == "one earlier round"
-    assert planned.prospect.prior_rates.source not in {"scores", "nothing"}
-    assert not planned.two_waves
-
-
-def test_labels_that_come_by_themselves_are_waited_for_before_any_size_follows_them(scene):
+def test_labels_that_come_by_themselves_are_waited_for_before_any_size_follows_them(blank):
+    scene = blank
     scene.labeler.asks_people = False
     round_ = drawn(scene)
     early = sent(scene)
@@ -497,29 +326,42 @@ def test_labels_that_come_by_themselves_are_waited_for_before_any_size_follows_t
     assert sent(scene) == early
 
 
-def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_its_first(scene):
-    drawn(scene)
-    scene.answer()
-    scene.run()
-    scene.answer()
-    scene.run()
-    round_ = scene.round(1)
+def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_its_first(whole):
+    round_, parts = whole.round(1), strata_of(whole, whole.round(1))
 
-    with scene.database.read() as connection:
+    with whole.database.read() as connection:
         labels = read_labels(connection, round_)
         reading = evidence_store.frozen_readings_of(connection, [round_.id])[round_.id]
 
     one, two = (counts_of(wave) for wave in labels.by_wave())
     [found] = reading.values()
     [limit] = round_.settings.limits.watched()
-    assert one.labeled.tolist() == [part.first_wave for part in strata_of(scene, round_)]
+    first = {part.stratum.name: part.first_wave for part in parts}
+    assert one.labeled.tolist() == [*first.values()]
     assert two.labeled.sum() > 200
     assert found.log_e == pytest.approx(log_e_factor(limit, two, guess([one])))
     assert any(found.log_e)
+    assert not round_.partial
+    report = report_of(whole, round_)
+    assert {row.stratum: row.first_wave for row in report.strata} == first
 
 
-def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_round(scene):
-    whole(scene)
+def test_a_plan_knows_the_first_round_and_the_round_after_it_has_one_wave(whole):
+    planned = scan_to_plan(whole.context)
+    new = Scene(whole.database, whole.settings, source=whole.source, name="new", now=whole.now)
+    whole.week(2, count=4000, share=0.2)
+    whole.run(2)
+
+    assert planned.basis == "one earlier round"
+    assert planned.prospect.prior_rates.source not in {"scores", "nothing"}
+    assert (planned.two_waves, scan_to_plan(new.context).two_waves) == (False, True)
+    assert whole.round(2).second_wave_at is None
+    assert {part.first_wave for part in strata_of(whole, whole.round(2))} == {None}
+
+
+@pytest.mark.slow
+def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_round(whole):
+    scene = whole
     limits = Limits.model_validate({"recall": 0.95, "false_alarm_every": 2})
     scene.settings = scene.settings.model_copy(update={"limits": limits, "reference": REFERENCE})
     for number in (2, 3, 4):
@@ -553,7 +395,8 @@ def counts_of(tallies):
     )
 
 
-def test_a_second_person_gets_the_same_share_of_the_second_wave(scene):
+def test_a_second_person_gets_the_same_share_of_the_second_wave(blank):
+    scene = blank
     scene.settings = scene.settings.model_copy(update={"overlap": 0.25})
     drawn(scene)
     scene.answer()
@@ -571,7 +414,6 @@ def test_a_second_person_gets_the_same_share_of_the_second_wave(scene):
 
 @pytest.mark.parametrize("fails", ["show", "send"])
 def test_what_stops_the_second_wave_leaves_all_of_it_for_the_next_time(scene, monkeypatch, fails):
-    drawn(scene)
     scene.answer()
     port = scene.source if fails == "show" else scene.labeler
     with monkeypatch.context() as patched:
@@ -593,18 +435,8 @@ def refuse(*_, **__):
     raise OSError(message)
 
 
-def test_a_late_label_that_changes_no_count_makes_no_new_version(scene):
-    closed = whole(scene)
-    scene.labeler.annotator = "bob"  # answers the same once more
-
-    scene.run()
-
-    assert scene.round(1).label_revision > closed.label_revision
-    assert scene.round(1).version == 1
-
-
-def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(scene):
-    closed = whole(scene)
+def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(whole):
+    scene, closed = whole, whole.round(1)
     with scene.database.read() as connection:
         labels = read_labels(connection, closed)
     turned = next(item.id for item in labels.items if item.wave == 2)
@@ -619,142 +451,13 @@ def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(s
     assert any(next(iter(reading.values())).log_e)
 
 
-def whole(scene):
-    drawn(scene)
-    for _ in range(2):
-        scene.answer()
-        scene.run()
-    closed = scene.round(1)
-    assert closed.state is RoundState.CLOSED
-    return closed
-
-
-def test_the_plan_of_a_first_round_says_that_it_has_two_waves_and_that_of_a_second_not(scene):
-    whole(scene)
-    scene.week(2, count=4000, share=0.2)
-    scene.now = MONDAY + WEEK
-    new = Scene(scene.database, scene.settings, source=scene.source, name="new")
-    new.now = scene.now
-
-    assert scan_to_plan(new.context).two_waves
-    assert not scan_to_plan(scene.context).two_waves
-
-
-def test_a_report_says_how_many_items_of_each_stratum_were_of_the_first_wave(scene):
-    closed = whole(scene)
-
-    report = report_of(scene, closed)
-
-    first = {part.stratum.name: part.first_wave for part in strata_of(scene, closed)}
-    assert {row.stratum: row.first_wave for row in report.strata} == first
-
-
-def test_a_round_done_again_with_its_plan_is_handed_out_at_once_and_counts_in_two_waves(scene):
-    before = strata_of(scene, whole(scene))
-    known = {
-        "planned": {part.stratum.name: part.planned for part in before},
-        "first_wave": {part.stratum.name: part.first_wave for part in before},
-    }
-    again = Scene(
-        scene.database, scene.settings.model_copy(update=known), source=scene.source, name="again"
-    )
-
-    again.run(1)
-
-    round_ = again.round(1)
-    assert strata_of(again, round_) == before
-    assert round_.second_wave_at is None
-    assert len(sent(again)) == TOTAL
-    with scene.database.read() as connection:
-        waves = read_labels(connection, round_).items
-    assert {item.wave for item in waves} == {1, 2}
-
-
-def test_an_abandoned_round_that_is_done_again_has_no_reserve_of_the_first_time(scene):
-    drawn(scene)
-    scene.now = MONDAY + timedelta(days=6)
-    scene.run()
-    abandoned = scene.round(1)
-
-    redo.redo_abandoned(scene.context, MONDAY, scene.settings, "asked for by hand")
-    scene.run()
-
-    assert abandoned.state is RoundState.ABANDONED
-    parts = strata_of(scene, scene.round(1))
-    assert scene.round(1).second_wave_at is not None
-    assert len(reserve(scene)) > 0
-    assert len(sent(scene)) == sum(part.first_wave for part in parts)
-
-
-def test_a_round_whose_classes_are_one_stratum_each_goes_out_at_once(scene):
-    scene.settings = settings(
-        sample=BANDED.model_copy(update={"bands": Bands(flagged=1, passed=1)})
-    )
-
-    round_ = drawn(scene)
-
-    assert round_.second_wave_at is None
-    assert len(sent(scene)) == TOTAL
-
-
-def test_the_setting_null_hands_out_everything_at_once(scene):
-    scene.settings = settings(sample=BANDED.model_copy(update={"second_wave": None}))
-
-    round_ = drawn(scene)
-
-    assert round_.second_wave_at is None
-    assert len(sent(scene)) == TOTAL
-
-
-class Killed(BaseException):
-    """What a process that is killed does not live to see."""
-
-
-def test_a_kill_at_any_point_of_the_second_wave_loses_nothing_and_hands_out_nothing_twice(
-    tmp_path, monkeypatch
+@pytest.mark.parametrize("one_wave", [{"bands": Bands(flagged=1, passed=1)}, {"second_wave": None}])
+def test_a_round_of_one_stratum_a_class_and_any_by_the_setting_null_goes_out_at_once(
+    blank, one_wave
 ):
-    waiting = start_of(tmp_path / "start.db")
-    drawn(waiting)
-    waiting.answer()
-    waiting.database.close()
-    points, expected = life(tmp_path, waiting, monkeypatch, kill_at=None)
+    blank.settings = settings(sample=BANDED.model_copy(update=one_wave))
 
-    for i in range(points):
-        _, found = life(tmp_path, waiting, monkeypatch, kill_at=i)
-        assert found == expected, f"killed at point {i} of {points}"
-    assert points > 15
+    round_ = drawn(blank)
 
-
-def start_of(path):
-    database = Database(f"sqlite:///{path}")
-    schema.ready(database)
-    with database.write() as connection:
-        connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
-    return Scene(database, settings(sample=BANDED))
-
-
-def life(tmp_path, waiting, monkeypatch, *, kill_at):
-    """Kill a process at a point of the pass that draws wave 2; what is there after the next one."""
-    shutil.copy(tmp_path / "start.db", tmp_path / "life.db")
-    scene = Scene(Database(f"sqlite:///{tmp_path}/life.db"), waiting.settings, waiting.source)
-    scene.truth, scene.labeler = waiting.truth, copy.deepcopy(waiting.labeler)
-    met = 0
-
-    def hook(_):
-        nonlocal met
-        met += 1
-        if kill_at is not None and met > kill_at:
-            raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(crashpoint, "hook", hook)
-        with suppress(Killed):
-            scene.run()
-    with scene.database.write() as connection:
-        connection.execute(update(rounds).values(claimed_by=None, claimed_until=None))
-    scene.run()
-    rows = scene.rows('select stratum, id, "order" from items order by id')
-    planned = [part.planned for part in strata_of(scene, scene.round(1))]
-    result = rows, planned, sorted(sent(scene)), scene.rows("select 1 from reserve")
-    scene.database.close()
-    return met, result
+    assert round_.second_wave_at is None
+    assert len(sent(blank)) == TOTAL

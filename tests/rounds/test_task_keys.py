@@ -1,7 +1,5 @@
 """Keys of tasks: each its own, and the same again whenever a round is drawn again."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from sqlalchemy import select, update

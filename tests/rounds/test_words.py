@@ -1,11 +1,6 @@
 """What people read of limits and alerts: what is wrong first, and no reason that is not so."""
 
-from __future__ import annotations
-
-import json
 from datetime import timedelta
-
-import pytest
 
 from monitor.cli.views.round_page import echo_round
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
@@ -16,16 +11,38 @@ from monitor.hooks.texts import body
 from monitor.rounds.reporting.notices import alert_notice
 from monitor.rounds.round_page import read_page
 from monitor.tracking.describe import describe
-from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
-from tests.storage.payloads import REPORTS
+from tests.rounds.played import played
+from tests.rounds.scene import LIMITS, Scene, settings
 from tests.tracking.reports import make_report
 
 SAMPLE = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
 
 
-@pytest.fixture
+@played
 def scene(database):
-    return Scene(database, settings(limits=LIMITS, sample=SAMPLE))
+    """A first round."""
+    scene = Scene(database, settings(limits=LIMITS, sample=SAMPLE))
+    scene.play(1, precision=0.85)
+    return scene
+
+
+@played
+def fired(database):
+    """A second round whose labels came after thirty hours, and say that precision fell."""
+    scene = Scene(database, settings(limits=LIMITS, sample=SAMPLE))
+    scene.play(1, precision=0.85)
+    scene.week(2, precision=0.3)
+    scene.run(2)
+    scene.answer()
+    scene.now += timedelta(hours=30)
+    scene.run()
+    return scene
+
+
+def firing(scene):
+    return next(
+        Notice.model_validate(told) for told in scene.notices() if told["event"] == "alert.firing"
+    )
 
 
 def page_of(scene, number):
@@ -43,56 +60,27 @@ def states(scene, number):
     return {(row.metric, str(row.state)) for row in report.evidence}
 
 
-def firing(scene):
-    query = "select payload from effects where kind = 'notice' and sink = 'log' order by id"
-    payloads = [row["payload"] for row in scene.rows(query)]
-    found = [json.loads(p) if isinstance(p, str) else p for p in payloads]
-    return next(Notice.model_validate(p) for p in found if p["event"] == "alert.firing")
-
-
 # --- why there is no evidence -------------------------------------------------------------------
 
 
 def test_a_first_round_without_a_reference_is_said_to_learn_only(scene, capsys):
-    scene.play(1)
-
     text = shown(scene, 1, capsys)
 
     assert states(scene, 1) == {("precision", "learning"), ("recall", "learning")}
     assert "alert open" not in text
-    assert "limit precision at least 0.7: this round only learns (e = 1)" in text
+    learns = "imit precision at least 0.7: this round only learns (e = 1)"
+    assert f"l{learns}" in text
     assert "`reference` in the config lets the first round count" in text
+    assert f"**Evidence:** L{learns}" in describe(page_of(scene, 1).report)
 
 
-def test_a_first_round_with_a_reference_has_evidence(database, capsys):
-    scene = Scene(database, settings(limits=LIMITS, sample=SAMPLE, reference=REFERENCE))
-    scene.play(1)
+def test_a_round_under_an_open_alert_says_that_it_is_open(fired, capsys):
+    before = states(fired, 2)
+    fired.play(3, precision=0.3)
 
-    text = shown(scene, 1, capsys)
-
-    assert states(scene, 1) == {("precision", "gathered"), ("recall", "gathered")}
-    assert "limit precision at least 0.7: evidence" in text
-    assert "only learns" not in text
-
-
-def test_a_round_under_an_open_alert_says_that_it_is_open(scene, capsys):
-    for number in (1, 2):
-        scene.play(number, precision=0.85)
-    for number in (3, 4):
-        scene.play(number, precision=0.3)
-
-    assert ("precision", "alert_open") in states(scene, 4)
-    assert "limit precision at least 0.7: alert open" in shown(scene, 4, capsys)
-
-
-def test_the_report_of_a_first_round_says_in_mlflow_that_it_only_learns(scene):
-    scene.play(1)
-    [row] = scene.rows(REPORTS)
-    payload = json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
-
-    text = describe(type(make_report()).model_validate(payload))
-
-    assert "**Evidence:** Limit precision at least 0.7: this round only learns (e = 1)" in text
+    assert before == {("precision", "gathered"), ("recall", "gathered")}
+    assert ("precision", "alert_open") in states(fired, 3)
+    assert "limit precision at least 0.7: alert open" in shown(fired, 3, capsys)
 
 
 def read(log_e, **changes):
@@ -122,19 +110,8 @@ def test_every_reason_for_no_evidence_is_told_from_the_others():
 # --- texts of alerts ----------------------------------------------------------------------------
 
 
-def drop(scene):
-    for number in (1, 2):
-        scene.play(number, precision=0.85)
-    scene.week(3, precision=0.3)
-    scene.run(3)
-    scene.answer()
-    scene.now += timedelta(hours=30)
-    scene.run()
-    return firing(scene)
-
-
-def test_an_alert_says_what_is_wrong_and_how_sure_then_what_to_do_and_the_promise_last(scene):
-    notice = drop(scene)
+def test_an_alert_says_what_is_wrong_and_how_sure_then_what_to_do_and_the_promise_last(fired):
+    notice = firing(fired)
 
     context = body(notice.model_copy(update={"link": "https://mlflow.example.org"}))
 
@@ -145,32 +122,22 @@ def test_an_alert_says_what_is_wrong_and_how_sure_then_what_to_do_and_the_promis
     assert "promised" not in "".join(context[:-1])
 
 
-def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(scene, capsys):
-    notice = drop(scene)
-
-    window, fired = "2025-03-10 06:00 to 2025-03-17 06:00 UTC", "2025-03-18 12:00"
-    assert f"Fired {fired} UTC by round 3, on the predictions of {window}." in notice.sentence
-    assert str(notice.window_start)[:16] == "2025-03-10 06:00"
-    assert str(notice.window_end)[:16] == "2025-03-17 06:00"
-    [alert] = overview(scene.database, scene.context.settings, scene.now).alerts
-    assert (str(alert.window), f"{alert.fired_at:%Y-%m-%d %H:%M}") == (window, fired)
-
-
-def test_mlflow_has_both_times_of_an_alert_and_takes_reports_without_them(scene):
-    drop(scene)
-    payload = scene.rows(REPORTS)[-1]["payload"]
-    report = type(make_report()).model_validate(
-        json.loads(payload) if isinstance(payload, str) else payload
-    )
+def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(fired):
+    notice = firing(fired)
+    report = page_of(fired, 2).report
     older = [row.model_copy(update={"fired_at": None}) for row in report.alerts]
 
-    now, before = describe(report), describe(report.model_copy(update={"alerts": older}))
-
+    window, at = "2025-03-03 06:00 to 2025-03-10 06:00 UTC", "2025-03-11 12:00"
+    assert f"Fired {at} UTC by round 2, on the predictions of {window}." in notice.sentence
+    assert str(notice.window_start)[:16] == "2025-03-03 06:00"
+    assert str(notice.window_end)[:16] == "2025-03-10 06:00"
+    [alert] = fired.overview().alerts
+    assert (str(alert.window), f"{alert.fired_at:%Y-%m-%d %H:%M}") == (window, at)
     assert (
-        "fired in round 3 on 2025-03-18 12:00 UTC, by the predictions of 2025-03-10 06:00 UTC to "
-        "2025-03-17 06:00 UTC."
-    ) in now
-    assert "fired in round 3." in before
+        "fired in round 2 on 2025-03-11 12:00 UTC, by the predictions of 2025-03-03 06:00 UTC to "
+        "2025-03-10 06:00 UTC."
+    ) in describe(report)
+    assert "fired in round 2." in describe(report.model_copy(update={"alerts": older}))
 
 
 NOISE = CauseRow(
@@ -188,31 +155,17 @@ NOISE = CauseRow(
 )
 
 
-def test_a_difference_within_noise_is_no_comfort_beside_an_alert(scene):
-    notice = drop(scene)
-    [alert] = overview(scene.database, scene.context.settings, scene.now).alerts
+def test_a_difference_within_noise_is_no_comfort_beside_an_alert(fired):
+    [alert] = fired.overview().alerts
     report = make_report().model_copy(update={"cause": NOISE})
+    quiet = report.model_copy(update={"alerts": []})
 
-    told = alert_notice("alert.firing", alert, report, scene.round(3), at=scene.now).sentence
+    told = alert_notice("alert.firing", alert, report, fired.round(2), at=fired.now).sentence
 
-    assert notice.metric == "precision"
-    assert "no more than noise" not in told
     assert (
         "It did not fall just now: this round alone has 0.62 and the 3 rounds before 0.63" in told
     )
-    assert "the alert rests on all these rounds together" in told
-
-
-def test_a_difference_within_noise_is_told_as_such_where_no_alert_is_open():
-    quiet = make_report().model_copy(update={"cause": NOISE, "alerts": []})
-
+    for text in (told, describe(make_report(10, cause=NOISE))):
+        assert "no more than noise" not in text
+        assert "the alert rests on all these rounds together" in text
     assert "differ by no more than noise" in describe(quiet)
-
-
-def test_the_report_under_an_alert_does_not_say_that_nothing_happened():
-    report = make_report(10, cause=NOISE)
-
-    text = describe(report)
-
-    assert "no more than noise" not in text
-    assert "the alert rests on all these rounds together" in text

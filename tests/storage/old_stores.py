@@ -1,7 +1,5 @@
 """Stores as released versions left them, with the rows those versions wrote."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows that tests of the store begin with."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from monitor.domain.model import BandEdges, EffectKind, Item, Stratum

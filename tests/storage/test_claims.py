@@ -1,6 +1,7 @@
 """Of all workers one has a round at a time, and who lost it can write nothing."""
 
 import json
+import os
 import socket
 import sys
 import threading
@@ -31,7 +32,6 @@ from tests.storage.rows import (
     draw,
     slot_of,
 )
-from tests.workers import said_by_replicas
 from tests.workers import worker as started_worker
 
 CLAIM = """
@@ -49,7 +49,6 @@ def work():
 
 
 """
-CLAIM_ALL_AT_ONCE = CLAIM + "replicas(5, work)"
 CLAIM_AND_STAY = CLAIM + 'work(); pause("done")'
 
 
@@ -73,60 +72,28 @@ def held_by(database, name):
         connection.execute(update(rounds).values(claimed_by=name))
 
 
-def test_of_five_processes_exactly_one_claims_each_round(database, store_url):
-    ids = [add_round(database, number) for number in range(1, 31)]
-
-    won = said_by_replicas(CLAIM_ALL_AT_ONCE, store_url, json.dumps(ids))
-
-    assert sorted(each for ids_of_one in won for each in ids_of_one) == ids
-
-
-def test_a_claim_is_an_attempt_of_its_own(database, round_id):
-    first = claimed(database, round_id)
-    with database.write() as connection:
-        round_claims.release_round(connection, first)
-
-    second = claimed(database, round_id)
-
-    assert (first.attempt, second.attempt) == (1, 2)
-
-
 def test_a_claim_lasts_by_the_clock_of_the_database(database, round_id):
-    with database.read() as connection:
-        before = connection.execute(select(clock_ms())).scalar()
-    claimed(database, round_id)
-    with database.read() as connection:
-        after = connection.execute(select(clock_ms())).scalar()
+    times = [time.time()]
+    for act in (lambda: None, lambda: claimed(database, round_id)):
+        act()
+        with database.read() as connection:
+            times.append(connection.execute(select(clock_ms())).scalar())
 
+    begun, before, after = times
     assert before <= column(database, "claimed_until") - round_claims.CLAIM_MS <= after
-
-
-def test_the_clock_of_the_database_tells_milliseconds_since_1970(database):
-    before = time.time()
-    with database.read() as connection:
-        read = connection.execute(select(clock_ms())).scalar()
-    after = time.time()
-
-    assert before - 1 <= read / 1000 <= after + 1
-
-
-def test_the_claim_of_a_live_worker_is_not_taken_until_it_ran_out(database, store_url, round_id):
-    with started_worker(CLAIM_AND_STAY, store_url, json.dumps([round_id])) as other:
-        other.wait_for("done")
-
-        assert claimed(database, round_id) is None
-        run_out(database)
-        assert claimed(database, round_id).attempt == 2
+    assert begun - 1 <= before / 1000 <= time.time() + 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only /proc tells that a process is gone")
-def test_the_claim_of_a_killed_worker_of_this_machine_is_taken_at_once(
+def test_the_claim_of_a_live_worker_is_not_taken_and_that_of_a_killed_one_at_once(
     database, store_url, round_id
 ):
     with started_worker(CLAIM_AND_STAY, store_url, json.dumps([round_id])) as other:
         other.wait_for("done")
+        of_live = claimed(database, round_id)
         other.kill()
 
+        assert of_live is None
         assert claimed(database, round_id).attempt == 2
 
 
@@ -153,74 +120,36 @@ def stale_and_fresh(database, round_id):
     return stale, claimed(database, round_id)
 
 
-def test_a_stale_worker_cannot_hold_its_round(database, round_id):
+def test_a_stale_worker_cannot_hold_move_or_release_its_round(database, round_id):
     stale, fresh = stale_and_fresh(database, round_id)
+
+    def move(claim, before=RoundState.OPEN):
+        with database.write() as connection:
+            round_transitions.move(
+                connection, claim, before, RoundState.ABANDONED, reason="no data", now=MONDAY
+            )
 
     with pytest.raises(RoundMoved, match="taken over"), database.write() as connection:
         round_claims.hold(connection, stale)
-
-    with database.write() as connection:
-        round_claims.hold(connection, fresh)
-
-
-def test_a_stale_worker_cannot_move_its_round(database, round_id):
-    stale, fresh = stale_and_fresh(database, round_id)
-
-    def abandon(claim):
-        with database.write() as connection:
-            round_transitions.move(
-                connection,
-                claim,
-                RoundState.OPEN,
-                RoundState.ABANDONED,
-                reason="no data",
-                now=MONDAY,
-            )
-
     with pytest.raises(RoundMoved, match="moved by another worker"):
-        abandon(stale)
-    assert column(database, "state") == "open"
-    abandon(fresh)
-    assert (column(database, "state"), column(database, "reason")) == ("abandoned", "no data")
-
-
-def test_a_round_is_moved_from_the_state_it_is_in_or_not_at_all(database, round_id):
-    claim = claimed(database, round_id)
-
-    with pytest.raises(RoundMoved), database.write() as connection:
-        round_transitions.move(
-            connection,
-            claim,
-            RoundState.LABELING,
-            RoundState.ABANDONED,
-            reason="no labels",
-            now=MONDAY,
-        )
-
-    assert column(database, "state") == "open"
-
-
-def test_a_stale_worker_does_not_release_the_claim_of_the_next(database, round_id):
-    stale, fresh = stale_and_fresh(database, round_id)
-
+        move(stale)
     with database.write() as connection:
+        round_transitions.note_obstacle(connection, stale, "the source is down", MONDAY)
         round_claims.release_round(connection, stale)
+        events = round_transitions.read_events(connection, round_id)
+    assert [event["reason"] for event in events] == ["due"]
+    assert (column(database, "state"), column(database, "reason")) == ("open", None)
     assert claimed(database, round_id) is None
 
     with database.write() as connection:
+        round_claims.hold(connection, fresh)
+    with pytest.raises(RoundMoved):  # it is not in that state
+        move(fresh, RoundState.LABELING)
+    move(fresh)
+    assert (column(database, "state"), column(database, "reason")) == ("abandoned", "no data")
+    with database.write() as connection:
         round_claims.release_round(connection, fresh)
     assert claimed(database, round_id) is not None
-
-
-def test_a_stale_worker_notes_no_obstacle(database, round_id):
-    stale, _ = stale_and_fresh(database, round_id)
-
-    with database.write() as connection:
-        round_transitions.note_obstacle(connection, stale, "the source is down", MONDAY)
-        events = round_transitions.read_events(connection, round_id)
-
-    assert [event["reason"] for event in events] == ["due"]
-    assert column(database, "reason") is None
 
 
 def test_an_obstacle_is_noted_once_and_forgotten_when_the_step_succeeds(database, round_id):
@@ -263,66 +192,42 @@ def test_an_older_version_never_becomes_the_latest_again(database, round_id):
     assert (column(database, "version"), column(database, "estimated_revision")) == (2, 7)
 
 
-def at_once(database, act, count=5):
-    """Let threads do it at the same time, each in a transaction of its own."""
-    start = threading.Barrier(count)
+def test_what_several_workers_write_at_once_is_one(database, round_id):
+    """A monitor, a slot's round, a history and an effect."""
+    monitor_id = add_monitor(database)
+    start = threading.Barrier(5)
 
-    def one(_):
+    def write(_):
         start.wait()
         with database.write() as connection:
-            return act(connection)
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(one, range(count)))
-
-
-def test_a_monitor_added_by_several_workers_at_once_is_one(database):
-    ids = at_once(database, lambda c: round_store.ensure_monitor(c, "mail", MONDAY))
-
-    assert len(set(ids)) == 1
-    with database.read() as connection:
-        assert connection.execute(select(monitors.c.name)).scalars().all() == ["mail"]
-
-
-def test_a_slot_opened_by_several_workers_at_once_is_one_round(database):
-    add_round(database, 1)
+            ensured = round_store.ensure_monitor(connection, "spam", MONDAY)
+        opened = add_round(database, 2)
+        add_effect(database, round_id, "notice-1")
+        try:
+            with database.write() as connection:
+                add_history(connection, monitor_id)
+        except RoundMoved as error:
+            return ensured, opened, str(error)
+        return ensured, opened, None
 
     with ThreadPoolExecutor(5) as pool:
-        ids = list(pool.map(lambda _: add_round(database, 2), range(5)))
+        ensured, opened, moved = zip(*pool.map(write, range(5)), strict=True)
 
-    assert sum(each is not None for each in ids) == 1
     with database.read() as connection:
         rounds = round_store.find_rounds(connection, "mail")
         events = round_transitions.read_events(connection, rounds[-1].id)
+        names, keys = (
+            connection.execute(select(each)).scalars().all()
+            for each in (monitors.c.name, effects.c.key)
+        )
+        assert len(connection.execute(select(histories)).all()) == 1
+    assert len(set(ensured)) == 1
+    assert sum(each is not None for each in opened) == 1
+    assert (sorted(names), keys) == (["mail", "spam"], ["notice-1"])
     assert [round_.slot for round_ in rounds] == [slot_of(1), slot_of(2)]
     assert len(events) == 1
-
-
-def test_a_history_opened_by_several_workers_at_once_is_one_and_the_others_draw_anew(database):
-    monitor_id = add_monitor(database)
-
-    def opened(connection):
-        try:
-            return add_history(connection, monitor_id)
-        except RoundMoved as error:
-            return str(error)
-
-    found = at_once(database, opened)
-
-    assert (
-        sorted(map(str, found))[1:]
-        == ["another round opened this history meanwhile; this one is drawn by its bands"] * 4
-    )
-    with database.read() as connection:
-        assert len(connection.execute(select(histories)).all()) == 1
-
-
-def test_an_effect_written_by_several_workers_at_once_is_one(database, round_id):
-    with ThreadPoolExecutor(5) as pool:
-        list(pool.map(lambda _: add_effect(database, round_id, "notice-1"), range(5)))
-
-    with database.read() as connection:
-        assert connection.execute(select(effects.c.key)).scalars().all() == ["notice-1"]
+    why = "another round opened this history meanwhile; this one is drawn by its bands"
+    assert sorted(moved, key=str) == [None, *[why] * 4]
 
 
 def test_two_workers_who_write_rounds_in_opposite_order_do_not_lock_each_other_out(postgres_url):
@@ -374,16 +279,86 @@ def waiting(database):
         return connection.execute(text(query)).scalar()
 
 
-@pytest.mark.parametrize(("before", "now"), [("7", "7.0"), ("7.0", "7")])
-def test_a_history_of_a_whole_version_is_found_by_both_of_its_spellings(database, before, now):
+def test_a_history_of_a_whole_version_is_found_by_both_of_its_spellings(database):
     monitor_id = add_monitor(database)
-    with database.write() as connection:
-        add_history(connection, monitor_id, model_version=before)
 
     def found(version):
         asked = MODEL | {"model_version": version}
         with database.read() as connection:
             return frame_store.history_for(connection, monitor_id, **asked, unscored=False)
 
-    assert found(now).model_version == before
+    for before, now in (("7", "7.0"), ("8.0", "8")):
+        with database.write() as connection:
+            add_history(connection, monitor_id, model_version=before)
+        assert found(now).model_version == before
     assert found("7.00") is None
+
+
+# A worker's name tells others on its machine whether it still runs.
+
+
+def test_a_process_is_named_by_its_place_its_id_and_its_start():
+    place, pid, started = worker.worker_name().split("/")
+
+    assert place.startswith(socket.gethostname())
+    assert pid == str(os.getpid())
+    assert started
+    assert worker.worker_name() == worker.worker_name(os.getpid())
+    assert not worker.is_dead(worker.worker_name())
+    assert not worker.is_dead(worker.worker_name(os.getppid()))
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+@linux
+def test_a_process_that_ended_is_gone_even_before_its_parent_looks():
+    with started_worker("pause()") as other:
+        other.wait_for("ready")
+        name = worker.worker_name(other.process.pid)
+        alive = worker.is_dead(name)
+        other.process.kill()
+        os.waitid(os.P_PID, other.process.pid, os.WEXITED | os.WNOWAIT)  # now a zombie
+        zombie = worker.is_dead(name)
+        other.process.wait()
+
+        assert (alive, zombie, worker.is_dead(name)) == (False, True, True)
+
+
+@linux
+def test_another_process_with_the_same_id_does_not_keep_a_claim():
+    place, pid, started = worker.worker_name().split("/")
+
+    assert worker.is_dead(f"{place}/{pid}/{int(started) - 1}")
+
+
+@pytest.mark.parametrize(
+    "name", ["elsewhere/1/1", "", "x", "a/b/c", "{place}/{pid}/?", "{place}/x/1", "{place}"]
+)
+def test_a_worker_of_whom_nothing_can_be_known_is_not_gone(name):
+    place, pid, _ = worker.worker_name().split("/")
+
+    assert not worker.is_dead(name.format(place=place, pid=pid))
+
+
+@linux
+def test_a_process_that_proc_hides_is_not_gone(monkeypatch, tmp_path):
+    """As with `hidepid` or systemd's ProtectProc=invisible, for a process of another user."""
+    name = worker.worker_name()
+    self_only = tmp_path / "proc"
+    (self_only / "self").mkdir(parents=True)
+    (self_only / "self" / "stat").write_text("")
+    place = name.split("/")[0]
+    monkeypatch.setattr(worker, "_host", lambda: place)
+    monkeypatch.setattr(worker, "_PROC", self_only)
+
+    assert not worker.is_dead(name)
+
+
+def test_without_proc_no_worker_is_taken_for_gone(monkeypatch, tmp_path):
+    monkeypatch.setattr(worker, "_PROC", tmp_path)
+
+    name = worker.worker_name()
+
+    assert name == f"{socket.gethostname()}/{os.getpid()}/?"
+    assert not worker.is_dead(name)

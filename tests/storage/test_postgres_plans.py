@@ -1,7 +1,5 @@
 """No statement of a pass reads a table from end to end that grows with the history."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -122,12 +120,7 @@ class Stage:
             before = page_store.statements(connection, [newest.task_key])[-1]
             other = Answer.NEGATIVE if before.answer is Answer.POSITIVE else Answer.POSITIVE
             page_store.record_answer(
-                connection,
-                newest.task_key,
-                newest.annotator,
-                other,
-                before=before,
-                now=self.now,
+                connection, newest.task_key, newest.annotator, other, before=before, now=self.now
             )
 
 

@@ -4,7 +4,6 @@ from dataclasses import asdict
 
 from sqlalchemy import text
 
-from monitor.domain.model import EffectKind
 from monitor.domain.report import RoundReport
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.tally import Tally
@@ -31,16 +30,14 @@ def rows(database, query, **values):
         return [dict(row) for row in connection.execute(text(query), values).mappings()]
 
 
-def payloads(database):
-    """The text of each effect's own payload, by key."""
-    found = rows(database, "select key, cast(payload as text) as payload from effects")
-    return {row["key"]: row["payload"] for row in found}
-
-
-def test_a_report_that_several_effects_publish_is_stored_once(database):
+def test_a_report_is_stored_once_and_who_delivers_an_effect_gets_the_one_that_it_refers_to(
+    database,
+):
     scene = Scene(database, settings(limits=LIMITS, model="models:/mail/7"))
-
     found = scene.play(1)
+    mlflow = Taking()
+
+    deliver(database, {"mlflow": mlflow}, lambda: scene.now)
 
     told = rows(database, "select kind, report_version, payload from effects where sink = 'mlflow'")
     assert [row["kind"] for row in told] == [*REPORTING]
@@ -48,43 +45,19 @@ def test_a_report_that_several_effects_publish_is_stored_once(database):
     assert rows(database, "select round_id, version from reports") == [
         {"round_id": found.id, "version": 1}
     ]
-
-
-def test_whoever_delivers_an_effect_gets_the_report_that_it_refers_to(database):
-    scene = Scene(database, settings())
-    found = scene.play(1)
-    mlflow = Taking()
-
-    deliver(database, {"mlflow": mlflow}, lambda: scene.now)
-
     with database.read() as connection:
-        report = report_store.read_report(connection, found.id, 1)
-    assert [effect.kind for effect in mlflow.got] == [EffectKind.ROUND_RUN, EffectKind.FLEET_POINT]
-    assert [effect.payload for effect in mlflow.got] == [report, report]
-    assert report["sentence"]
-
-
-def test_a_version_that_says_nothing_has_an_empty_report(database):
-    scene = Scene(database, settings())
-    found = scene.play(1)
-
-    with database.read() as connection:
-        report = report_store.read_report(connection, found.id, 2)
-
-    assert report == {}
-
-
-def test_a_caution_is_computed_with_its_estimate_and_stands_in_the_report(database):
-    scene = Scene(database, settings())
-
-    found = scene.play(1)
-
-    with database.read() as connection:
-        report = RoundReport(**report_store.read_report(connection, found.id, 1))
+        payload = report_store.read_report(connection, found.id, 1)
+        nothing = report_store.read_report(connection, found.id, 2)
         counts = Tally(estimate_store.read_counts(connection, [found.id])[found.id]).counts
+    assert [effect.kind for effect in mlflow.got] == [*REPORTING]
+    assert [effect.payload for effect in mlflow.got] == [payload] * 3
+    assert payload["sentence"]
+    assert nothing == {}
+
+    # A caution is computed with its estimate and stands in the report.
     own = [
         row
-        for row in report.estimates
+        for row in RoundReport(**payload).estimates
         if (row.basis, row.estimand) == ("round", "window") and row.point is not None
     ]
     kept = {row.metric: [one.model_dump() for one in row.caution] for row in own}

@@ -1,7 +1,5 @@
 """Rounds made up from counts alone."""
 
-from __future__ import annotations
-
 from monitor.domain.model import Stratum
 from monitor.rounds.estimation.tally import Tally
 from monitor.storage.samples.frame_store import StratumTally

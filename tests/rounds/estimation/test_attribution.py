@@ -1,7 +1,5 @@
 """Why precision is not what it was, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from monitor.domain.model import Stratum

@@ -1,42 +1,38 @@
-"""Curves and causes reach the report of a round."""
+"""Curves, causes, densities and the next round reach the report of a round."""
 
-from __future__ import annotations
-
-import json
 import re
+from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.report import RoundReport
-from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.sample_settings import Bands, Margin, Sample
+from monitor.domain.settings import POOLED_COVERAGE
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.storage.labels.round_labels import read_labels
-from tests.rounds.scene import LIMITS, Scene, settings
-from tests.storage.payloads import REPORTS
+from tests.rounds.played import played
+from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 
 BANDS = Sample(max_labels=300, bands=Bands(flagged=2, passed=3))
 
 
-@pytest.fixture
+@played
 def scene(database):
-    return Scene(database, settings(sample=BANDS, limits=LIMITS))
+    """Precision falls in the second one."""
+    scene = Scene(database, settings(sample=BANDS, limits=LIMITS))
+    scene.play(1)
+    scene.play(2, precision=0.2)
+    return scene
 
 
 def reports(scene):
-    rows = scene.rows(REPORTS)
-    return [
-        RoundReport.model_validate(
-            json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
-        )
-        for row in rows
-    ]
+    return [RoundReport.model_validate(each) for each in scene.reports()]
 
 
 def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scene):
-    scene.play(1)
-
-    [report] = reports(scene)
+    report, _ = reports(scene)
 
     curves, p3 = report.curves, report.p3
     assert curves.labeled == sum(row.labeled for row in report.strata) == 300
@@ -49,10 +45,11 @@ def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scen
     )
     assert report.cause is None
     assert len(report.model_dump_json(exclude={"estimates"})) < 10_000  # a metric more is fine
+    assert report.pooled_coverage == POOLED_COVERAGE
 
 
 def test_the_sample_of_a_round_has_its_items_bounds_and_sizes(scene):
-    found = scene.play(1)
+    found = scene.round(1)
 
     with scene.database.read() as connection:
         labels = read_labels(connection, found)
@@ -68,9 +65,6 @@ def test_the_sample_of_a_round_has_its_items_bounds_and_sizes(scene):
 
 
 def test_the_second_round_says_why_precision_differs(scene):
-    scene.play(1)
-    scene.play(2, precision=0.2)
-
     cause = reports(scene)[1].cause
 
     assert cause.rounds == 1
@@ -80,30 +74,46 @@ def test_the_second_round_says_why_precision_differs(scene):
     )
 
 
-def test_the_alert_on_precision_says_the_cause(scene):
-    for number in (1, 2):
-        scene.play(number)
-    for number in (3, 4, 5):
-        scene.play(number, precision=0.3)
+def test_a_density_belongs_to_each_estimate_and_its_interval_holds_95_percent_of_it(scene):
+    for report in reports(scene):
+        found = [(row.metric, row.basis) for row in report.densities]
+        assert found == [(m, b) for m in ("precision", "recall") for b in ("round", "pooled")]
+        for row in report.densities:
+            estimand = {"round": "window", "pooled": "rate"}[row.basis]
+            own = report.estimate(row.metric, basis=row.basis, estimand=estimand)
+            x = np.linspace(own.low, own.high, 400)
+            inside = np.trapezoid(np.interp(x, row.x, row.density), x)
+            assert inside == pytest.approx(0.95, abs=0.03), (row.metric, row.basis)
 
-    rows = scene.rows("select payload from effects where kind = 'notice' order by id")
-    told = [
-        json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
-        for row in rows
-    ]
-    [sentence] = [
-        each["sentence"]
-        for each in told
-        if each["event"] == "alert.firing" and each["metric"] == "precision"
-    ]
+
+def test_a_metric_without_an_estimate_has_no_density_and_the_next_round_is_as_the_settings_ask(
+    scene,
+):
+    sample = BANDS.model_copy(update={"margin": Margin(precision=0.05)})
+    scene.settings = settings(sample=sample, limits=LIMITS)
+    scene.play(3, share=0.0)
+
+    report = reports(scene)[-1]
+
+    there = {row.metric for row in report.estimates if row.point is not None}
+    assert {row.metric for row in report.densities} <= there
+    assert report.next_round.slot == MONDAY + 3 * WEEK
+    assert report.next_round.max_labels == 300
+    assert report.next_round.margins == {"precision": 0.05}
+    assert report.next_round.hours == timedelta(days=5) / timedelta(hours=1)
+
+
+def test_the_alert_on_precision_says_the_cause(scene):
+    scene.play(3, precision=0.2)
+
+    told = [each for each in scene.notices() if each["event"] == "alert.firing"]
+    [sentence] = [each["sentence"] for each in told if each["metric"] == "precision"]
     assert " with earlier rounds. Precision fell from 0." in sentence
     assert re.search(r"a worse classifier \(TPR, FPR\) -0.* to [-+]0\.\d\d\)\. Fired ", sentence)
     assert all("(TPR, FPR)" not in each["sentence"] for each in told if each["metric"] == "recall")
 
 
 def test_a_round_that_only_carries_a_late_label_keeps_the_curves_it_has(scene):
-    scene.play(1)
-    scene.play(2)
     item = scene.rows("select id from items where round_id = 1 limit 1")[0]["id"]
     was = scene.labeler.answers[item]
     scene.labeler.answers[item] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
@@ -120,9 +130,9 @@ def test_a_round_that_only_carries_a_late_label_keeps_the_curves_it_has(scene):
 
 
 def test_items_without_scores_and_blank_strata_make_no_curves(scene):
-    scene.week(1)
-    scene.run(1)
-    found = scene.round(1)
+    scene.week(3)
+    scene.run(3)
+    found = scene.round(3)
 
     with scene.database.read() as connection, pytest.raises(NoCurves) as blank:
         labeled_sample(read_labels(connection, found), found.settings.sample)
@@ -130,9 +140,7 @@ def test_items_without_scores_and_blank_strata_make_no_curves(scene):
         "no item of flagged-1, flagged-2, passed-1, passed-2, passed-3 is labeled yet"
     )
 
-    scene.answer()
-    scene.run()
     with scene.database.write() as connection:
         connection.exec_driver_sql("update items set score = null where predicted")
         with pytest.raises(NoCurves, match="items of this round have no score"):
-            scored_sample(found, read_labels(connection, found))
+            scored_sample(scene.round(1), read_labels(connection, scene.round(1)))

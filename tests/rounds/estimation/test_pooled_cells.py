@@ -1,7 +1,5 @@
 """Rounds that were labeled by score cells, pooled: each class is one rate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -87,34 +85,6 @@ def test_one_cell_a_class_is_pooled_as_one_band_a_class_is(reference):
     )
     causes = [precision_cause(history[2], history[:2], seed=1, cells=by) for by in (True, False)]
     assert causes[0] == causes[1]
-
-
-def test_quiet_rounds_make_an_interval_narrower_and_its_point_lies_inside():
-    history = [drawn(seed) for seed in range(8)]
-
-    found, _, _ = estimated(history, MANY)
-
-    own = rows(found, basis="round")
-    for metric in ("precision", "recall"):
-        point, low, high = values(rows(found)[metric])
-        assert low < point < high
-        assert high - low < 0.9 * (own[metric].high - own[metric].low)
-
-
-def test_a_first_round_without_a_reference_has_the_posterior_of_its_own_cells():
-    first = drawn(1)
-
-    found, _, known = estimated([first], MANY)
-
-    own = cell_posterior(first.counts)
-    assert known.before is None
-    for name in ("flagged", "passed"):
-        ours, theirs = getattr(found.pooled, name), getattr(own, name)
-        assert ours.alpha == pytest.approx(theirs.alpha)
-        assert ours.beta == pytest.approx(theirs.beta)
-    for metric in ("precision", "recall"):
-        pooled, alone = rows(found)[metric], rows(found, basis="round")[metric]
-        assert values(pooled) == pytest.approx(values(alone), abs=2e-3)
 
 
 def test_a_drop_is_followed_within_the_bounds_of_the_round_alone():

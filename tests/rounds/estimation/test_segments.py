@@ -1,9 +1,5 @@
 """Segments through whole rounds: counted in the one scan, kept with the items, estimated."""
 
-from __future__ import annotations
-
-import json
-
 import pytest
 
 from monitor.domain.model import Answer
@@ -16,15 +12,22 @@ from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 from monitor.storage.results import segment_store
 from monitor.testing import MemorySource
+from tests.rounds.played import played
 from tests.rounds.scene import THRESHOLD, WEEK, Scene, settings
 
 COUNTRIES = ("CZ", "CZ", "CZ", "SK", "SK", None)
 
 
-@pytest.fixture
-def scene(database):
+def segmented(database):
     source = MemorySource([], threshold=THRESHOLD, show=["text"], segments=["country", "client"])
     return Scene(database, settings(), source)
+
+
+@played
+def scene(database):
+    scene = segmented(database)
+    closed(scene)
+    return scene
 
 
 def with_countries(scene, number):
@@ -63,16 +66,11 @@ def counts_of(cells):
 
 
 def report_of(scene, found):
-    [row] = scene.rows(
-        "select payload from reports where round_id = :id order by version desc limit 1",
-        id=found.id,
-    )
-    payload = row["payload"]
-    return RoundReport.model_validate(json.loads(payload) if isinstance(payload, str) else payload)
+    return RoundReport.model_validate(scene.report(found.number))
 
 
-def test_sizes_and_labels_of_the_values_add_up_to_those_of_the_stratum(scene):
-    found = closed(scene)
+def test_labels_count_for_the_value_of_their_item_and_add_up_to_those_of_the_stratum(scene):
+    found = scene.round(1)
 
     strata = {
         row["stratum"]: (row["size"], row["labeled"], row["positive"])
@@ -89,14 +87,9 @@ def test_sizes_and_labels_of_the_values_add_up_to_those_of_the_stratum(scene):
             sums = tuple(sum(getattr(c, n) for c in mine) for n in ("size", "labeled", "positive"))
             assert sums == wanted
     assert {c.value for c in cells if c.segment == "country"} == {"CZ", "SK", NO_VALUE}
-
-
-def test_each_label_counts_for_the_value_of_its_item(scene):
-    found = closed(scene)
-
     of = {row["id"]: row["country"] or NO_VALUE for row in scene.source.rows}
     drawn = scene.rows("select id, stratum from items where round_id = :id", id=found.id)
-    for cell in cells_of(scene, found):
+    for cell in cells:
         if cell.segment == "country":
             ids = [
                 i["id"] for i in drawn if (i["stratum"], of[i["id"]]) == (cell.stratum, cell.value)
@@ -106,7 +99,7 @@ def test_each_label_counts_for_the_value_of_its_item(scene):
 
 
 def test_a_version_says_of_each_segment_what_the_statistics_say(scene):
-    found = closed(scene)
+    found = scene.round(1)
 
     cells = [cell for cell in cells_of(scene, found) if cell.segment == "client"]
     part = counts_of([cell for cell in cells if cell.value == "client 1"])
@@ -136,15 +129,9 @@ def test_a_version_says_of_each_segment_what_the_statistics_say(scene):
         )
         assert row.size == part.size.sum()
         assert (row.flagged, row.labeled) == (part.size[0], part.labeled.sum())
-
-
-def test_the_report_and_the_store_say_the_same(scene):
-    found = closed(scene)
-
-    report = report_of(scene, found)
-
-    assert report.segments == rows_of(scene, found)
-    assert len(report.segments) == 2 * (3 + 2)
+    segments = report_of(scene, found).segments
+    assert segments == rows_of(scene, found)
+    assert len(segments) == 2 * (3 + 2)
 
 
 def test_the_margin_is_the_configs_own_where_it_names_one(database):
@@ -158,7 +145,8 @@ def test_the_margin_is_the_configs_own_where_it_names_one(database):
     assert margins == {("precision", 0.2), ("recall", 0.1)}
 
 
-def test_a_segment_without_a_label_has_no_number_but_the_labels_it_needs(scene):
+def test_a_segment_without_a_label_has_no_number_but_the_labels_it_needs(database):
+    scene = segmented(database)
     with_countries(scene, 1)
     for place, row in enumerate(scene.source.rows):
         row["country"] = "LI" if place == 0 else "CZ"
@@ -181,7 +169,7 @@ def test_a_segment_without_a_label_has_no_number_but_the_labels_it_needs(scene):
 
 
 def test_late_labels_that_only_move_between_segments_make_a_version(scene):
-    found = closed(scene)
+    found = scene.round(1)
     of = {row["id"]: row["country"] or NO_VALUE for row in scene.source.rows}
     passed = [
         row["id"]
@@ -200,7 +188,7 @@ def test_late_labels_that_only_move_between_segments_make_a_version(scene):
 
 
 def test_a_correction_of_an_earlier_round_leaves_the_segments_of_later_ones(scene):
-    first = closed(scene, 1)
+    first = scene.round(1)
     second = closed(scene, 2)
     before = rows_of(scene, second)
     answered = next(i for i, a in scene.labeler.answers.items() if i in ids_of(scene, first))
@@ -218,18 +206,8 @@ def ids_of(scene, found):
     return {r["id"] for r in scene.rows("select id from items where round_id = :i", i=found.id)}
 
 
-def test_a_round_without_segment_columns_has_none(database):
-    scene = Scene(database, settings())
-
-    found = scene.play(1)
-
-    assert rows_of(scene, found) == []
-    assert scene.rows("select * from segment_sizes") == []
-    assert scene.rows("select id from items where segments is not null") == []
-    assert report_of(scene, found).segments == []
-
-
-def test_a_window_in_which_nothing_is_flagged_still_shows_its_segments(scene):
+def test_a_window_in_which_nothing_is_flagged_still_shows_its_segments(database):
+    scene = segmented(database)
     with_countries(scene, 1)
     for row in scene.source.rows:
         row["score"] = 0.1

@@ -1,9 +1,7 @@
 """An abandoned round that nobody labeled is done again on request, and collides with nothing."""
 
-from __future__ import annotations
-
 import csv
-import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,13 +9,16 @@ import pytest
 
 from monitor.domain.model import Answer, LabelEvent
 from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.state import RoundState
 from monitor.labeling.files import FilesLabeler, FilesSettings
+from monitor.rounds import versions
 from monitor.rounds.opening import due
 from monitor.rounds.opening.redo import why_it_stays
 from monitor.storage.labels import label_store
-from monitor.storage.results import concern_store
+from monitor.storage.results import concern_store, redo_store
+from monitor.storage.rounds import round_claims
+from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, Scene, settings
-from tests.storage.payloads import REPORTS
 
 AT_ONCE = {"grace": timedelta(0), "hooks": ("ops",)}
 
@@ -27,9 +28,10 @@ def scene(database):
     return Scene(database, settings(**AT_ONCE))
 
 
-@pytest.fixture
-def unlabeled(scene):
+@played
+def unlabeled(database):
     """A round that was drawn and abandoned since no answer came by its deadline."""
+    scene = Scene(database, settings(**AT_ONCE))
     scene.week(1)
     scene.run(1)
     scene.now += timedelta(days=5)
@@ -50,22 +52,15 @@ def keys(scene):
     return [row["key"] for row in scene.rows('select "key" from effects order by id')]
 
 
-def reports(scene):
-    rows = scene.rows(REPORTS)
-    return [payload_of(row) for row in rows]
-
-
-def payload_of(row):
-    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
-
-
-def test_a_round_without_predictions_is_drawn_once_there_are_some(scene):
+def test_a_round_without_predictions_is_drawn_and_closed_in_the_same_run_once_there_are_some(scene):
     scene.run(1)
     seed = scene.round(1).seed
     scene.week(1)
+    backfilled = due.open_slot(scene.context, MONDAY, backfill=True)
 
     again = redo(scene)
 
+    assert backfilled is None
     assert (again.state, again.seed, again.number) == ("labeling", seed, 1)
     assert again.deadline == MONDAY + timedelta(days=5)
     moves = scene.rows("select before, after from round_events order by id")
@@ -76,17 +71,12 @@ def test_a_round_without_predictions_is_drawn_once_there_are_some(scene):
         ("open", "labeling"),
     ]
 
-
-def test_it_is_closed_with_a_version_above_the_abandoned_one_and_in_the_same_run(scene):
-    scene.run(1)
-    scene.week(1)
-    redo(scene)
     scene.answer()
     scene.run()
 
     found = scene.round(1)
     assert (found.state, found.version, found.first_version) == ("closed", 2, 2)
-    told = reports(scene)
+    told = scene.reports()
     assert [(each["version"], each["state"]) for each in told] == [(1, "abandoned"), (2, "closed")]
     assert len({each["round_key"] for each in told}) == 1
     assert len(keys(scene)) == len(set(keys(scene)))
@@ -113,8 +103,8 @@ def test_what_needs_a_look_the_second_time_is_told_under_the_name_of_its_run(sce
     redo(scene)
 
     rows = scene.rows("select payload from effects where kind = 'notice' and sink = 'ops'")
-    told = {payload_of(row)["event"]: payload_of(row)["round_key"] for row in rows}
-    assert told["round.attention"] == told["round.abandoned"] == reports(scene)[0]["round_key"]
+    told = {row["payload"]["event"]: row["payload"]["round_key"] for row in rows}
+    assert told["round.attention"] == told["round.abandoned"] == scene.reports()[0]["round_key"]
 
 
 def test_abandoned_a_second_time_it_is_told_a_second_time(scene):
@@ -124,7 +114,7 @@ def test_abandoned_a_second_time_it_is_told_a_second_time(scene):
 
     told = [key for key in keys(scene) if key.endswith("/ops")]
     assert len(told) == len(set(told)) == 3
-    assert [report["version"] for report in reports(scene)] == [1, 2, 3]
+    assert [report["version"] for report in scene.reports()] == [1, 2, 3]
     assert scene.round(1).first_version == 3
 
 
@@ -168,15 +158,6 @@ def _label(scene, item, answer):
                                scene.now)  # fmt: skip
 
 
-def test_a_backfill_leaves_an_abandoned_round_as_it_is(scene):
-    scene.run(1)
-    scene.week(1)
-    scene.now += timedelta(days=1)
-
-    assert due.open_slot(scene.context, MONDAY, backfill=True) is None
-    assert scene.round(1).state == "abandoned"
-
-
 def test_what_a_slow_worker_puts_away_is_not_what_is_out_now(unlabeled):
     old = unlabeled.round(1)
     again = redo(unlabeled)
@@ -215,17 +196,9 @@ def _write(path, rows):
         writer.writerows(rows)
 
 
-def test_its_tasks_get_a_file_of_their_own_and_the_old_one_shows_nothing(folder):
-    redo(folder)
-
-    labels = folder.labeler.folder
-    old, new = (_read(labels / f"mail-2025-03-03T0600{part}.csv") for part in ("", "-v2"))
-    assert len(old) == len(new) == 200
-    assert {row["text"] for row in old} == {""}
-    assert all(row["text"].startswith("item ") for row in new)
-
-
-def test_answers_that_came_too_late_for_the_first_time_count_for_the_second(folder):
+def test_tasks_get_a_file_of_their_own_and_answers_in_the_old_one_count_though_it_shows_nothing(
+    folder,
+):
     labels = folder.labeler.folder
     rows = _read(labels / "mail-2025-03-03T0600.csv")
     answers = folder.rows('select "key", item_id from tasks')
@@ -237,7 +210,90 @@ def test_answers_that_came_too_late_for_the_first_time_count_for_the_second(fold
 
     redo(folder)
 
+    old, new = (_read(labels / f"mail-2025-03-03T0600{part}.csv") for part in ("", "-v2"))
+    assert len(old) == len(new) == 200
+    assert {row["text"] for row in old} == {""}
+    assert all(row["text"].startswith("item ") for row in new)
     same = {row["key"] for row in folder.rows('select "key" from tasks')} & set(truth)
     assert len(same) > 150  # one seed, so mostly the same items
     taken = folder.rows("select external_id from label_events")
     assert {row["external_id"] for row in taken} == {f"{key}/ada" for key in same}
+
+
+# In the store: what of it goes, and who is too late for it
+
+
+@played
+def two_waves(database):
+    """A round that ended while its second wave was still to go out."""
+    sample = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
+    scene = Scene(database, settings(sample=sample))
+    scene.week(1, share=0.2)
+    scene.run(1)
+    with scene.database.write() as connection:
+        claim = round_claims.claim_round(connection, scene.round(1).id)
+    assert claim is not None
+    versions.abandon(scene.context, scene.round(1), claim, "as a test wants it")
+    with scene.database.write() as connection:
+        round_claims.release_round(connection, claim)
+    return scene
+
+
+@pytest.fixture
+def abandoned(two_waves):
+    return two_waves.round(1)
+
+
+def reopen(scene, round_):
+    with scene.database.write() as connection:
+        return redo_store.reopen_abandoned(
+            connection, round_, settings=scene.settings, now=scene.now, reason="by hand"
+        )
+
+
+def reserved(scene):
+    return len(scene.rows("select 1 from reserve"))
+
+
+def test_a_round_opened_again_has_no_second_wave_of_the_first_time(two_waves, abandoned):
+    before = abandoned.second_wave_at, reserved(two_waves)
+
+    reopened = reopen(two_waves, abandoned)
+
+    assert reopened
+    assert all(before)
+    assert (two_waves.round(1).second_wave_at, reserved(two_waves)) == (None, 0)
+
+
+def test_an_answer_that_came_after_the_round_was_read_keeps_it_as_it_is(two_waves, abandoned):
+    [task] = two_waves.rows('select "key" from tasks limit 1')
+    with two_waves.database.write() as connection:
+        event = LabelEvent(task["key"], "ada", Answer.POSITIVE)
+        label_store.add_events(connection, "memory", [event], two_waves.now)
+
+    reopened = reopen(two_waves, abandoned)
+
+    assert not reopened
+    assert two_waves.round(1).state is RoundState.ABANDONED
+    assert reserved(two_waves) > 0
+
+
+def test_a_round_that_another_worker_opened_meanwhile_is_left_to_it(two_waves, abandoned):
+    reopen(two_waves, abandoned)
+    two_waves.run()
+    drawn = reserved(two_waves)
+
+    reopened = reopen(two_waves, abandoned)
+
+    assert not reopened
+    assert two_waves.round(1).state is RoundState.LABELING
+    assert reserved(two_waves) == drawn > 0
+
+
+def test_a_round_abandoned_again_meanwhile_is_left_as_it_is(two_waves, abandoned):
+    late = replace(abandoned, first_version=abandoned.first_version - 1)
+
+    reopened = reopen(two_waves, late)
+
+    assert not reopened
+    assert two_waves.round(1) == abandoned

@@ -1,11 +1,6 @@
 """Monitors that the config no longer has: what is open of them is told, and their alerts end."""
 
-from __future__ import annotations
-
-import json
 from datetime import timedelta
-
-import pytest
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.sample_settings import Bands, Sample
@@ -15,13 +10,13 @@ from monitor.rounds.opening.removed_monitors import (
     end_removed_monitors,
     removed_monitors,
 )
-from monitor.storage.results import alert_store
+from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, WEEK, Scene, settings
 
 SAMPLE = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
 
 
-@pytest.fixture
+@played
 def scene(database):
     """A monitor with an open alert on precision."""
     asked = settings(limits=LIMITS, sample=SAMPLE, reference=REFERENCE, hooks=("ops",))
@@ -31,50 +26,38 @@ def scene(database):
     return scene
 
 
-def alerts(scene):
-    with scene.database.read() as connection:
-        return alert_store.find_alerts(connection)
-
-
 def end(scene, *names):
     end_removed_monitors(scene.database, names, lambda: scene.now)
-    return [alert.state for alert in alerts(scene)]
+    return [alert.state for alert in scene.alerts()]
 
 
 def told(scene, sink):
-    query = "select payload from effects where kind = 'notice' and sink = :sink order by id"
-    found = [row["payload"] for row in scene.rows(query, sink=sink)]
-    found = [json.loads(each) if isinstance(each, str) else each for each in found]
-    return [each for each in found if each["event"].startswith("alert.")]
+    return [each for each in scene.notices(sink) if each["event"].startswith("alert.")]
 
 
-def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_told(scene):
+def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_told_once(scene):
     scene.now += WEEK + UNWATCHED
 
     states = end(scene, "other")
+    end(scene)
 
-    [alert] = alerts(scene)
+    [alert] = scene.alerts()
     assert states == [AlertState.RESOLVED]
     assert alert.ended_why == "the monitor is no longer in the config"
     for sink in ("log", "ops"):
-        last = told(scene, sink)[-1]
-        assert last["event"] == "alert.resolved"
-        assert "has ended: the monitor is no longer in the config." in last["sentence"]
+        events = told(scene, sink)
+        assert [each["event"] for each in events] == ["alert.firing", "alert.resolved"]
+        assert "has ended: the monitor is no longer in the config." in events[-1]["sentence"]
+    with scene.database.read() as connection:
+        assert removed_monitors(connection, ["other"]) == []
 
 
-def test_its_end_is_told_once_however_often_it_is_looked_for(scene):
-    scene.now += WEEK + UNWATCHED
-
-    end(scene)
-    end(scene)
-
-    assert [each["event"] for each in told(scene, "ops")] == ["alert.firing", "alert.resolved"]
-
-
-def test_an_alert_waits_for_a_slot_that_another_config_on_the_store_would_open(scene):
+def test_an_alert_waits_for_a_slot_that_another_config_would_open_and_for_its_own_monitor(scene):
     scene.now += WEEK + UNWATCHED - timedelta(seconds=1)
 
     assert end(scene, "other") == [AlertState.FIRING]
+    scene.now += 10 * WEEK
+    assert end(scene, "other", "mail") == [AlertState.FIRING]
 
 
 def test_an_alert_of_a_monitor_that_another_config_runs_stays_open(scene):
@@ -85,12 +68,6 @@ def test_an_alert_of_a_monitor_that_another_config_runs_stays_open(scene):
     assert end(scene, "other") == [AlertState.FIRING]
 
 
-def test_an_alert_of_a_monitor_in_the_config_is_left_alone(scene):
-    scene.now += 10 * WEEK
-
-    assert end(scene, "other", "mail") == [AlertState.FIRING]
-
-
 def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene):
     scene.now += WEEK
     due.open_due(scene.context)
@@ -99,7 +76,7 @@ def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene
         [removed] = removed_monitors(connection, ["other"])
         known = removed_monitors(connection, ["other", "mail"])
 
-    [alert] = alerts(scene)
+    [alert] = scene.alerts()
     assert known == []
     assert (removed.monitor, removed.open_rounds) == ("mail", (3,))
     assert removed.ends_at == scene.now + WEEK + UNWATCHED
@@ -109,14 +86,6 @@ def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene
         "this store has it; rounds go on when the config has it again; alerts are ended on "
         "2025-03-25 06:00 UTC."
     )
-
-
-def test_a_monitor_that_left_nothing_open_is_not_told_of(scene):
-    scene.now += WEEK + UNWATCHED
-    end(scene, "other")
-
-    with scene.database.read() as connection:
-        assert removed_monitors(connection, ["other"]) == []
 
 
 def test_open_rounds_of_a_monitor_that_is_put_back_go_on(scene):

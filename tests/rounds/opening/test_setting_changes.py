@@ -1,7 +1,6 @@
 """What other settings begin: told before the next round, and between the rounds that are there."""
 
-from __future__ import annotations
-
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,10 +12,11 @@ from monitor.domain.settings import Schedule
 from monitor.presentation.setting_changes import change_sentence
 from monitor.rounds.opening.setting_changes import pending_changes, read_changes
 from monitor.storage.rounds import round_store
+from tests.rounds.played import played
 from tests.rounds.scene import Scene, settings
 
 
-@pytest.fixture
+@played
 def scene(database):
     scene = Scene(database, settings())
     scene.play(1)
@@ -48,45 +48,44 @@ def test_the_same_settings_and_others_that_begin_nothing_are_not_told(scene):
     fewer = Sample(max_labels=100, bands=Bands(flagged=1, passed=1))
 
     assert ahead(scene) == []
+    assert ahead(replace(scene, name="without rounds"), threshold=0.9) == []
     assert ahead(scene, deadline=timedelta(days=1), sample=fewer) == []
 
 
-def test_a_monitor_without_rounds_begins_nothing_anew(database):
-    assert ahead(Scene(database, settings()), threshold=0.9) == []
+FROM_LABELS = (
+    "the next round begins a new history, which starts from the labels so far, counted by the new "
+    "strata"
+)
+PRAGUE = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(hours=2))
 
 
-def test_another_threshold_is_told_with_what_it_means(scene):
-    assert ahead(scene, threshold=0.7) == [
-        "source.threshold 0.5 -> 0.7: the next round begins a new history: estimates with earlier "
-        "rounds begin anew; evidence gathered so far stays, but without a reference the first "
-        "round adds none"
-    ]
-
-
-def test_another_model_is_told(scene):
-    [told] = ahead(scene, model="models:/mail/7")
-
-    assert told.startswith("model not set -> models:/mail/7: the next round begins a new history: ")
-
-
-def test_other_bands_are_told_to_start_from_the_labels_so_far(scene):
-    [told] = ahead(scene, sample=Sample(max_labels=200, bands=Bands(flagged=2, passed=1)))
-
-    assert told == (
-        "sample.bands.flagged 1 -> 2: the next round begins a new history, which starts from the "
-        "labels so far, counted by the new strata"
-    )
-
-
-def test_cells_in_place_of_bands_are_told_to_start_from_the_labels_so_far(scene):
-    cells = Cells(flagged=20, passed=40)
-
-    [told] = ahead(scene, sample=Sample(max_labels=200, cells=cells))
-
-    assert told == (
-        "sample.cells.flagged not set -> 20, sample.cells.passed not set -> 40: the next round "
-        "begins a new history, which starts from the labels so far, counted by the new strata"
-    )
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"threshold": 0.7, "model": "models:/mail/7"},
+            "model not set -> models:/mail/7, source.threshold 0.5 -> 0.7: the next round begins a "
+            "new history: estimates with earlier rounds begin anew; evidence gathered so far "
+            "stays, but without a reference the first round adds none",
+        ),
+        (
+            {"sample": Sample(max_labels=200, bands=Bands(flagged=2, passed=1))},
+            f"sample.bands.flagged 1 -> 2: {FROM_LABELS}",
+        ),
+        (
+            {"sample": Sample(max_labels=200, cells=Cells(flagged=20, passed=40))},
+            f"sample.cells.flagged not set -> 20, sample.cells.passed not set -> 40: {FROM_LABELS}",
+        ),
+        (
+            {"schedule": PRAGUE},
+            "schedule.time_zone UTC -> Europe/Prague, schedule.lag 0:00:00 -> 2:00:00: the next "
+            "window begins where the last one ended, 2025-03-03 06:00 UTC; none overlaps and "
+            "nothing is left out",
+        ),
+    ],
+)
+def test_other_settings_are_told_with_what_they_mean(scene, changes, said):
+    assert ahead(scene, **changes) == [said]
 
 
 def test_other_bands_over_the_same_cells_begin_nothing(scene):
@@ -95,16 +94,6 @@ def test_other_bands_over_the_same_cells_begin_nothing(scene):
     scene.play(2)
 
     assert ahead(scene, sample=Sample(max_labels=200, cells=cells, bands=Bands(passed=2))) == []
-
-
-def test_another_schedule_is_told_with_where_its_first_window_begins(scene):
-    other = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(hours=2))
-
-    assert ahead(scene, schedule=other) == [
-        "schedule.time_zone UTC -> Europe/Prague, schedule.lag 0:00:00 -> 2:00:00: the next window "
-        "begins where the last one ended, 2025-03-03 06:00 UTC; none overlaps and nothing is left "
-        "out"
-    ]
 
 
 def test_settings_that_a_history_had_before_go_on_with_it(scene):

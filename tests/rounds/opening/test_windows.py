@@ -1,7 +1,5 @@
 """Windows of rounds never overlap, whatever the schedules were and whichever order they open in."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -68,19 +66,6 @@ def test_slots_missed_over_a_change_begin_where_the_last_window_ended(scene):
     ]
 
 
-def test_a_shorter_lag_leaves_no_gap(database):
-    lagged = Schedule(cron="0 0 * * *", lag=timedelta(hours=6))
-    scene = Scene(database, settings(schedule=lagged), now=utc(3, 4, 12))
-    due.open_due(scene.context)
-
-    change(scene, DAILY, utc(3, 5, 12))
-
-    assert [window[2:] for window in windows(scene)] == [
-        ("03-02 18:00", "03-03 18:00"),
-        ("03-03 18:00", "03-05 00:00"),
-    ]
-
-
 def test_a_longer_lag_records_slots_whose_window_was_looked_at_already(scene):
     due.open_due(scene.context)
 
@@ -96,18 +81,13 @@ def test_a_longer_lag_records_slots_whose_window_was_looked_at_already(scene):
     ]
     [told] = scene.rows("select reason from rounds where state = 'skipped'")
     assert told["reason"] == "other rounds looked at all of its window, by another schedule"
-
-
-def test_a_slot_without_a_window_of_its_own_opens_neither_by_hand_nor_by_backfill(scene):
-    due.open_due(scene.context)
-    lagged = Schedule(cron="0 0 * * *", lag=timedelta(hours=36))
-    change(scene, lagged, utc(3, 5, 12))
     before = windows(scene)
-
     opened = [due.open_slot(scene.context, utc(3, 5), backfill=each) for each in (True, False)]
+    assert (opened, windows(scene)) == ([None, None], before)
 
-    assert opened == [None, None]
-    assert windows(scene) == before
+    change(scene, DAILY, utc(3, 8, 12))  # a shorter lag again leaves no gap
+
+    assert windows(scene)[-1] == ("03-08 00:00", "open", "03-05 12:00", "03-08 00:00")
 
 
 def test_a_backfill_by_another_schedule_takes_only_what_no_round_has(database):
@@ -126,7 +106,7 @@ def test_a_backfill_by_another_schedule_takes_only_what_no_round_has(database):
     ]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_windows_never_overlap_whatever_opens_in_whatever_order(database, seed):
     rng = random.Random(seed)  # noqa: S311
     crons = ["0 0 * * *", "30 2 * * *", "0 6 * * MON", "0 */7 * * *", "0 6 * * THU"]

@@ -1,8 +1,5 @@
 """What a broken classifier does to its window: told once, never ok, and no round stops for it."""
 
-from __future__ import annotations
-
-import json
 from datetime import timedelta
 
 import numpy as np
@@ -11,16 +8,17 @@ import pytest
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds.context import ReferenceItems
-from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED, note
+from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED
 from monitor.rounds.sampling.baseline import order_concerns
 from monitor.service.web.metrics import Own, exposition
-from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
-from tests.storage.payloads import PAYLOADS, REPORTS
+from tests.rounds.played import played
+from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
+from tests.storage.payloads import PAYLOADS
 
 ASKED = {"limits": LIMITS, "reference": REFERENCE, "model": "models:/mail/7", "hooks": ("ops",)}
 
 
-@pytest.fixture
+@played
 def scene(database):
     """Two good rounds."""
     scene = Scene(database, settings(**ASKED))
@@ -29,24 +27,16 @@ def scene(database):
     return scene
 
 
-def standing(scene):
-    return overview(scene.database, scene.context.settings, scene.now)
-
-
 def told(scene):
     """Sink and sentence of each notice that a round needs a look."""
     rows = scene.rows("select sink, payload from effects where kind = 'notice' order by id")
-    payloads = [(row["sink"], payload_of(row)) for row in rows]
+    payloads = [(row["sink"], row["payload"]) for row in rows]
     return [(sink, of["sentence"]) for sink, of in payloads if of["event"] == "round.attention"]
-
-
-def payload_of(row):
-    return json.loads(row["payload"]) if isinstance(row["payload"], str) else row["payload"]
 
 
 def model_statuses(scene):
     rows = scene.rows(f"{PAYLOADS} where e.kind = 'model_tags' order by e.id")
-    return [payload_of(row)["status"] for row in rows]
+    return [row["payload"]["status"] for row in rows]
 
 
 def metric(scene):
@@ -56,7 +46,7 @@ def metric(scene):
 
 
 def test_good_rounds_need_no_look(scene):
-    found = standing(scene)
+    found = scene.overview()
 
     assert (found.status, found.concerns, told(scene), metric(scene)) == ("ok", [], [], 0)
 
@@ -66,50 +56,42 @@ def test_good_rounds_need_no_look(scene):
     [
         (0.0, "nothing of 2000 items is flagged; in the last 2 rounds it was"),
         (0.9999999, "everything of 2000 items is flagged; in the last 2 rounds it was"),
-        (0.004, "of 2000 items are flagged, 0.7 %; in the last 2 rounds it was"),
         (0.9, "of 2000 items are flagged, 90 %; in the last 2 rounds it was"),
     ],
 )
 def test_an_odd_flagged_rate_is_told_once_and_the_round_goes_on(scene, share, what):
-    scene.play(3, share=share, recall=1.0 if share in {0.0, 0.9999999} else 0.6)
-
+    scene.week(3, share=share, recall=0.6 if share == 0.9 else 1.0)
+    scene.run(3)
     scene.run()
 
-    assert scene.round(3).state == "closed"
+    assert scene.round(3).state == "labeling"
     [(log, sentence), (hook, _)] = told(scene)
     assert (log, hook) == ("log", "ops")
     assert what in sentence
 
 
-def test_what_is_odd_is_attention_everywhere_from_the_draw_on(scene):
+def test_what_is_odd_is_attention_everywhere_from_the_draw_to_the_next_good_round(scene):
     scene.week(3, share=0.004)
-
     scene.run(3)
 
-    found = standing(scene)
+    found = scene.overview()
     assert found.status == "attention"
     [concern] = found.concerns
     assert concern.startswith("round 3: 14 of 2000 items are flagged, 0.7 %;")
     assert metric(scene) == 1
     assert model_statuses(scene) == ["ok", "ok", "attention"]
 
+    scene.answer()
+    scene.run()
 
-def test_the_status_is_ok_again_with_the_next_good_round(scene):
-    scene.play(3, share=0.004)
-    attention = standing(scene).status
+    report = scene.reports()[-1]
+    assert report["status"] == scene.overview().status == "attention"
+    assert "in the last 2 rounds it was" in report["concerns"][0]
+
     scene.play(4)
 
-    assert (attention, standing(scene).status, metric(scene)) == ("attention", "ok", 0)
+    assert (scene.overview().status, metric(scene)) == ("ok", 0)
     assert model_statuses(scene)[-1] == "ok"
-
-
-def test_the_run_of_an_odd_round_says_so_too(scene):
-    scene.play(3, share=0.004)
-
-    rows = scene.rows(REPORTS)
-    report = payload_of(rows[-1])
-    assert report["status"] == "attention"
-    assert "in the last 2 rounds it was" in report["concerns"][0]
 
 
 def test_a_rate_that_chance_explains_needs_no_look(database):
@@ -139,7 +121,7 @@ def test_scores_that_order_the_other_way_round_are_told_when_labels_are_in(scene
 
     assert scene.round(3).state == "closed"
     [concern] = [
-        concern for concern in standing(scene).concerns if "positives have lower" in concern
+        concern for concern in scene.overview().concerns if "positives have lower" in concern
     ]
     assert concern.startswith("round 3: by the labels of this round, positives have lower scores")
     assert len([sink for sink, sentence in told(scene) if "positives have lower" in sentence]) == 2
@@ -149,7 +131,7 @@ def test_few_labels_a_round_tell_of_a_turned_score_together(database):
     asked = settings(limits=LIMITS, sample=Sample(max_labels=20, bands=Bands(flagged=1, passed=1)))
     scene = Scene(database, asked)
     told_after = []
-    for number in range(1, 8):
+    for number in range(1, 6):
         scene.week(number)
         for row in scene.source.rows:
             scene.truth[row["id"]] = Answer.POSITIVE if row["score"] < 0.1 else Answer.NEGATIVE
@@ -160,7 +142,7 @@ def test_few_labels_a_round_tell_of_a_turned_score_together(database):
 
     assert (told_after[0], told_after[-1]) == (False, True)
     [concern] = [
-        concern for concern in standing(scene).concerns if "positives have lower" in concern
+        concern for concern in scene.overview().concerns if "positives have lower" in concern
     ]
     assert "by the labels of the last" in concern
 
@@ -173,20 +155,18 @@ def test_a_reference_whose_scores_are_turned_is_told(turned, concerns):
     found = order_concerns(ReferenceItems(score, score >= 0.5, positive))
 
     assert len(found) == concerns
+    few = order_concerns(ReferenceItems(score, score >= 0.5, positive & (np.arange(400) % 10 == 0)))
+    assert few == []  # of 8 positives
 
 
-def test_a_reference_of_few_positives_says_nothing_of_the_order():
-    score = np.arange(400) / 400
-
-    assert order_concerns(ReferenceItems(score, score >= 0.5, score < 0.02)) == []
-
-
-def test_rows_that_come_after_the_draw_are_counted_and_told_once(scene):
+def test_rows_that_come_after_the_draw_are_counted_and_told_once_unless_they_are_few(scene):
+    scene.source.rows.append({**scene.source.rows[-1], "id": "late"})
     scene.week(3)
     here = scene.source.rows[-2000:]
     del scene.source.rows[-2000:]
     scene.source.rows += here[:1900]
     scene.run(3)
+    few = "round 3: 1 rows of the window of round 2 came after its draw" in scene.overview().notes
     scene.answer()
     scene.run()
     before = told(scene)
@@ -196,27 +176,16 @@ def test_rows_that_come_after_the_draw_are_counted_and_told_once(scene):
     scene.run(4)
     scene.run()
 
-    assert before == []
+    assert (few, before) == (True, [])
     [(_, sentence), _] = told(scene)
     assert "100 rows of the window of round 3 came after its draw, to 1900 that it saw" in sentence
-    assert standing(scene).status == "attention"
-
-
-def test_a_few_late_rows_are_a_note(scene):
-    late = {**scene.source.rows[-1], "id": "late"}
-    scene.source.rows.append(late)
-    scene.week(3)
-
-    scene.run(3)
-
-    assert told(scene) == []
-    assert "round 3: 1 rows of the window of round 2 came after its draw" in standing(scene).notes
+    assert scene.overview().status == "attention"
 
 
 def test_a_round_that_could_not_estimate_recall_is_not_ok(scene):
     scene.play(3, precision=0.0)
 
-    found = standing(scene)
+    found = scene.overview()
 
     assert any("recall is not estimable" in concern for concern in found.concerns)
     assert found.status != "ok"
@@ -224,19 +193,18 @@ def test_a_round_that_could_not_estimate_recall_is_not_ok(scene):
 
 def test_labels_that_mature_are_not_missed_before(database):
     scene = Scene(
-        database,
-        settings(deadline=timedelta(days=20), matures=timedelta(days=10), limits=LIMITS),
+        database, settings(deadline=timedelta(days=20), matures=timedelta(days=10), limits=LIMITS)
     )
     scene.week(1)
     scene.run(1)
     scene.now += timedelta(days=6, hours=23)
-    early = standing(scene).status
+    early = scene.overview().status
     scene.settings = scene.settings.model_copy(
         update={"schedule": scene.settings.schedule.model_copy(update={"cron": "0 6 3 3 *"})}
     )
     scene.now += timedelta(days=8, hours=2)
 
-    late = standing(scene)
+    late = scene.overview()
 
     assert (early, late.status) == ("learning", "attention")
     assert late.concerns == [
@@ -252,22 +220,11 @@ def test_an_abandoned_round_is_not_forgotten_while_the_next_one_is_labeled(scene
     scene.week(4)
     scene.run(4)
 
-    found = standing(scene)
+    found = scene.overview()
 
     assert found.status == "stale"
     assert any("round 3 gave no estimate" in problem for problem in found.problems)
     assert metric(scene) == 1
-
-
-def test_a_concern_of_a_kind_is_noted_once(scene):
-    found = scene.round(2)
-
-    with scene.database.write() as connection:
-        noted = [note(connection, found, "few_rows", "few rows came", scene.now) for _ in range(2)]
-
-    assert noted == [True, False]
-    assert [sink for sink, _ in told(scene)] == ["log", "ops"]
-    assert standing(scene).concerns == ["round 2: few rows came"]
 
 
 def test_a_model_under_alert_stays_under_alert_whatever_else_is_odd(scene):
@@ -276,15 +233,14 @@ def test_a_model_under_alert_stays_under_alert_whatever_else_is_odd(scene):
 
     scene.run(4)
 
-    assert standing(scene).status == "alert"
+    assert scene.overview().status == "alert"
     assert model_statuses(scene)[-1] == "alert"
 
 
-def test_a_backfill_wakes_nobody(database):
-    asked = settings(**ASKED, origin="backfill")
-    scene = Scene(database, asked)
-    scene.play(1)
-    scene.play(2, share=0.0, recall=1.0)
+def test_a_backfill_wakes_nobody(scene):
+    scene.settings = settings(**ASKED, origin="backfill")
+    scene.week(3, share=0.0, recall=1.0)
+    scene.run(3)
 
     assert [sink for sink, _ in told(scene)] == ["log"]
 
@@ -303,11 +259,14 @@ def relabel(scene, number, share):
 
 
 def test_a_correction_that_turns_many_labels_of_an_old_round_is_shown_and_told_once(scene):
+    relabel(scene, 2, 0.02)
+    few = scene.round(2).version, scene.overview().status, told(scene)
     relabel(scene, 1, 0.6)
     scene.run()
 
-    found = standing(scene)
+    found = scene.overview()
     [sentence] = {sentence for _, sentence in told(scene)}
+    assert few == (2, "ok", [])
     assert scene.round(1).version == 2
     assert found.status == "attention"
     assert [sink for sink, _ in told(scene)] == ["log", "ops"]
@@ -334,8 +293,69 @@ def test_a_correction_that_takes_a_third_of_the_few_positive_labels_is_told(scen
     assert f" of its {len(positive)} positive ones are not positive now" in sentence
 
 
-def test_a_few_corrected_labels_are_no_matter(scene):
-    relabel(scene, 1, 0.02)
+# Labels that do not come: said while they still may, and told when it is too late.
 
-    assert scene.round(1).version == 2
-    assert (standing(scene).status, told(scene)) == ("ok", [])
+
+@played
+def waiting(database):
+    """A closed round and one that is being labeled, for five days."""
+    waiting = Scene(database, settings(**ASKED))
+    waiting.play(1)
+    waiting.week(2)
+    waiting.run(2)
+    return waiting
+
+
+def test_a_round_without_any_answer_is_told_the_more_urgently_the_less_time_is_left(waiting):
+    half = "round 2: it has no answer, and more than half of the time for labels is over"
+    end = "round 2 has no answer and ends in 10 h without an estimate, unless some come"
+    opened = waiting.now
+
+    for after, status, concerns, problems in (
+        (timedelta(days=2, hours=11), "ok", [], []),
+        (timedelta(days=3, hours=23), "attention", [half], []),
+        (timedelta(days=4, hours=14), "stale", [], [end]),
+    ):
+        waiting.now = opened + after
+        found = waiting.overview()
+        assert (found.status, found.problems) == (status, problems)
+        assert found.concerns == concerns or problems
+
+    waiting.now = opened + timedelta(days=5)
+    waiting.run()
+
+    assert model_statuses(waiting) == ["ok", "stale"]
+    [notice] = waiting.rows(
+        "select payload from effects where key like '%/log' order by id desc limit 1"
+    )
+    told = notice["payload"]
+    assert "0 of 200 answers came by the deadline" in told["sentence"]
+    assert "answer them in time" in told["to_do"]
+
+
+def test_a_round_with_some_answers_near_its_end_is_worth_a_note(waiting):
+    waiting.answer(0.25)
+    waiting.run()
+    waiting.now += timedelta(days=4, hours=23, minutes=30)
+
+    found = waiting.overview()
+
+    assert found.status == "ok"
+    assert found.notes[0] == (
+        "round 2 is closed in 30 min with the answers it has; 150 are missing"
+    )
+
+
+def test_a_model_under_alert_stays_under_alert_when_a_round_is_abandoned(waiting):
+    waiting.truth |= dict.fromkeys(waiting.truth, Answer.NEGATIVE)
+    waiting.answer()
+    waiting.run()
+    waiting.week(3)
+    waiting.run(3)
+    waiting.now += timedelta(days=5)
+    waiting.run()
+
+    assert waiting.round(3).state == "abandoned"
+    assert model_statuses(waiting)[-1] == "alert"
+    [told] = waiting.overview().alerts
+    assert told.metric == "precision"

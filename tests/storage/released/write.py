@@ -7,8 +7,6 @@ no estimate has seen, abandoned, skipped, half labeled, and just opened. Somebod
 page, and has answered one of two tasks there.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile
