@@ -103,10 +103,3 @@ def test_why_there_is_no_comparison_is_said():
 
     assert "Challenger v8 is not compared: its decisions could not be read" in text
     assert "P(challenger higher)" not in text
-
-
-def test_a_report_of_before_there_were_challengers_is_read():
-    payload = make_report(3).model_dump(mode="json")
-    del payload["challenger"]
-
-    assert type(make_report(3)).model_validate(payload).challenger is None

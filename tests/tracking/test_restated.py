@@ -91,13 +91,19 @@ def test_both_versions_stay_readable_and_the_metrics_are_the_newest(
 
 
 @pytest.mark.server
-def test_the_point_of_a_restated_round_is_rewritten_in_the_charts_of_the_fleet(
-    handler, client, prefix
+def test_an_older_round_restated_moves_its_point_and_leaves_picture_and_words_of_the_newest(
+    proxy, client, prefix
 ):
+    handler = handler_for(proxy.url, prefix)
     for number in (4, 5):
-        handler.deliver(make_effect(FLEET, make_report(number)))
-    handler.deliver(make_effect(FLEET, restated(4)))
+        for kind in (ROUND, FLEET):
+            handler.deliver(make_effect(kind, make_report(number)))
+    own = client.get_experiment_by_name(f"{prefix}/mail-travel")
+    for kind in (ROUND, FLEET):
+        before = len(proxy.seen)
+        handler.deliver(make_effect(kind, restated(4)))
 
+    assert not any("timeline.svg" in call for call in proxy.seen[before:])
     run = the_run(client, prefix)
     points = client.get_metric_history(run.info.run_id, "precision/round")
     newest = {one.step: one.value for one in sorted(points, key=lambda one: one.timestamp)}
@@ -105,7 +111,11 @@ def test_the_point_of_a_restated_round_is_rewritten_in_the_charts_of_the_fleet(
         4: pytest.approx(center("precision", 4) - 0.1),
         5: pytest.approx(center("precision", 5)),
     }
+    assert run.data.metrics["precision/round"] == center("precision", 5)
     assert run.data.tags["monitor.round"] == "5"
+    assert f"precision is {center('precision', 5):.2f} (" in run.data.tags["mlflow.note.content"]
+    note = "mlflow.note.content"
+    assert client.get_experiment(own.experiment_id).tags[note] == own.tags[note]
 
 
 @pytest.mark.server
