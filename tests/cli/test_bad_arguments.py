@@ -41,15 +41,12 @@ def test_a_slot_that_is_not_due_yet(place):
     assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
 
 
-def test_a_slot_whose_round_has_ended_stays_as_it_is(place):
-    asked = f"{place.slot:%Y-%m-%dT%H:%M}"
-    place.run("run-once", "--slot", asked)
+def test_a_slot_whose_round_has_ended_stays_as_it_is(closed):
+    again = closed.run("run-once", "--slot", f"{closed.slot:%Y-%m-%dT%H:%M}")
 
-    again = place.run("run-once", "--slot", asked)
-
-    ended = f"mail: the round due {place.at(place.slot)} UTC is closed; it stays as it is"
+    ended = f"mail: the round due {closed.at(closed.slot)} UTC is closed; it stays as it is"
     assert ended in again.err.splitlines()
-    assert len(json.loads(place.run("rounds", "--json").out)["rounds"]) == 1
+    assert len(json.loads(closed.run("rounds", "--json").out)["rounds"]) == 1
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,9 @@ def test_estimate_says_it_of_each_metric_as_json(bare):
     assert told["precision"] is None
 
 
-def test_show_says_it_of_a_round_and_so_does_its_report(place):
-    place.run("run-once")  # 40 labels: a handful of the passed are positive
-
-    lines = place.run("show", 1).lines
-    page = json.loads(place.run("show", 1, "--json").out)
+def test_show_says_it_of_a_round_and_so_does_its_report(closed):
+    lines = closed.run("show", 1).lines  # 40 labels: a handful of the passed are positive
+    page = json.loads(closed.run("show", 1, "--json").out)
 
     caution = page["cautions"]["recall"]
     assert caution.startswith("few labels decide this, about ")
@@ -42,17 +40,13 @@ def test_show_says_it_of_a_round_and_so_does_its_report(place):
     assert [line for line in lines if line.startswith("recall") and line.endswith(caution)]
 
 
-def test_show_has_no_caution_for_a_round_without_labels(place):
-    place.config(labeling="{kind: files}")
-    place.run("run-once")
-
-    assert json.loads(place.run("show", 1, "--json").out)["cautions"] == {}
+def test_show_has_no_caution_for_a_round_without_labels(asked):
+    assert json.loads(asked.run("show", 1, "--json").out)["cautions"] == {}
 
 
-def test_show_says_the_caution_that_the_report_of_the_round_has(place):
-    place.run("run-once")
+def test_show_says_the_caution_that_the_report_of_the_round_has(closed):
     few = {"predicted": "flagged", "answer": "negative", "worth": 3.0}
-    database = Database(f"sqlite:///{place.folder}/monitor.db")
+    database = Database(f"sqlite:///{closed.folder}/monitor.db")
     with database.write() as connection:
         said = connection.execute(select(reports.c.payload)).scalar_one()
         for row in said["estimates"]:
@@ -60,6 +54,6 @@ def test_show_says_the_caution_that_the_report_of_the_round_has(place):
         connection.execute(update(reports).values(payload=said))
     database.close()
 
-    cautions = json.loads(place.run("show", 1, "--json").out)["cautions"]
+    cautions = json.loads(closed.run("show", 1, "--json").out)["cautions"]
 
     assert cautions == {"accuracy": "few labels decide this, about 3 negative among the flagged"}

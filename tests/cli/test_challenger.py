@@ -45,7 +45,6 @@ def test_show_has_the_round_and_all_rounds_together(bare):
     [
         ("{score: v9, threshold: 0.5}", {}, "has no column 'v9' (challenger.score)"),
         ("{predicted: v8}", {"v8": "null"}, "it made no decision on 200 of 200 items"),
-        ("{score: v8, threshold: 0.5}", {"v8": "'high'"}, "(challenger.score) is VARCHAR"),
     ],
 )
 def test_check_refuses_what_can_never_be_compared(bare, setting, columns, said):

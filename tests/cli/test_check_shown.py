@@ -28,14 +28,6 @@ def line_of(done, start):
     return line
 
 
-def test_pictures_that_are_there_are_well(place):
-    with_photos(place)
-
-    checked = place.run("check")
-
-    assert "ok " in line_of(checked, "source of mail")
-
-
 def test_a_folder_of_pictures_that_is_not_there(place):
     with_photos(place)
     (place.folder / "photos").rename(place.folder / "away")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sqlite3
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -99,14 +100,14 @@ def test_check_counts_rows_that_a_round_would_leave_out(place):
     assert found.endswith("198 flagged; left out: 2 score NaN")
 
 
-def test_run_once_says_when_the_next_round_is_due_when_nothing_is(place):
-    place.run("run-once")
-    place.config(mlflow="sqlite:///mlflow.db")  # so that nothing is left to do
-    place.run("run-once")
+def test_run_once_says_when_the_next_round_is_due_when_nothing_is(closed, mlflow_tables):
+    shutil.copy(mlflow_tables, closed.folder / "mlflow.db")
+    closed.config(mlflow="sqlite:///mlflow.db")  # so that nothing is left to do
+    closed.run("run-once")
 
-    done = place.run("run-once")
+    done = closed.run("run-once")
 
-    following = place.at(place.slot + timedelta(days=1))
+    following = closed.at(closed.slot + timedelta(days=1))
     assert done.lines[0] == f"mail: nothing due; the next round is due {following} UTC"
 
 
@@ -185,10 +186,8 @@ def test_rounds_has_a_line_for_each_round(filled):
     assert all(line.count("[") == 4 for line in lines[2:])
 
 
-def test_show_lists_each_metric_once_precision_and_recall_first(place):
-    place.run("run-once")
-
-    lines = place.run("show", 1).lines
+def test_show_lists_each_metric_once_precision_and_recall_first(closed):
+    lines = closed.run("show", 1).lines
 
     start = next(place for place, line in enumerate(lines) if line.startswith("metric"))
     metrics = [line.split()[0] for line in lines[start + 2 : start + 2 + len(METRICS)]]
@@ -198,7 +197,7 @@ def test_show_lists_each_metric_once_precision_and_recall_first(place):
 
 def test_missing_answers_are_said_to_leave_the_interval_open(place):
     place.predictions(is_travel="case when i % 3 > 0 then (i % 10 = 0)::int end")
-    place.run("backfill", "--from", f"{place.slot - timedelta(days=3):%Y-%m-%d}")
+    place.run("run-once")
 
     shown = place.run("show", 1)
 
@@ -208,14 +207,11 @@ def test_missing_answers_are_said_to_leave_the_interval_open(place):
     ] == ["precision:", "recall:"]
 
 
-def test_an_open_round_has_no_counts_yet(place):
-    place.config(PEOPLE)
-    place.run("run-once")
-
-    shown, status = place.run("show", 1), place.run("status")
+def test_an_open_round_has_no_counts_yet(asked):
+    shown, status = asked.run("show", 1), asked.run("status")
 
     assert ["flagged", "all", "20", "15", "-", "-", "-"] in [line.split() for line in shown.lines]
-    waits = f"  round 1, due {place.at(place.slot)} UTC, is labeling: 0 of 40 answers, deadline "
+    waits = f"  round 1, due {asked.at(asked.slot)} UTC, is labeling: 0 of 40 answers, deadline "
     assert any(line.startswith(waits) for line in status.lines)
 
 
@@ -238,19 +234,6 @@ def test_an_export_of_nothing_writes_nothing(place):
 
     assert done.lines == ["no item waits for an answer; todo.csv is not written"]
     assert not (place.folder / "todo.csv").exists()
-
-
-def test_an_export_as_jsonl_comes_back(place):
-    place.config(PEOPLE)
-    place.run("run-once")
-    place.run("labels", "export", "--out", "todo.jsonl")
-    rows = [json.loads(line) for line in (place.folder / "todo.jsonl").read_text().splitlines()]
-    filled = [json.dumps({**row, "label": "0"}) for row in rows[:5]]
-    place.write("todo.jsonl", "\n".join(filled))
-
-    done = place.run("labels", "import", "todo.jsonl")
-
-    assert done.lines[0] == "5 new answers, 0 known already, 0 rows refused"
 
 
 def test_estimate_prints_one_line_for_each_metric(bare):
@@ -281,9 +264,7 @@ def test_the_variable_names_the_config_where_no_option_does(place, monkeypatch):
     assert place.run("status").code == 0
 
 
-def test_times_are_told_in_json_with_their_zone(place):
-    place.run("run-once")
+def test_times_are_told_in_json_with_their_zone(closed):
+    [found] = json.loads(closed.run("rounds", "--json").out)["rounds"]
 
-    [found] = json.loads(place.run("rounds", "--json").out)["rounds"]
-
-    assert datetime.fromisoformat(found["slot"]) == place.slot
+    assert datetime.fromisoformat(found["slot"]) == closed.slot

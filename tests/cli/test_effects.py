@@ -158,15 +158,15 @@ hooks:
 
 
 @pytest.fixture
-def hooked(place, monkeypatch):
+def hooked(storeless, monkeypatch):
     """A config with hooks of several kinds, and who gets what they send."""
     with Receiver() as ops, Receiver() as chat, StandIn() as alertmanager:
         monkeypatch.setenv("OPS", ops.url)
         monkeypatch.setenv("SECRET", SECRET)
         monkeypatch.setenv("CHAT", chat.url.replace("http", "json").partition("?")[0])
-        with (place.folder / "config.yaml").open("a") as config:
+        with (storeless.folder / "config.yaml").open("a") as config:
             config.write(HOOKS.replace("AM", alertmanager.url))
-        yield place, ops, chat, alertmanager
+        yield storeless, ops, chat, alertmanager
 
 
 @pytest.mark.server

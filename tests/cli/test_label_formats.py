@@ -11,16 +11,15 @@ from openpyxl import load_workbook
 
 from monitor.cli.commands.labels import ENDINGS, TOOLS
 from monitor.labeling.label_files import Format, file_ending
+from tests.cli.conftest import after_a_pass
 
 QUESTION = "Is this mail about travel?"
 ASKED = f"{{kind: files, question: '{QUESTION}'}}"
 
 
-@pytest.fixture
-def asked(place):
-    place.config(ASKED)
-    assert place.run("run-once").code == 0
-    return place
+@pytest.fixture(scope="module")
+def asked_folder(tmp_path_factory, store_tables):
+    return after_a_pass(tmp_path_factory.mktemp("formats"), store_tables, ASKED)
 
 
 def rows_of(path):

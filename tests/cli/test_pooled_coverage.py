@@ -14,27 +14,21 @@ def said(place):
     return text[text.index(POOLED_INTERVALS) :].split("  ")[0] if POOLED_INTERVALS in text else ""
 
 
-def test_show_says_how_often_pooled_intervals_held_the_truth(place):
-    place.run("run-once")
-
-    assert "of simulated rounds after changes of 3 to 15 points either way" in said(place)
+def test_show_says_how_often_pooled_intervals_held_the_truth(closed):
+    assert "of simulated rounds after changes of 3 to 15 points either way" in said(closed)
 
 
-def test_show_claims_no_coverage_of_a_round_of_before_that_pooled_another_way(place):
-    place.run("run-once")
-    database = Database(f"sqlite:///{place.folder}/monitor.db")
+def test_show_claims_no_coverage_of_a_round_of_before_that_pooled_another_way(closed):
+    database = Database(f"sqlite:///{closed.folder}/monitor.db")
     with database.write() as connection:
         payload = connection.execute(select(reports.c.payload)).scalar_one()
         del payload["pooled_coverage"]
         connection.execute(update(reports).values(payload=payload))
     database.close()
 
-    assert said(place)
-    assert "simulated" not in said(place)
+    assert said(closed)
+    assert "simulated" not in said(closed)
 
 
-def test_show_says_nothing_of_them_where_there_are_none(place):
-    place.config(labeling="{kind: files}")
-    place.run("run-once")
-
-    assert said(place) == ""
+def test_show_says_nothing_of_them_where_there_are_none(asked):
+    assert said(asked) == ""
