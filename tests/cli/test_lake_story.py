@@ -54,8 +54,10 @@ def test_a_round_from_a_lake_is_estimated_as_one_from_files(lake):
     place, add = lake
     add()
 
+    checked = place.run("check")
     place.run("run-once")
 
+    assert "200 predictions in the newest window" in checked.out
     shown = json.loads(place.run("show", "1", "--json").out)
     place.config(COLUMN)
     place.write(
@@ -70,15 +72,6 @@ def test_a_round_from_a_lake_is_estimated_as_one_from_files(lake):
     assert beside["snapshot"] is None
     assert shown["state"] == beside["state"] == "closed"
     assert [row["size"] for row in shown["strata"]] == [row["size"] for row in beside["strata"]]
-
-
-def test_check_says_what_is_in_the_newest_snapshot(lake):
-    place, add = lake
-    add()
-
-    done = place.run("check")
-
-    assert "200 predictions in the newest window" in done.out
 
 
 def test_a_lake_that_is_not_there_yet_makes_a_round_wait(lake):

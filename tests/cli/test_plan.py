@@ -34,8 +34,9 @@ def test_assumed_values_need_neither_config_nor_data(bare):
         "recall 0.00." in done.lines
     )
     assert "To be within that with probability 0.8 would take 4,890." in done.lines
+    assert "Every item" not in done.out
     assert ["+-5 %", "4,890", "6,748"] in [line.rsplit(maxsplit=2) for line in done.lines]
-    assert not list(bare.folder.iterdir())
+    assert [path.name for path in bare.folder.iterdir()] == ["monitor.db"]
 
 
 def test_a_width_of_nothing_is_said_to_come_from_a_class_labeled_whole(bare):
@@ -45,13 +46,6 @@ def test_a_width_of_nothing_is_said_to_come_from_a_class_labeled_whole(bare):
 
     assert "Every item of flagged gets a label: none of it is left to chance." in done.lines
     assert any("give precision +-0 % (labeled whole), recall +-" in line for line in done.lines)
-
-
-def test_a_width_that_is_left_is_not_said_to_be_labeled_whole(bare):
-    done = bare.run(*ASSUMED.split(), "--labels", "1000")
-
-    assert "whole" not in done.out
-    assert "Every item" not in done.out
 
 
 def test_the_notebook_says_what_the_command_says(bare):
@@ -166,8 +160,10 @@ def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     place.config(PEOPLE)
 
     found = told(place)
-    shown = place.run("plan").lines
+    shown, plotted = place.run("plan").lines, place.run("plan", "--plot", "widths.svg")
 
+    assert plotted.code == 65
+    assert "there is nothing to plot: nothing is known of the rates" in plotted.err
     assert found["basis"].startswith("nothing")
     assert [each["labels"] for each in found["strata"]] == [20, 20]
     assert found["margins"] == {}
@@ -185,9 +181,8 @@ def test_old_predictions_are_planned_from_as_well(place):
     assert "2020-03-0" in told(place)["window"]
 
 
-@pytest.mark.parametrize("words", [ASSUMED, f"{ASSUMED} --labels 700 --passed-cost 2.5"])
-def test_a_plan_fits_into_80_columns(bare, words):
-    shown = on_terminal(bare, 80, *words.split())
+def test_a_plan_fits_into_80_columns(bare):
+    shown = on_terminal(bare, 80, *ASSUMED.split(), "--labels", 700, "--passed-cost", 2.5)
 
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -253,16 +248,6 @@ def test_of_several_monitors_one_must_be_named(place):
 
     assert done.code == 65
     assert "several monitors, name one of them: mail, post" in done.err
-
-
-def test_a_figure_of_nothing_known_is_refused(place):
-    place.predictions(score="case when i % 10 = 0 then 7 else i % 5 end")
-    place.config(PEOPLE)
-
-    done = place.run("plan", "--plot", "widths.svg")
-
-    assert done.code == 65
-    assert "there is nothing to plot: nothing is known of the rates" in done.err
 
 
 def test_the_notebook_refuses_what_the_command_refuses():

@@ -161,7 +161,6 @@ def test_check_of_a_monitor_with_nothing_to_go_by_says_nothing_of_drops(limited)
     ("asked", "code", "sentence"),
     [
         (["--drop", "precision=-10", *NUMBERS], 2, "ten points less are precision=-0.10"),
-        (["--drop", "precision", *NUMBERS], 2, "write precision=-0.10"),
         (["--drop", "mcc=-0.1", *NUMBERS], 2, "'mcc' cannot be simulated; use one of precision"),
         (["--drop", "recall=-0.9", *NUMBERS], 65, "recall cannot fall by 0.9 from 0.67"),
         (["--prevalence", "0", *NUMBERS], 2, "write x2 for twice as common"),

@@ -115,16 +115,6 @@ def test_init_keeps_the_variables_of_an_address(stored, monkeypatch):
     assert stored.run("check").code == 0
 
 
-def test_a_round_is_drawn_and_shown_from_a_table(stored):
-    config_of(stored, "sqlite:///p.sqlite")
-
-    ran = stored.run("run-once")
-
-    assert "mail: round 1" in ran.out
-    [tasks] = stored.folder.glob("labels/*.csv")
-    assert "subject" in tasks.read_text()
-
-
 @pytest.mark.postgresql
 def test_a_round_from_a_server_is_estimated_as_one_from_files(bare, postgres_url):
     bare.predictions()

@@ -11,7 +11,7 @@ NEGATIVE = COLUMN.replace("matures: 1s", "matures: 1s, missing_means: negative")
 CERTAIN = {"rows": 8000}  # 160 positives among the flagged of a window
 
 
-def test_labels_of_flagged_items_alone_are_refused_where_a_missing_one_means_negative(bare):
+def test_labels_of_flagged_items_alone_are_refused_as_negatives_unless_the_config_knows_it(bare):
     bare.predictions(**CERTAIN, is_travel=FLAGGED_ALONE)
     bare.config(NEGATIVE)
 
@@ -24,9 +24,6 @@ def test_labels_of_flagged_items_alone_are_refused_where_a_missing_one_means_neg
         assert "none of 1800 passed ones" in said
     assert "recall     this round" not in status.out
 
-
-def test_a_config_that_knows_it_has_its_round_closed(bare):
-    bare.predictions(**CERTAIN, is_travel=FLAGGED_ALONE)
     bare.config(NEGATIVE.replace("negative", "negative, passed_without_rows: accept"))
 
     assert "PROBLEM  labels" not in bare.run("check").out
@@ -62,7 +59,7 @@ OWN_TRUTH = NEGATIVE.replace("path: predictions", "path: truth")
 POSITIVES = "case when i % 5 = 0 then 1 end"
 
 
-def test_a_round_waits_while_a_label_is_there_by_an_id_in_another_case_alone(bare):
+def test_a_round_waits_while_a_label_has_an_id_in_another_case_and_until_it_is_put_right(bare):
     bare.predictions()
     bare.predictions("truth.parquet", mail_id=BY_CASE)
     bare.config(OWN_TRUTH)
@@ -75,13 +72,6 @@ def test_a_round_waits_while_a_label_is_there_by_an_id_in_another_case_alone(bar
     assert "is closed" not in ran.out
     assert "but for upper and lower case): the prediction has 'm0" in status.out
     assert "set labeling.similar_ids: accept" in status.out
-
-
-def test_a_round_goes_on_once_the_ids_are_put_right(bare):
-    bare.predictions()
-    bare.predictions("truth.parquet", mail_id=BY_CASE)
-    bare.config(OWN_TRUTH)
-    bare.run("run-once")
 
     bare.predictions("truth.parquet")
 
