@@ -8,12 +8,19 @@ import pytest
 
 import monitor
 from monitor.domain.errors import InputRefused
+from monitor.stats.detection.power import alert_power
 from tests.cli.test_output import on_terminal
 from tests.cli.workplace import PEOPLE
 from tests.drawing import looking
 
 ASSUMED = "plan --precision .79 --recall .67 --flagged-rate .044 --size 1000000"
 BANDS = ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 200")
+
+
+@pytest.fixture(autouse=True)
+def _few_paths(monkeypatch):
+    """What is said of alerts is simulated, and no number of it is looked at here."""
+    monkeypatch.setitem(alert_power.__kwdefaults__, "paths", 40)
 
 
 def told(place, *words):
@@ -81,11 +88,13 @@ def test_dear_labels_move_the_plan_and_their_cost_is_told(bare):
     assert any(line.split() == ["labels", "precision", "recall", "cost"] for line in shown)
 
 
-def test_before_any_round_the_scores_steer_and_nothing_is_drawn(place):
+def test_before_any_round_the_scores_steer_two_waves_and_nothing_is_drawn(place):
     place.config(PEOPLE, bands=BANDS)
 
-    found = told(place)
+    found, said = told(place), place.run("plan").out
 
+    assert found["two_waves"] is True
+    assert "two waves" in said
     assert found["basis"] == "the scores alone, trusted little until a round is labeled"
     assert found["labels"] == 200
     assert sum(each["size"] for each in found["strata"]) == found["size"] == 200
@@ -95,16 +104,6 @@ def test_before_any_round_the_scores_steer_and_nothing_is_drawn(place):
         "hidden": 0,
         "has_older": False,
     }
-
-
-@pytest.mark.parametrize(("sample", "waves"), [(BANDS[1], True), (BANDS[0], False)])
-def test_a_first_round_with_bands_is_said_to_go_out_in_two_waves(place, sample, waves):
-    place.config(PEOPLE, bands=(BANDS[0], sample))
-
-    said = place.run("plan").out
-
-    assert told(place)["two_waves"] is waves
-    assert ("two waves" in said) is waves
 
 
 def test_a_plan_by_scores_says_what_it_assumes_and_what_it_may_come_to(place):
@@ -165,6 +164,7 @@ def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     assert plotted.code == 65
     assert "there is nothing to plot: nothing is known of the rates" in plotted.err
     assert found["basis"].startswith("nothing")
+    assert found["two_waves"] is False
     assert [each["labels"] for each in found["strata"]] == [20, 20]
     assert found["margins"] == {}
     assert found["alerts"] == []
