@@ -94,13 +94,6 @@ def test_a_refused_permission_names_the_experiment_and_what_to_do(prefix, status
         assert handler.check() == [str(failure.value).replace("/mail-travel'", "'")]
 
 
-def test_a_server_error_counts_as_down(prefix):
-    with Stub(500) as stub, pytest.raises(DeliveryFailed) as failure:
-        handler_for(stub.url, prefix).deliver(make_effect(ROUND, make_report(1)))
-
-    assert failure.value.sink_down
-
-
 @pytest.mark.parametrize("proxies", [{}, {"http_proxy": "http://127.0.0.1:9"}])
 def test_an_mlflow_that_only_a_proxy_reaches_is_not_knocked_at(monkeypatch, proxies):
     for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY"):
@@ -115,11 +108,6 @@ def test_an_mlflow_that_only_a_proxy_reaches_is_not_knocked_at(monkeypatch, prox
 
 def refuse(*_):
     raise ConnectionRefusedError
-
-
-def test_check_finds_nothing_wrong_with_a_server_that_works(handler, client, prefix):
-    assert handler.check(["mail-travel"]) == []
-    assert client.get_experiment_by_name(f"{prefix}/mail-travel") is not None
 
 
 def test_environment_and_loggers_are_as_before_after_a_delivery(handler, capfd):

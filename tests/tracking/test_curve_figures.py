@@ -59,11 +59,6 @@ def report():
     return make_report(8, p3=P3, curves=CURVES).model_copy(update={"estimates": rows})
 
 
-def test_reports_without_curves_have_no_figures():
-    assert p3_svg(make_report(8)) is None
-    assert curves_svg(make_report(8)) is None
-
-
 def test_the_p3_figure_marks_the_present_prevalence_on_a_logarithmic_axis(report):
     picture = looking.at(p3_svg(report))
 

@@ -9,7 +9,7 @@ import pytest
 from monitor.domain.report import AgreementRow, AnswersRow
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import as_far_as_fits, describe
-from monitor.tracking.values import FIRST, metrics, segments_table, tags, timestamp
+from monitor.tracking.values import FIRST, metrics, segments_table
 from tests.drawing import looking
 from tests.tracking.reports import estimates, make_report, segments, strata
 
@@ -83,15 +83,6 @@ def test_what_pooled_intervals_held_is_said_where_it_was_measured_and_not_where_
     assert "credible" not in measured + other
 
 
-def test_many_strata_still_fit_into_a_tag():
-    report = make_report(1, strata=strata() * 17)
-
-    text = describe(report)
-
-    assert "86 more rows are in report.json" in text
-    assert len(text) < TAG_LIMIT
-
-
 def test_each_segment_has_a_line_with_precision_and_recall():
     text = describe(make_report(1, segments=segments()))
 
@@ -106,25 +97,6 @@ def test_each_segment_has_a_line_with_precision_and_recall():
         ["SK", "7,900", "400", "90", whole, "not estimable", needs],
         ["its labels alone", "", "", "", own, "not estimable", ""],
     ]
-
-
-def test_segments_of_a_round_with_missing_answers_say_so():
-    answered = [row.model_copy(update={"labeled": row.planned}) for row in strata()]
-
-    some = describe(make_report(1, segments=segments()))
-    whole = describe(make_report(1, segments=segments(), strata=answered))
-
-    caution = "24 answers of the round are missing: these intervals take the answered items"
-    assert (caution in some, "of the round are missing" in whole) == (True, False)
-
-
-def test_segments_of_a_round_that_did_not_keep_their_own_estimate_have_one_line_each():
-    kept = [row.model_copy(update={"alone_point": None}) for row in segments()]
-
-    text = describe(make_report(1, segments=kept))
-
-    [table] = [part for part in text.split("\n\n") if part.startswith("| country")]
-    assert [line[0] for line in cells(table)[2:]] == ["CZ", "SK"]
 
 
 def test_many_segments_still_fit_into_a_tag():
@@ -225,15 +197,6 @@ def test_partial_rounds_corrections_and_proposals_are_said():
     assert "in force once they stand in the config: {precision: 0.8123}" in text
 
 
-def test_a_round_that_is_partial_for_want_of_its_second_wave_says_so():
-    short = [row.model_copy(update={"first_wave": row.planned}) for row in strata()]
-
-    text = describe(make_report(1, partial=True, strata=short))
-
-    assert "partial: its second wave never went out" in text
-    assert "deadline" not in text
-
-
 def test_what_is_not_finite_is_no_metric():
     rows = [row.model_copy(update={"low": math.nan, "high": math.inf}) for row in estimates(1, 0.0)]
 
@@ -253,14 +216,6 @@ def test_both_sides_of_a_limit_have_a_name_of_their_own():
     assert values["round/evidence_precision"] == 0.0
     assert values["round/evidence_precision_at_most"] == pytest.approx(9.0 / 3.95, abs=1e-6)
     assert values["precision/limit"] == values["precision/limit_at_most"] == 0.8
-
-
-def test_every_version_is_one_millisecond_later():
-    assert timestamp(make_report(1, version=2)) - timestamp(make_report(1)) == 1
-
-
-def test_without_an_estimate_the_tags_say_so():
-    assert tags(make_report(1, state="abandoned"))["monitor.precision"] == "not estimable"
 
 
 def test_the_figure_says_in_words_what_it_shows_and_marks_each_round_and_its_alerts():

@@ -14,7 +14,7 @@ from monitor.domain.model import EffectKind
 from monitor.domain.receipts import why_untagged
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.runs import DUPLICATE_OF, NewRun, RunKey, find_or_create, settle
-from tests.tracking.conftest import handler_for
+from tests.tracking.conftest import handler_for, the_run
 from tests.tracking.reports import center, make_effect, make_report, segments, slot_of
 
 load_mlflow()  # without its telemetry, before anything else imports it
@@ -37,11 +37,6 @@ def runs_in(client, name, *, deleted=False):
 def where(run):
     """The run's path in MLflow's pages."""
     return f"experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
-
-
-def the_run(client, name):
-    (run,) = runs_in(client, name)
-    return client.get_run(run.info.run_id)
 
 
 def test_a_round_becomes_one_run_with_figures_description_and_files(handler, client, prefix):

@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from monitor.domain.model import EffectKind
-from monitor.domain.receipts import why_untagged
 from monitor.domain.report import Status
 from monitor.tracking import model_page
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from monitor.tracking.model_page import RoundLinks, with_our_part
 from monitor.tracking.model_tags import write_tags
-from tests.tracking.conftest import handler_for
+from tests.tracking.conftest import handler_for, the_run
 from tests.tracking.reports import center, make_effect, make_report
-from tests.tracking.test_mlflow import the_run
 
 load_mlflow()  # without its telemetry, before anything else imports it
 
@@ -340,22 +338,3 @@ def with_logged_model(client, prefix):
     client.create_registered_model(prefix)
     client.create_model_version(prefix, source=f"models:/{model.model_id}", model_id=model.model_id)
     return model
-
-
-def test_a_user_who_may_not_write_the_version_is_told_and_the_round_is_whole(
-    handler, client, prefix, version, monkeypatch
-):
-    from mlflow.exceptions import MlflowException  # noqa: PLC0415
-    from mlflow.protos.databricks_pb2 import PERMISSION_DENIED  # noqa: PLC0415
-
-    def refuse(*_):
-        message = "Permission denied"
-        raise MlflowException(message, PERMISSION_DENIED)
-
-    monkeypatch.setattr("monitor.tracking.mlflow.write_model_page", refuse)
-
-    receipt = deliver(handler, make_report(1, model=version))
-
-    why = why_untagged(receipt) or ""
-    assert f"refuses tags on model version {version}: the user needs permission EDIT there" in why
-    assert the_run(client, f"{prefix}/mail-travel").data.tags["monitor.digest"]

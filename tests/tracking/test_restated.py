@@ -15,7 +15,7 @@ from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import describe
 from monitor.tracking.values import run_name
 from tests.drawing import looking
-from tests.tracking.conftest import handler_for
+from tests.tracking.conftest import handler_for, the_run
 from tests.tracking.reports import center, make_effect, make_report, timeline
 
 ROUND, FLEET = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
@@ -150,9 +150,3 @@ def test_an_outage_while_the_earlier_report_is_fetched_loses_neither(proxy, clie
 
     kept = {file.path for file in client.list_artifacts(run.info.run_id)}
     assert {"report-v1.json", "report.json"} <= kept
-
-
-def the_run(client, name):
-    experiment = client.get_experiment_by_name(name)
-    (run,) = client.search_runs([experiment.experiment_id])
-    return client.get_run(run.info.run_id)

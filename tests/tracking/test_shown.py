@@ -14,8 +14,9 @@ from monitor.tracking.mlflow import MlflowSettings
 from monitor.tracking.runs import FORGOTTEN
 from monitor.tracking.shown import MlflowRuns
 from tests.servers import free_port
+from tests.tracking.conftest import the_run
 from tests.tracking.reports import make_effect, make_report, slot_of
-from tests.tracking.test_mlflow import FLEET, ROUND, runs_in, the_run
+from tests.tracking.test_mlflow import FLEET, ROUND, runs_in
 
 pytestmark = pytest.mark.server
 
