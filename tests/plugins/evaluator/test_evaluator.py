@@ -212,6 +212,7 @@ def test_the_entry_point_of_the_package_is_this_evaluator(evaluator):
     assert (name, found) == ("pr_monitor", evaluator)
 
 
+@pytest.mark.slow
 def test_what_mlflow_imports_to_list_its_evaluators_loads_nothing_of_ours():
     script = (
         "import sys, monitor.plugins.evaluator.plugin\n"

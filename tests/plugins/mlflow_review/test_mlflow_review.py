@@ -481,12 +481,3 @@ def test_credentials_are_those_of_mlflow(database, monkeypatch, tmp_path):
     assert kept == ("ada", "50%")
     assert set_ == ("bob", "secret")
     assert mlflow_login.bearer() == {"authorization": "Bearer t0k3n"}
-
-
-def test_an_address_is_shown_without_its_password():
-    server = mlflow_rest.MlflowRest(
-        "https://ada:secret@host:5000/mlflow/",
-        ReviewSettings.model_validate({"question": "q?"}).timeout,
-    )
-
-    assert server.shown == "https://host:5000/mlflow"
