@@ -5,7 +5,6 @@ None of them may end in a traceback, which `Workplace.run` checks each time.
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import timedelta
 
@@ -51,24 +50,6 @@ def test_a_column_that_is_not_there(place):
         "predictions.parquet has no column 'scor' (columns.score); its columns are mail_id, "
         "scored_at, score, subject, is_travel; did you mean 'score'?",
     )
-
-
-def test_a_window_without_a_predicted_positive_closes_as_not_estimable(place):
-    place.predictions(score="0.1")
-
-    ran = place.run("run-once")
-
-    assert f"mail: round 1 (due {place.at(place.slot)} UTC) is closed" in ran.lines
-    shown = place.run("show", 1)
-    assert "note: nothing was flagged, so precision and recall cannot be planned for" in shown.lines
-    assert "precision: not estimable: nothing was predicted positive (TP + FP = 0)" in shown.lines
-    reason = "not estimable: the window holds no flagged item, so it says nothing about"
-    [others] = [line for line in shown.lines if line.startswith("recall, ")]
-    assert others.endswith(f"specificity: {reason} the classifier; see the window estimate")
-    [row] = json.loads(place.run("rounds", "--json").out)["rounds"]
-    precision = next(each for each in row["estimates"] if each["metric"] == "precision")
-    assert precision["reason"] == "nothing was predicted positive (TP + FP = 0)"
-    assert [precision[end] for end in ("point", "low", "high")] == [None, None, None]
 
 
 def test_a_window_without_rows_is_waited_for(place):
@@ -142,16 +123,6 @@ def test_an_abandoned_round_is_done_again_by_hand_though_the_schedule_is_another
     )
 
 
-def test_fewer_items_than_planned_are_all_drawn_and_it_says_so(place):
-    place.predictions(rows=40)
-
-    place.run("run-once")
-
-    shown = place.run("show", 1)
-    assert "note: the budget covers every item of the window" in shown.lines
-    assert "census: every item of flagged, passed is drawn" in shown.lines
-
-
 # The labels
 
 
@@ -176,44 +147,6 @@ def test_a_label_maybe_an_unknown_task_and_a_row_twice_are_refused_by_row(asked)
     ]
 
 
-WANTED_COLUMNS = (
-    "the first row of a label file names the columns task and label, and may name annotator, note, "
-    "labeled_at and others"
-)
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("none.csv", "none.csv cannot be read: no such file or directory; check the path"),
-        ("empty.csv", f"empty.csv has no column task and label; {WANTED_COLUMNS}"),
-        ("label.txt", "label.txt: label files are .csv, .xlsx or .jsonl; save it as one of them"),
-        ("other.csv", f"other.csv has no column label; {WANTED_COLUMNS}"),
-    ],
-)
-def test_a_label_file_that_is_none(bare, name, sentence):
-    bare.config(PEOPLE)
-    bare.write("empty.csv", "")
-    bare.write("label.txt", "task,label\n")
-    bare.write("other.csv", "task,answer\n")
-
-    done = bare.run("labels", "import", name)
-
-    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
-
-
-def test_labels_by_hand_where_they_come_from_a_column(place):
-    done = place.run("labels", "export")
-
-    assert (done.code, done.lines) == (
-        65,
-        [
-            "pr-monitor: no person labels mail: its labels come from a column (labeling.kind: "
-            "column)"
-        ],
-    )
-
-
 def test_a_file_that_may_hold_answers_is_not_written_over(place):
     place.config(PEOPLE)
     place.write("todo.csv", "half filled")
@@ -228,18 +161,6 @@ def test_a_file_that_may_hold_answers_is_not_written_over(place):
 
 
 # The config
-
-
-def test_a_config_that_is_not_there(bare):
-    done = bare.run("run-once")
-
-    assert (done.code, done.lines) == (
-        78,
-        [
-            f"pr-monitor: there is no config.yaml in {bare.folder}; `pr-monitor init PREDICTIONS` "
-            "writes one"
-        ],
-    )
 
 
 @pytest.mark.parametrize(
@@ -282,14 +203,3 @@ def test_labels_that_cannot_be_read_are_a_problem_in_status_until_they_can(place
     assert "problem: labels cannot be read: no file matches truth.csv" in gone.out
     assert "labels cannot be read" not in well.out
     assert "STALE" not in well.out
-
-
-def test_labels_of_other_ids_are_not_looked_for_with_people(place):
-    place.config(labeling=LATE.replace("60d", "1s"))
-    place.predictions("truth.csv", mail_id="'order-' || i")
-
-    ran = place.run("run-once")
-
-    assert "no flagged item has a label" in ran.out
-    assert "See with pr-monitor check whether the ids of the labels are those of" in ran.err
-    assert "See that people" not in ran.err

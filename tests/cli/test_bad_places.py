@@ -70,15 +70,6 @@ def test_a_store_that_does_not_answer(place, words):
     assert line.endswith("Nothing changed, or it is unknown whether it did; running again is safe")
 
 
-def test_a_store_in_a_folder_that_is_not_there(place):
-    place.config(store=("monitor.db", "away/monitor.db"))
-
-    done = place.run("run-once")
-
-    sentence = f"store: there is no folder {place.folder}/away; make it or change the path"
-    assert (done.code, done.lines) == (78, [f"pr-monitor: {sentence}"])
-
-
 def test_an_mlflow_that_does_not_answer_delays_nothing_and_is_told(place):
     checked, ran = place.run("check"), place.run("run-once")
 
@@ -123,30 +114,8 @@ def test_an_export_to_where_nothing_can_be_written(asked):
     assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
 
 
-def test_a_config_in_a_folder_that_is_not_there(place):
-    done = place.run("init", "predictions.parquet", "--config", "away/config.yaml")
-
-    sentence = "--config away/config.yaml: there is no folder away; make it first"
-    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
-
-
 def test_an_init_over_a_config_that_is_there(place):
     done = place.run("init", "predictions.parquet")
 
     sentence = "config.yaml is there already; move it away or name another with --config"
     assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
-
-
-def test_an_init_of_columns_that_tell_nothing(bare):
-    bare.predictions("odd.parquet", mail_id="i", scored_at="date '2026-03-02'", score="i % 2 = 0")
-
-    done = bare.run("init", "odd.parquet", "--id", "number")
-
-    assert (done.code, done.lines) == (
-        65,
-        [
-            "pr-monitor: there is no column 'number' (--id); nothing tells which rows are flagged "
-            "(--score with --threshold, or --predicted). The columns are mail_id (BIGINT), "
-            "scored_at (DATE), score (BOOLEAN), subject (VARCHAR), is_travel (INTEGER)"
-        ],
-    )

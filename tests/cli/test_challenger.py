@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 THRESHOLD = "threshold: 0.5"
-BETTER = "case when is_travel then 0.9 else 0.1 end"
 
 
 def with_challenger(place, setting, **columns):
@@ -75,12 +74,3 @@ def test_check_tells_what_may_be_meant(bare, setting, columns, said):
     checked = bare.run("check")
 
     assert said in line_of(checked, "ok       source of mail")
-
-
-def test_half_a_rule_is_refused_with_its_line(bare):
-    with_challenger(bare, "{score: v8}")
-
-    checked = bare.run("check")
-
-    assert checked.code == 78
-    assert "monitors[mail].source.challenger: score and threshold go together" in checked.err

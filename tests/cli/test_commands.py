@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sqlite3
-from contextlib import closing
 from datetime import datetime, timedelta
 
 import duckdb
@@ -92,14 +90,6 @@ def test_check_says_what_it_found(place):
     ]
 
 
-def test_check_counts_rows_that_a_round_would_leave_out(place):
-    place.predictions(score="case when i % 100 = 90 then 'nan'::double else 0.6 end")
-
-    [found] = [line for line in place.run("check").lines if line.startswith("ok       source of")]
-
-    assert found.endswith("198 flagged; left out: 2 score NaN")
-
-
 def test_run_once_says_when_the_next_round_is_due_when_nothing_is(closed, mlflow_tables):
     shutil.copy(mlflow_tables, closed.folder / "mlflow.db")
     closed.config(mlflow="sqlite:///mlflow.db")  # so that nothing is left to do
@@ -146,13 +136,6 @@ def test_backfill_fills_every_window_once(filled):
     assert again.out == "mail: no window to fill; rounds that ended before stay as they are\n"
 
 
-def test_backfill_of_the_future_finds_no_window(place):
-    done = place.run("backfill", "--from", "2999-01-01")
-
-    nothing = "no window to fill; none that has ended holds predictions and begins then"
-    assert (done.code, done.lines) == (0, [f"mail: {nothing}"])
-
-
 def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
     [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
     status = filled.run("status")
@@ -167,23 +150,6 @@ def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
     assert row.startswith(f"{begin}  mail     recall at least 0.95  resolved  round ")
     assert row.endswith(": the label rule changed")
     assert re.search(r"predictions of \S+ \S+ to \S+ \S+, fired \S+ \S+, until ", row)
-
-
-def test_show_says_in_which_round_the_alert_fired(filled):
-    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
-
-    shown = filled.run("show", alert["fired_in_round"])
-
-    [limit] = [line for line in shown.lines if line.startswith("limit recall at least 0.95")]
-    assert limit.endswith(", the alert fired here")
-
-
-def test_rounds_has_a_line_for_each_round(filled):
-    lines = filled.run("rounds").lines
-
-    assert lines[0].split("  ")[0] == "monitor"
-    assert [line.split()[:2] for line in lines[2:]] == [["mail", str(n)] for n in range(1, 9)]
-    assert all(line.count("[") == 4 for line in lines[2:])
 
 
 def test_show_lists_each_metric_once_precision_and_recall_first(closed):
@@ -215,18 +181,6 @@ def test_an_open_round_has_no_counts_yet(asked):
     assert any(line.startswith(waits) for line in status.lines)
 
 
-def test_a_round_that_is_not_drawn_is_not_called_late_with_its_labels(place):
-    (place.folder / "predictions.parquet").unlink()
-    place.run("run-once")
-    with closing(sqlite3.connect("monitor.db", isolation_level=None)) as store:
-        store.execute("update rounds set deadline = '2020-01-01 00:00:00.000000'")
-
-    lines = place.run("status").lines
-
-    assert f"  round 1, due {place.at(place.slot)} UTC, is not drawn yet" in lines
-    assert not any("past its deadline" in line for line in lines)
-
-
 def test_an_export_of_nothing_writes_nothing(place):
     place.config(PEOPLE)
 
@@ -244,17 +198,6 @@ def test_estimate_prints_one_line_for_each_metric(bare):
     assert done.lines[0].split() == ["metric", "rate", "window"]
     assert done.lines[2].startswith("precision    0.863 [0.803, 0.909]")
     assert len(done.lines) == 8
-
-
-def test_an_estimate_without_flagged_items_says_why_there_is_no_number(bare):
-    matrix = "--tp 0 --fp 0 --fn 3 --tn 4 --flagged-size 0 --passed-size 100"
-
-    done = bare.run("estimate", *matrix.split())
-
-    assert done.code == 0
-    assert "precision    not estimable         not estimable" in done.lines
-    reason = "not estimable: nothing was predicted positive (TP + FP = 0)"
-    assert f"precision (rate): {reason}" in done.lines
 
 
 def test_the_variable_names_the_config_where_no_option_does(place, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sqlite3
 import stat
@@ -11,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from monitor.storage.database import Database
-from tests.cli.workplace import PEOPLE
+from tests.cli.workplace import PEOPLE, read, save
 
 
 def query(path, sql, *values):
@@ -41,14 +40,8 @@ def holders(place, text):
 def fill(place):
     """Let somebody answer all tasks in a copy of the file, the texts still in it."""
     [path] = (place.folder / "labels").glob("*.csv")
-    with path.open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    filled = path.parent / "filled" / "eve.csv"
-    with filled.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows({**row, "label": "1", "annotator": "eve"} for row in rows)
-    return filled
+    rows = [{**row, "label": "1", "annotator": "eve"} for row in read(path)]
+    return save(path.parent / "filled" / "eve.csv", rows)
 
 
 def test_forget_deletes_the_text_of_an_item_wherever_the_program_put_it(asked):

@@ -86,24 +86,6 @@ def test_a_labeling_tool_reads_its_own_rows_and_what_it_writes_is_taken(asked, t
     assert done.lines[0] == "40 new answers, 0 known already, 0 rows refused"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["--for", "excel"], "--for: 'excel' is not known; wanted is one of prodigy, doccano"),
-        (["--for", "prodigy", "--out", "t.csv"], "--out: prodigy reads .jsonl, and 't.csv' does"),
-    ],
-)
-def test_another_tool_and_another_ending_are_refused(asked, arguments, why):
-    done = asked.run("labels", "export", *arguments)
-
-    assert done.code == 2
-    assert why in " ".join(done.lines)
-
-
-def test_the_question_is_in_the_json_of_an_export(asked):
-    assert json.loads(asked.run("labels", "export", "--json").out)["question"] == QUESTION
-
-
 def test_monitors_with_different_questions_show_each_of_its_tasks_its_own(place):
     place.config(ASKED)
     text = (place.folder / "config.yaml").read_text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 import sqlite3
@@ -10,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.cli.workplace import PEOPLE
+from tests.cli.workplace import PEOPLE, read, save
 
 MLFLOW = "sqlite:///mlflow.db"
 
@@ -18,18 +17,6 @@ MLFLOW = "sqlite:///mlflow.db"
 def truth(row):
     """Answer as a person would: positive where the subject's number ends in 0."""
     return "1" if row["subject"].endswith("0") else "0"
-
-
-def read(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def save(path, rows):
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def query(database, sql):

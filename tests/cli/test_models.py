@@ -31,15 +31,6 @@ def test_check_says_that_there_is_no_such_model(nope):
     assert done.code == 78
 
 
-def test_a_model_is_looked_up_only_where_mlflow_answers(place):
-    place.config(model=NOPE)
-
-    done = place.run("check")
-
-    assert not [line for line in done.lines if "model of mail" in line]
-    assert done.code == 75
-
-
 def test_rounds_show_in_mlflow_without_it_and_status_says_so_until_the_config_is_corrected(nope):
     ran = nope.run("run-once")
     again = nope.run("run-once")

@@ -59,37 +59,6 @@ def test_json_stands_alone_on_standard_output(corrected):
         assert isinstance(json.loads(done.out), dict), command
 
 
-def test_labels_are_told_as_json_too(asked):
-    [first, *_] = json.loads(asked.run("labels", "export", "--json").out)["tasks"]
-    asked.write("filled.csv", f"task,label\n{first['task']},1\nfeed,1\n")
-
-    done = asked.run("labels", "import", "filled.csv", "--json")
-
-    assert json.loads(done.out) == {
-        "new": 1,
-        "changed": 0,
-        "known": 0,
-        "older": 0,
-        "refused": [
-            {
-                "where": "filled.csv row 3",
-                "reason": "there is no task 'feed'; it is of no round that takes labels now; copy "
-                "the column task as it was exported",
-            }
-        ],
-    }
-
-
-def test_init_and_resolve_tell_json_too(corrected):
-    [alert] = json.loads(corrected.run("alerts", "--json").out)["alerts"]
-
-    wrote = corrected.run("init", "predictions.parquet", "--config", "new.yaml", "--json")
-    ended = corrected.run("alerts", "resolve", alert["id"], "--reason", "known", "--json")
-
-    assert json.loads(wrote.out) == {"config": "new.yaml"}
-    assert json.loads(ended.out) == {"resolved": alert["id"]}
-
-
 @pytest.mark.parametrize("command", ["check --json", "show 9 --json", "run-once --slot 9 --json"])
 def test_what_goes_wrong_leaves_standard_output_empty_or_json(bare, command):
     bare.config(PEOPLE, path=("predictions.parquet", "away.parquet"))
@@ -125,15 +94,6 @@ def test_what_a_terminal_shows_fits_into_it(corrected, columns):
 
         assert shown.splitlines(), command
         assert max(map(len, shown.splitlines())) <= columns, command
-
-
-def test_a_narrow_terminal_has_two_lines_for_each_round(corrected):
-    narrow, wide = (on_terminal(corrected, columns, "rounds").splitlines() for columns in (80, 130))
-
-    assert narrow[0] == wide[0] == "mail"
-    assert narrow[1].split() == ["round", "due", "(UTC)", "state", "basis", "precision", "recall"]
-    assert [line.split()[0] for line in narrow[3::2]] == [str(n) for n in range(1, 9)]
-    assert [line.split()[0] for line in wide[3:]] == [str(n) for n in range(1, 9)]
 
 
 def test_a_terminal_shows_an_alert_in_red_unless_colour_is_unwanted(corrected, monkeypatch):

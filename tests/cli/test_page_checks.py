@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -93,14 +92,6 @@ def test_what_is_about_to_go_wrong_is_worth_a_look(place, pages):
     assert "every user of this machine may read the key" in readable
 
 
-def test_a_port_in_use_is_told_and_is_no_problem_since_serve_may_run(pages):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        said = pages(listen=f"127.0.0.1:{taken.getsockname()[1]}")
-
-    assert said["pages"]["problem"] is None
-    assert "in use now, by serve or another program" in said["pages"]["found"]
-
-
 def test_an_address_of_another_machine_is_a_problem(place, pages):
     write_certificate(place.folder)
 
@@ -140,20 +131,6 @@ def test_an_adjudicator_who_cannot_decide_is_worth_a_look(place, pages, role, lo
 
     assert found.startswith("labeling.adjudicator of mail is bob, ")
     assert look in found
-
-
-def test_an_adjudicator_who_is_admin_needs_no_look(place, pages):
-    place.run("users", "add", "bob", "--role", "admin")
-
-    assert pages(labeling=JUDGED)["login of pages"]["looks"] == []
-
-
-def test_conflicts_of_another_place_are_not_decided_on_the_pages(place, pages):
-    place.run("users", "add", "bob")
-
-    said = pages(labeling="{kind: files, overlap: 0.5, adjudicator: bob}")
-
-    assert said["login of pages"]["looks"] == []
 
 
 @pytest.mark.parametrize(("admins", "looks"), [("[ada]", 1), ("[ada, bob]", 0)])

@@ -7,7 +7,6 @@ import json
 import pytest
 
 import monitor
-from monitor.domain.errors import InputRefused
 from monitor.stats.detection.power import alert_power
 from tests.cli.test_output import on_terminal
 from tests.cli.workplace import PEOPLE
@@ -44,15 +43,6 @@ def test_assumed_values_need_neither_config_nor_data(bare):
     assert "Every item" not in done.out
     assert ["+-5 %", "4,890", "6,748"] in [line.rsplit(maxsplit=2) for line in done.lines]
     assert [path.name for path in bare.folder.iterdir()] == ["monitor.db"]
-
-
-def test_a_width_of_nothing_is_said_to_come_from_a_class_labeled_whole(bare):
-    few = "plan --precision .8 --recall .6 --flagged-rate .01 --size 1000 --labels 500"
-
-    done = bare.run(*few.split())
-
-    assert "Every item of flagged gets a label: none of it is left to chance." in done.lines
-    assert any("give precision +-0 % (labeled whole), recall +-" in line for line in done.lines)
 
 
 def test_the_notebook_says_what_the_command_says(bare):
@@ -147,13 +137,6 @@ def test_after_rounds_the_plan_rests_on_them_and_on_the_limits(filled):
     assert found["labels"] == 40
 
 
-def test_a_limit_that_is_broken_before_it_begins_is_said_so(filled):
-    shown = filled.run("plan").lines
-
-    [line] = [line for line in shown if line.startswith("recall at least 0.95")]
-    assert "is expected: under it already" in line
-
-
 def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     place.predictions(score="case when i % 10 = 0 then 7 else i % 5 end")
     place.config(PEOPLE)
@@ -170,15 +153,6 @@ def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     assert found["alerts"] == []
     assert "40 labels." in shown
     assert any("no margin can be predicted" in line for line in shown)
-
-
-def test_old_predictions_are_planned_from_as_well(place):
-    place.predictions(
-        rows=800, scored_at="timestamptz '2020-03-01 00:00:00+00' + i * interval '1m'"
-    )
-    place.config(PEOPLE)
-
-    assert "2020-03-0" in told(place)["window"]
 
 
 def test_a_plan_fits_into_80_columns(bare):
@@ -236,23 +210,6 @@ def test_no_predictions_are_refused_with_the_way_out(place):
 
     assert done.code == 65
     assert "mail has no predictions yet; to plan without any, give --precision" in done.err
-
-
-def test_of_several_monitors_one_must_be_named(place):
-    place.config(PEOPLE)
-    text = (place.folder / "config.yaml").read_text()
-    entry = text[text.index("  - name: mail") :]
-    place.write("config.yaml", text + entry.replace("name: mail", "name: post"))
-
-    done = place.run("plan")
-
-    assert done.code == 65
-    assert "several monitors, name one of them: mail, post" in done.err
-
-
-def test_the_notebook_refuses_what_the_command_refuses():
-    with pytest.raises(InputRefused, match="--recall and --flagged-rate"):
-        monitor.plan(precision=0.8)
 
 
 def test_the_configs_cost_moves_the_plan(place):

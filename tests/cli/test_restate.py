@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cli.test_labels_story import handed_out, read, save, truth  # noqa: F401
+from tests.cli.test_labels_story import handed_out, truth  # noqa: F401
+from tests.cli.workplace import read, save
 
 WHY = ("--reason", "the truth was exported wrongly", "--by", "ana")
 LATER = timedelta(days=100)  # no round takes late labels then

@@ -30,13 +30,3 @@ def test_what_people_answer_in_mlflow_is_in_the_estimates_after_the_next_pass(ba
     assert closed.code == 0, closed.err
     assert "closed" in shown.out
     assert "ada" not in shown.out
-
-
-def test_a_config_without_a_question_is_refused_at_its_line(bare):
-    bare.predictions()
-    bare.config(labeling="{kind: mlflow}")
-
-    refused = bare.run("check")
-
-    assert refused.code == 78
-    assert "labeling.question: this setting is missing" in refused.err

@@ -50,14 +50,6 @@ def test_rounds_before_one_that_a_backfill_counted_down_to_are_listed(paused):
     assert numbers(done) == ["-2", "-1"]
 
 
-def test_rounds_shows_the_last_ones_only_when_asked(filled):
-    done = filled.run("rounds", "--last", "3")
-
-    assert numbers(done) == ["6", "7", "8"]
-    for word in ("not shown", "history", "schedule"):
-        assert word not in done.out
-
-
 def test_rounds_says_where_a_new_history_began(place):
     place.run_at(place.slot - DAY, "run-once")
     place.config(threshold=("threshold: 0.5", "threshold: 0.6"))
@@ -68,20 +60,6 @@ def test_rounds_says_where_a_new_history_began(place):
     assert done.lines[-1] == "mail: round 2 begins a new history (source.threshold 0.5 -> 0.6)"
     begins = [load["begins"] for load in json.loads(place.run("rounds", "--json").out)["rounds"]]
     assert begins == [[], [{"what": "history", "settings": ["source.threshold 0.5 -> 0.6"]}]]
-
-
-def test_rounds_says_where_another_schedule_began(place):
-    place.run_at(place.slot - DAY, "run-once")
-    cron = f"{(place.slot - timedelta(minutes=5)).minute} * * * *"
-    place.config(cron=(place.cron, cron))
-    place.run("run-once")
-
-    lines = place.run("rounds").lines
-
-    assert any(
-        f"is the first by another schedule (schedule.cron {place.cron} -> {cron})" in line
-        for line in lines
-    )
 
 
 def test_a_backfill_that_asks_people_says_what_it_waits_for(place):
@@ -181,13 +159,6 @@ def test_rounds_before_the_first_due_one_are_shown_and_compared_by_their_number(
     assert (compared.code, compared.err) == (0, "")
 
 
-def test_an_option_that_is_not_there_is_still_told_beside_a_round(closed):
-    done = closed.run("show", "1", "--verison", "2")
-
-    assert done.code == 2
-    assert "No such option: --verison" in done.err
-
-
 @pytest.fixture
 def few(monkeypatch):
     """Lists of three rounds unless more are asked for."""
@@ -225,28 +196,3 @@ def test_rounds_as_json_says_whether_there_are_older_ones_and_how_to_get_them(fi
         "older rounds not shown; --monitor mail --before 6 lists those before, --all lists all\n"
     )
     assert everything.err == last.err == ""
-
-
-def test_rounds_before_one_that_there_is_not_is_refused_with_those_there_are(filled):
-    done = filled.run("rounds", "--before", "99")
-
-    assert done.code == 65
-    assert "mail has no round 99; its rounds are 1 to 8" in done.err
-
-
-def test_all_rounds_and_the_last_ones_at_once_are_refused(filled):
-    done = filled.run("rounds", "--all", "--last", "2")
-
-    assert done.code == 2
-    assert "all rounds, or the last ones: leave one of them out" in done.err
-
-
-def test_a_list_that_begins_late_still_says_where_a_new_history_began(place, few):
-    for back in (2, 1):
-        place.run_at(place.slot - back * DAY, "run-once")
-    place.config(threshold=("threshold: 0.5", "threshold: 0.6"))
-    place.run("run-once")
-
-    done = place.run("rounds", "--last", "1")
-
-    assert done.lines[-1] == "mail: round 3 begins a new history (source.threshold 0.5 -> 0.6)"

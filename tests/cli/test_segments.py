@@ -47,16 +47,6 @@ def test_json_has_a_row_for_each_segment_and_metric(teams):
     assert rows[0]["margin"] == 0.1
 
 
-def test_a_segment_column_that_is_not_there_is_refused_by_check(bare):
-    bare.predictions()
-    bare.config(segments=SEGMENTS)
-
-    checked = bare.run("check")
-
-    assert checked.code == 65
-    assert any("no column 'team' (columns.segments)" in line for line in checked.lines)
-
-
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [

@@ -30,14 +30,6 @@ def test_labels_of_flagged_items_alone_are_refused_as_negatives_unless_the_confi
     assert "is closed" in bare.run("run-once").out
 
 
-def test_few_positives_of_which_none_is_missed_are_no_fault(bare):
-    bare.predictions(rows=800, is_travel=FLAGGED_ALONE)
-    bare.config(NEGATIVE)
-
-    assert "PROBLEM  labels" not in bare.run("check").out
-    assert "is closed" in bare.run("run-once").out
-
-
 def test_without_labels_of_passed_items_precision_is_estimated_and_recall_is_not(bare):
     bare.predictions(is_travel=FLAGGED_ALONE)
     bare.config()
@@ -97,31 +89,6 @@ def test_a_label_by_the_id_of_another_prediction_is_no_near_miss(bare):
 
     assert "written otherwise" not in bare.run("check").out
     assert "is closed" in bare.run("run-once").out
-
-
-def test_items_whose_rows_contradict_one_another_are_counted_in_check_and_status(bare):
-    bare.predictions()
-    bare.predictions("truth.csv")
-    twice = (bare.folder / "truth.csv").read_text().splitlines(keepends=True)
-    other = [line for line in twice[1:] if line.startswith("m07")]
-    turned = [f"{line.rstrip()[:-1]}{1 - int(line.rstrip()[-1])}\n" for line in other]
-    (bare.folder / "truth.csv").write_text("".join([*twice, *turned]))
-    bare.config(COLUMN.replace("predictions.parquet", "truth.csv"))
-
-    checked, _, status = bare.run("check"), bare.run("run-once"), bare.run("status")
-
-    for said in (checked.out, status.out):
-        assert " items have no label, such as 'm07" in said
-        assert "several rows contradict one another" in said
-
-
-def test_a_truth_of_which_most_rows_match_nothing_is_reported(bare):
-    bare.predictions()
-    other = "case when i % 4 > 0 then 'x' else 'm' end || lpad(i::varchar, 4, '0') || chr(160)"
-    bare.predictions("truth.parquet", mail_id=other)
-    bare.config(NEGATIVE.replace("path: predictions", "path: truth"))
-
-    assert "600 of 800 ids of truth.parquet match no prediction" in bare.run("check").out
 
 
 def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
