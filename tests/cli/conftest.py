@@ -7,16 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cli.workplace import Workplace
+from tests.cli.workplace import PEOPLE, Workplace
 
 LIMITS = ("    labeling", "    limits: {recall: 0.95, false_alarm_every: 10}\n    labeling")
 
 
 @pytest.fixture
-def bare(tmp_path, monkeypatch):
-    """An empty folder."""
+def bare(tmp_path, monkeypatch, store_tables):
+    """A folder with nothing but a store that has its tables."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PR_MONITOR_CONFIG", raising=False)
+    shutil.copy(store_tables, tmp_path / "monitor.db")
     return Workplace(tmp_path)
 
 
@@ -26,6 +27,48 @@ def place(bare):
     bare.predictions()
     bare.config()
     return bare
+
+
+@pytest.fixture
+def storeless(place):
+    """The same without a store."""
+    (place.folder / "monitor.db").unlink()
+    return place
+
+
+@pytest.fixture(scope="session")
+def closed_folder(tmp_path_factory, store_tables):
+    """One closed round, whose labels stand in a column."""
+    return after_a_pass(tmp_path_factory.mktemp("closed"), store_tables)
+
+
+@pytest.fixture(scope="session")
+def asked_folder(tmp_path_factory, store_tables):
+    """A round whose 40 tasks stand in the folder `labels`."""
+    return after_a_pass(tmp_path_factory.mktemp("asked"), store_tables, PEOPLE)
+
+
+def after_a_pass(folder, store_tables, *labeling):
+    shutil.copy(store_tables, folder / "monitor.db")
+    place = Workplace(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        place.predictions()
+        place.config(*labeling)
+        place.said = place.run("run-once")
+    return place
+
+
+@pytest.fixture
+def closed(closed_folder, bare):
+    """A copy of `closed_folder`."""
+    return copy_of(closed_folder, bare.folder)
+
+
+@pytest.fixture
+def asked(asked_folder, bare):
+    """A copy of `asked_folder`."""
+    return copy_of(asked_folder, bare.folder)
 
 
 @pytest.fixture(scope="session")

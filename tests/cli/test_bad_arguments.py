@@ -31,25 +31,12 @@ def test_a_slot_that_is_none_names_its_neighbours(place):
     assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
 
 
-def test_a_slot_that_is_not_due_yet(place):
-    asked = f"{place.slot + timedelta(days=1):%Y-%m-%dT%H:%M}"
+def test_a_slot_whose_round_has_ended_stays_as_it_is(closed):
+    again = closed.run("run-once", "--slot", f"{closed.slot:%Y-%m-%dT%H:%M}")
 
-    done = place.run("run-once", "--slot", asked)
-
-    newest = f"the newest slot of mail that is due: {place.at(place.slot)}"
-    sentence = f"--slot {asked} is not due yet; {newest}"
-    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
-
-
-def test_a_slot_whose_round_has_ended_stays_as_it_is(place):
-    asked = f"{place.slot:%Y-%m-%dT%H:%M}"
-    place.run("run-once", "--slot", asked)
-
-    again = place.run("run-once", "--slot", asked)
-
-    ended = f"mail: the round due {place.at(place.slot)} UTC is closed; it stays as it is"
+    ended = f"mail: the round due {closed.at(closed.slot)} UTC is closed; it stays as it is"
     assert ended in again.err.splitlines()
-    assert len(json.loads(place.run("rounds", "--json").out)["rounds"]) == 1
+    assert len(json.loads(closed.run("rounds", "--json").out)["rounds"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -92,18 +79,6 @@ def test_wrong_usage_ends_with_the_usage_line_and_code_2(bare, words, sentence):
     assert done.lines[-1] == f"Error: {sentence}"
 
 
-def test_a_round_of_several_monitors_needs_a_name(bare):
-    bare.config(PEOPLE)
-    text = (bare.folder / "config.yaml").read_text()
-    monitor = text[text.index("  - name: mail") :]
-    bare.write("config.yaml", text + monitor.replace("name: mail", "name: post"))
-
-    done = bare.run("show", 1)
-
-    several = "the config has several monitors, name one of them: mail, post"
-    assert (done.code, done.lines[-1]) == (2, f"Error: Invalid value for --monitor: {several}")
-
-
 def test_a_round_that_is_not_there(place):
     before = place.run("show", 1)
     place.run("run-once")
@@ -114,13 +89,6 @@ def test_a_round_that_is_not_there(place):
     assert round_7.lines == ["pr-monitor: mail has no round 7; its rounds are 1 to 1"]
     assert version_4.lines == ["pr-monitor: round 1 of mail has no version 4; the newest is 1"]
     assert {each.code for each in (before, round_7, version_4)} == {65}
-
-
-def test_an_alert_that_is_not_there(place):
-    done = place.run("alerts", "resolve", "feed", "--reason", "known")
-
-    sentence = "the id of no open alert begins with 'feed'; open alerts: none"
-    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
 
 
 @pytest.mark.parametrize(

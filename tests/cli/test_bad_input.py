@@ -5,7 +5,6 @@ None of them may end in a traceback, which `Workplace.run` checks each time.
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import timedelta
 
@@ -43,16 +42,6 @@ def test_where_may_ask_for_one_of_several_letters(place):
     assert any(line.startswith("ok       source of mail: 100 pred") for line in checked.lines)
 
 
-def test_a_file_that_is_not_there(bare):
-    bare.config(PEOPLE)
-
-    refused(
-        bare,
-        f"no file matches predictions.parquet (looked for {bare.folder}/predictions.parquet); "
-        "check the path, or wait until the first predictions are written",
-    )
-
-
 def test_a_column_that_is_not_there(place):
     place.config(column=("score: score", "score: scor"))
 
@@ -61,56 +50,6 @@ def test_a_column_that_is_not_there(place):
         "predictions.parquet has no column 'scor' (columns.score); its columns are mail_id, "
         "scored_at, score, subject, is_travel; did you mean 'score'?",
     )
-
-
-def test_a_column_of_the_wrong_type(place):
-    place.predictions(score="'high'")
-
-    refused(
-        place,
-        "predictions.parquet: column 'score' (columns.score) is VARCHAR (first value 'high'); "
-        "wanted numbers",
-    )
-
-
-def test_a_csv_file_whose_scores_are_no_numbers(place):
-    place.predictions("predictions.csv", score="'high'")
-    place.config(PEOPLE, path=("predictions.parquet", "predictions.csv"))
-
-    refused(
-        place,
-        "predictions.csv: no value of column 'score' (columns.score) is a number, the first is "
-        "'high'; wanted numbers with a decimal point, such as 0.73",
-    )
-
-
-def test_times_without_a_zone(place):
-    place.predictions(scored_at="timestamp '2026-03-02 06:00:00'")
-
-    refused(
-        place,
-        "predictions.parquet: column 'scored_at' (columns.time) holds times without a time zone, "
-        "the first is '2026-03-02 06:00:00'; set source.time_zone (such as UTC or Europe/Prague), "
-        "or write times with an offset",
-    )
-
-
-def test_a_window_without_a_predicted_positive_closes_as_not_estimable(place):
-    place.predictions(score="0.1")
-
-    ran = place.run("run-once")
-
-    assert f"mail: round 1 (due {place.at(place.slot)} UTC) is closed" in ran.lines
-    shown = place.run("show", 1)
-    assert "note: nothing was flagged, so precision and recall cannot be planned for" in shown.lines
-    assert "precision: not estimable: nothing was predicted positive (TP + FP = 0)" in shown.lines
-    reason = "not estimable: the window holds no flagged item, so it says nothing about"
-    [others] = [line for line in shown.lines if line.startswith("recall, ")]
-    assert others.endswith(f"specificity: {reason} the classifier; see the window estimate")
-    [row] = json.loads(place.run("rounds", "--json").out)["rounds"]
-    precision = next(each for each in row["estimates"] if each["metric"] == "precision")
-    assert precision["reason"] == "nothing was predicted positive (TP + FP = 0)"
-    assert [precision[end] for end in ("point", "low", "high")] == [None, None, None]
 
 
 def test_a_window_without_rows_is_waited_for(place):
@@ -167,13 +106,14 @@ def test_the_first_commands_on_an_old_file_abandon_no_round_and_say_what_to_run(
     assert f"mail: round 0 (due {place.at(newest)} UTC) is closed" in then.lines
 
 
-def test_an_abandoned_round_is_done_again_by_hand_unless_it_has_labels(place):
+def test_an_abandoned_round_is_done_again_by_hand_though_the_schedule_is_another_by_now(place):
     place.predictions(rows=0)
     place.config(grace=("threshold: 0.5", "threshold: 0.5\n      grace: 0s"))
     again = ("run-once", "--slot", place.slot.isoformat())
     place.run("run-once")
     place.predictions()
 
+    place.config(cron=(place.cron, "0 0 1 1 *"))
     done, repeated = place.run(*again), place.run(*again)
 
     due = f"round 1 (due {place.at(place.slot)} UTC)"
@@ -183,62 +123,15 @@ def test_an_abandoned_round_is_done_again_by_hand_unless_it_has_labels(place):
     )
 
 
-def test_an_abandoned_round_is_done_again_though_the_schedule_is_another_by_now(place):
-    place.predictions(rows=0)
-    place.config(grace=("threshold: 0.5", "threshold: 0.5\n      grace: 0s"))
-    place.run("run-once")
-    place.predictions()
-    place.config(cron=(place.cron, "0 0 1 1 *"))
-
-    done = place.run("run-once", "--slot", place.slot.isoformat())
-
-    assert f"mail: round 1 (due {place.at(place.slot)} UTC) is closed, version 2" in done.lines
-
-
-def test_fewer_items_than_planned_are_all_drawn_and_it_says_so(place):
-    place.predictions(rows=40)
-
-    place.run("run-once")
-
-    shown = place.run("show", 1)
-    assert "note: the budget covers every item of the window" in shown.lines
-    assert "census: every item of flagged, passed is drawn" in shown.lines
-
-
-def test_a_stratum_smaller_than_planned_is_drawn_whole_and_it_says_so(place):
-    place.predictions(score="case when i % 80 = 0 then 0.9 else 0.1 end")
-
-    place.run("run-once")
-
-    shown = place.run("show", 1)
-    assert "census: every item of flagged is drawn" in shown.lines
-
-
-def test_labels_that_are_all_negative_leave_recall_without_a_number(place):
-    place.predictions(is_travel="0")
-
-    ran = place.run("run-once")
-
-    assert f"mail: round 1 (due {place.at(place.slot)} UTC) is closed" in ran.lines
-    [said] = [line for line in place.run("show", 1).lines if line.startswith("recall: ")]
-    assert re.fullmatch(
-        r"recall: not estimable: nothing is actually positive \(TP \+ FN = 0\) in \d+ % of the "
-        r"draws, more than 5 %",
-        said,
-    )
-
-
 # The labels
 
 
-def test_a_label_maybe_an_unknown_task_and_a_row_twice_are_refused_by_row(place):
-    place.config(PEOPLE)
-    place.run("run-once")
-    first, second = [line.split(",")[0] for line in place.run("labels", "export").lines[1:3]]
+def test_a_label_maybe_an_unknown_task_and_a_row_twice_are_refused_by_row(asked):
+    first, second = [line.split(",")[0] for line in asked.run("labels", "export").lines[1:3]]
     rows = [f"{first},maybe", f"{second},1", f"{second},1", f"{second},0", "feed,1"]
-    place.write("filled.csv", "\n".join(["task,label", *rows]))
+    asked.write("filled.csv", "\n".join(["task,label", *rows]))
 
-    done = place.run("labels", "import", "filled.csv")
+    done = asked.run("labels", "import", "filled.csv")
 
     assert done.code == 65
     assert done.lines == [
@@ -252,44 +145,6 @@ def test_a_label_maybe_an_unknown_task_and_a_row_twice_are_refused_by_row(place)
         "1 new answer, 0 known already, 4 rows refused",
         "pr-monitor run-once brings them into the estimates",
     ]
-
-
-WANTED_COLUMNS = (
-    "the first row of a label file names the columns task and label, and may name annotator, note, "
-    "labeled_at and others"
-)
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("none.csv", "none.csv cannot be read: no such file or directory; check the path"),
-        ("empty.csv", f"empty.csv has no column task and label; {WANTED_COLUMNS}"),
-        ("label.txt", "label.txt: label files are .csv, .xlsx or .jsonl; save it as one of them"),
-        ("other.csv", f"other.csv has no column label; {WANTED_COLUMNS}"),
-    ],
-)
-def test_a_label_file_that_is_none(bare, name, sentence):
-    bare.config(PEOPLE)
-    bare.write("empty.csv", "")
-    bare.write("label.txt", "task,label\n")
-    bare.write("other.csv", "task,answer\n")
-
-    done = bare.run("labels", "import", name)
-
-    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
-
-
-def test_labels_by_hand_where_they_come_from_a_column(place):
-    done = place.run("labels", "export")
-
-    assert (done.code, done.lines) == (
-        65,
-        [
-            "pr-monitor: no person labels mail: its labels come from a column (labeling.kind: "
-            "column)"
-        ],
-    )
 
 
 def test_a_file_that_may_hold_answers_is_not_written_over(place):
@@ -309,62 +164,10 @@ def test_a_file_that_may_hold_answers_is_not_written_over(place):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "sentence"),
-    [
-        (
-            "store: sqlite:///monitor.db",
-            "store: sqlite:///a.db\nstore: sqlite:///b.db",
-            "2, store: the key stands here twice, first in line 1; keep one of them",
-        ),
-        (
-            "    sample",
-            "    smaple",
-            "10, monitors[mail].smaple: there is no such setting here; did you mean sample?",
-        ),
-        (
-            "    labeling",
-            "    limits: {recall: 80}\n    labeling",
-            "11, monitors[mail].limits.recall: 80 is not a share. It must lie between 0 and 1; "
-            "did you mean 0.80?",
-        ),
-        (
-            "time_zone: UTC",
-            "time_zone: Mars/Base",
-            "9, monitors[mail].schedule.time_zone: there is no time zone 'Mars/Base'; names look "
-            "like Europe/Prague or UTC",
-        ),
-    ],
-    ids=["a key twice", "an unknown key", "a limit of 80", "an unknown time zone"],
-)
-def test_a_config_that_cannot_be_is_refused_with_its_line(place, before, after, sentence):
-    place.config(change=(before, after))
-
-    done = place.run("check")
-
-    assert done.code == 78
-    assert f"pr-monitor: config.yaml:{sentence}" in done.lines
-
-
-def test_a_config_that_is_not_there(bare):
-    done = bare.run("run-once")
-
-    assert (done.code, done.lines) == (
-        78,
-        [
-            f"pr-monitor: there is no config.yaml in {bare.folder}; `pr-monitor init PREDICTIONS` "
-            "writes one"
-        ],
-    )
-
-
-@pytest.mark.parametrize(
     "words",
     [
         ["run-once"],
-        ["status"],
-        ["rounds"],
         ["show", 1],
-        ["alerts"],
         ["labels", "export"],
         ["backfill", "--from", "2026-01-01"],
     ],
@@ -400,14 +203,3 @@ def test_labels_that_cannot_be_read_are_a_problem_in_status_until_they_can(place
     assert "problem: labels cannot be read: no file matches truth.csv" in gone.out
     assert "labels cannot be read" not in well.out
     assert "STALE" not in well.out
-
-
-def test_labels_of_other_ids_are_not_looked_for_with_people(place):
-    place.config(labeling=LATE.replace("60d", "1s"))
-    place.predictions("truth.csv", mail_id="'order-' || i")
-
-    ran = place.run("run-once")
-
-    assert "no flagged item has a label" in ran.out
-    assert "See with pr-monitor check whether the ids of the labels are those of" in ran.err
-    assert "See that people" not in ran.err

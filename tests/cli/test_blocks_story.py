@@ -114,17 +114,6 @@ def test_check_looks_at_each_monitor_of_a_block(scored):
         assert line.startswith("ok")
 
 
-def test_check_names_the_score_column_that_is_not_there(scored):
-    each(scored, topics="travel, finanse")
-
-    checked = scored.run("check")
-
-    assert checked.code == 65
-    [line] = [line for line in checked.lines if "source of mail-finanse" in line]
-    assert "no column 'score_finanse'" in line
-    assert "did you mean 'score_finance'?" in line
-
-
 def test_a_pass_reads_the_predictions_once_to_count_and_draw_for_all(scored, openings):
     scored.run("run-once")
 
@@ -149,26 +138,15 @@ def test_shared_or_alone_the_same_items_are_drawn_and_samples_overlap(scored, mo
     assert len(set.union(*together.values())) < 3 * 40
 
 
-def test_a_pass_that_ends_after_one_monitor_loses_nothing_and_draws_nothing_twice(scored):
-    scored.run("db", "upgrade")
-    shutil.copy("monitor.db", "whole.db")
-    scored.run("run-once", "--monitor", "mail-sports")
-    scored.run("run-once")
-    in_two = drawn(scored)
-    shutil.copy("whole.db", "monitor.db")
-
-    scored.run("run-once")
-
-    assert drawn(scored) == in_two
-    assert rounds_of(scored) == [(name, 1, "closed") for name in NAMES]
-
-
 def test_a_monitor_that_fails_keeps_none_of_its_block_from_its_round(scored):
     each(scored, topics="finanse, travel, sports", labeling="{kind: files}")
 
-    ran = scored.run("run-once")
+    checked, ran = scored.run("check"), scored.run("run-once")
 
-    assert ran.code == 65
+    assert (checked.code, ran.code) == (65, 65)
+    [line] = [line for line in checked.lines if "source of mail-finanse" in line]
+    assert "no column 'score_finanse'" in line
+    assert "did you mean 'score_finance'?" in line
     assert any("mail-finanse" in line and "score_finanse" in line for line in ran.lines)
     assert rounds_of(scored) == [
         ("mail-finanse", 1, "open"),
@@ -194,7 +172,9 @@ def test_a_monitor_whose_window_is_another_scans_by_itself(scored, openings):
     assert {name for name, *_ in rounds_of(scored)} == set(NAMES)
 
 
-def test_a_value_that_is_added_is_a_new_monitor_and_one_that_is_removed_is_told(scored):
+def test_a_value_that_is_added_is_a_new_monitor_with_keys_of_its_own_and_one_removed_is_told(
+    scored,
+):
     each(scored, topics="travel, finance", labeling="{kind: files}")
     scored.run("run-once")
     each(scored, topics="finance, sports", labeling="{kind: files}")
@@ -204,13 +184,6 @@ def test_a_value_that_is_added_is_a_new_monitor_and_one_that_is_removed_is_told(
     assert rounds_of(scored) == [(name, 1, "labeling") for name in NAMES]
     [told] = [line for line in scored.run("status").lines if "mail-travel" in line]
     assert "not in the config" in told
-
-
-def test_people_are_asked_about_each_monitor_with_keys_of_its_own(scored):
-    each(scored, labeling="{kind: files}")
-
-    scored.run("run-once")
-
     with closing(sqlite3.connect(scored.folder / "monitor.db")) as connection:
         keys, items = connection.execute(
             "select count(distinct key), count(distinct item_id) from tasks"
@@ -226,7 +199,9 @@ def classed(bare):
     return bare
 
 
-def test_each_class_is_flagged_where_it_is_predicted_and_true_where_it_is_the_truth(classed):
+def test_classes_share_a_reading_each_flagged_as_predicted_and_true_where_it_is_the_truth(
+    classed, openings
+):
     ran = classed.run("run-once")
 
     assert ran.code == 75  # no MLflow answers
@@ -242,6 +217,9 @@ def test_each_class_is_flagged_where_it_is_predicted_and_true_where_it_is_the_tr
             "from label_events join rounds on rounds.id = round_id "
             "join monitors on monitors.id = monitor_id"
         ).fetchall()
+    assert len(openings) == 1 + 3
+    items = drawn(classed)
+    assert len(set.union(*items.values())) < sum(map(len, items.values()))
     assert flagged == {"mail-travel": 20, "mail-finance": 20, "mail-other": 160}
     assert len(positive) == 3 * 40
     for name, place, value in positive:
@@ -262,14 +240,6 @@ def test_a_class_that_the_block_does_not_have_is_refused_by_its_name(classed):
 
     assert ran.code == 65
     assert any("mail-travel" in line and "'spam'" in line for line in ran.lines)
-
-
-def test_classes_share_one_reading_and_their_samples(classed, openings):
-    classed.run("run-once")
-
-    assert len(openings) == 1 + 3
-    items = drawn(classed)
-    assert len(set.union(*items.values())) < sum(map(len, items.values()))
 
 
 def test_the_monitors_of_a_block_share_what_they_know_of_its_windows(classed):

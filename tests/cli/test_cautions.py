@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import select, update
-
-from monitor.storage.database import Database
-from monitor.storage.tables import reports
-
 MATRIX = ["--tp", "90", "--fp", "10", "--fn", "2", "--tn", "898"]
 SIZES = ["--flagged-size", "1000", "--passed-size", "99000"]
 SAID = "few labels decide this, about 2 positive among the passed"
@@ -30,36 +25,11 @@ def test_estimate_says_it_of_each_metric_as_json(bare):
     assert told["precision"] is None
 
 
-def test_show_says_it_of_a_round_and_so_does_its_report(place):
-    place.run("run-once")  # 40 labels: a handful of the passed are positive
-
-    lines = place.run("show", 1).lines
-    page = json.loads(place.run("show", 1, "--json").out)
+def test_show_says_it_of_a_round_and_so_does_its_report(closed):
+    lines = closed.run("show", 1).lines  # 40 labels: a handful of the passed are positive
+    page = json.loads(closed.run("show", 1, "--json").out)
 
     caution = page["cautions"]["recall"]
     assert caution.startswith("few labels decide this, about ")
     assert caution.endswith(" positive among the passed")
     assert [line for line in lines if line.startswith("recall") and line.endswith(caution)]
-
-
-def test_show_has_no_caution_for_a_round_without_labels(place):
-    place.config(labeling="{kind: files}")
-    place.run("run-once")
-
-    assert json.loads(place.run("show", 1, "--json").out)["cautions"] == {}
-
-
-def test_show_says_the_caution_that_the_report_of_the_round_has(place):
-    place.run("run-once")
-    few = {"predicted": "flagged", "answer": "negative", "worth": 3.0}
-    database = Database(f"sqlite:///{place.folder}/monitor.db")
-    with database.write() as connection:
-        said = connection.execute(select(reports.c.payload)).scalar_one()
-        for row in said["estimates"]:
-            row["caution"] = [few] if (row["metric"], row["basis"]) == ("accuracy", "round") else []
-        connection.execute(update(reports).values(payload=said))
-    database.close()
-
-    cautions = json.loads(place.run("show", 1, "--json").out)["cautions"]
-
-    assert cautions == {"accuracy": "few labels decide this, about 3 negative among the flagged"}

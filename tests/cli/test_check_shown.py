@@ -28,29 +28,6 @@ def line_of(done, start):
     return line
 
 
-def test_pictures_that_are_there_are_well(place):
-    with_photos(place)
-
-    checked = place.run("check")
-
-    assert "ok " in line_of(checked, "source of mail")
-
-
-def test_a_folder_of_pictures_that_is_not_there(place):
-    with_photos(place)
-    (place.folder / "photos").rename(place.folder / "away")
-
-    checked, ran = place.run("check"), place.run("run-once")
-
-    sentence = (
-        f"{place.folder}/photos (columns.show, folder of 'photo') is no folder; mount or make it, "
-        "or name the one that the pictures are in"
-    )
-    assert f"PROBLEM  source of mail: {sentence}" in checked.lines
-    assert f"mail: {sentence}" in ran.err.splitlines()
-    assert (checked.code, ran.code) == (65, 65)
-
-
 def test_pictures_that_cannot_be_shown_are_waited_for(place):
     with_photos(place, missing="i % 2 = 0")
 
@@ -90,14 +67,6 @@ def test_pictures_are_said_to_be_paths_where_labelers_show_texts_only(place, lab
         checked = place.run("check")
 
     line_of(checked, f"pictures (photo) stand in {where} by their paths or as a remark")
-
-
-def test_gold_items_that_look_like_tasks_are_well(place):
-    with_gold(place, "truth,subject")
-
-    checked = place.run("check")
-
-    assert not [line for line in checked.lines if "gold items" in line]
 
 
 def test_gold_items_with_other_columns_than_tasks_are_pointed_out(place):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -29,7 +30,9 @@ monitors:
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, store_tables, mlflow_tables):
+    shutil.copy(store_tables, tmp_path / "monitor.db")
+    shutil.copy(mlflow_tables, tmp_path / "mlflow.db")
     rng, newest = np.random.default_rng(2), datetime.now(UTC)
     values = np.array(["travel", "finance", "news"])
     truth = rng.choice(values, 3000)
@@ -55,6 +58,7 @@ def run(folder, *arguments):
 
 
 def test_status_and_show_have_the_averages_of_a_block_of_classes(folder):
+    before = run(folder, "status")
     run(folder, "run-once")
 
     status = run(folder, "status")
@@ -63,6 +67,7 @@ def test_status_and_show_have_the_averages_of_a_block_of_classes(folder):
     show = run(folder, "show", "1", "--monitor", "mail-news")
     page = json.loads(run(folder, "show", "1", "--monitor", "mail-news", "--json"))
 
+    assert "mail, all 3 classes: nothing reported yet" in before
     assert "mail, all classes: round due" in status
     for name in ("macro precision", "macro recall", "micro precision", "micro recall"):
         assert name in status
@@ -72,25 +77,3 @@ def test_status_and_show_have_the_averages_of_a_block_of_classes(folder):
     assert block["report"]["labels"] == 360
     assert block["report"]["items"] < 360  # the samples overlap
     assert block["waits_for"] == []
-
-
-def test_before_its_first_round_status_says_that_nothing_was_reported(folder):
-    run(folder, "db", "upgrade")
-
-    assert "mail, all 3 classes: nothing reported yet" in run(folder, "status")
-
-
-def test_without_a_block_status_has_no_classes(folder):
-    text = CONFIG.replace("mail-{class}", "mail").replace(
-        "    classes: {column: predicted, values: [travel, finance, news]}\n", ""
-    )
-    text = text.replace(
-        "time: at}",
-        "time: at, predicted: predicted}\n      positive: news\n      negative: [travel, finance]",
-    )
-    text = text.replace("matures: 0s", "matures: 0s, positive: news")
-    (folder / "config.yaml").write_text(text)
-    run(folder, "run-once")
-
-    assert json.loads(run(folder, "status", "--json"))["classes"] == []
-    assert "all classes" not in run(folder, "show", "1")

@@ -98,15 +98,6 @@ def test_flagged_items_are_counted_where_the_file_has_the_window(labeled):
     assert flagged["low"] == pytest.approx(flagged["high"])
 
 
-def test_predicted_classes_take_the_place_of_scores(labeled):
-    others(labeled, "classes.csv", predicted="is_travel", mail_id="mail_id", id="mail_id")
-
-    said = labeled.run("compare", 1, "-p", "classes.csv", "--predicted", "predicted", "--id", "id")
-
-    assert said.code == 0, said.err
-    assert "precision is higher with classes.csv" in said.lines
-
-
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
@@ -157,12 +148,6 @@ def test_scores_in_percent_are_not_compared_with_a_threshold_that_is_a_share(lab
     assert f"300 scores are above 1, up to {90 + lowest}; if some are in percent" in refused.err
     assert "write them as shares, as the threshold is (0.5), or give --threshold" in refused.err
     assert labeled.run("compare", 1, "-p", "percent.csv", "-t", 50).code == 0
-
-
-def test_a_round_that_is_not_there_is_named(labeled):
-    said = labeled.run("compare", 9, "-t", 0.5)
-
-    assert (said.code, said.err) == (65, "pr-monitor: mail has no round 9; its rounds are 1 to 1\n")
 
 
 def test_a_score_of_32_bits_at_the_threshold_is_flagged_in_the_file(tmp_path):

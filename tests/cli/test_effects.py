@@ -81,12 +81,6 @@ def test_a_pass_is_not_all_well_while_a_delivery_is_dead_that_it_did_not_try(fil
     assert [load["sink"] for load in json.loads(told.out)["dead"]] == ["mlflow"]
 
 
-def test_with_nothing_open_there_is_nothing_to_list(place):
-    assert place.run("effects").out == (
-        "nothing waits: MLflow and the hooks have accepted everything\n"
-    )
-
-
 def test_a_dead_effect_shows_in_status_and_in_the_list(filled):
     kill(filled)
 
@@ -158,15 +152,15 @@ hooks:
 
 
 @pytest.fixture
-def hooked(place, monkeypatch):
+def hooked(storeless, monkeypatch):
     """A config with hooks of several kinds, and who gets what they send."""
     with Receiver() as ops, Receiver() as chat, StandIn() as alertmanager:
         monkeypatch.setenv("OPS", ops.url)
         monkeypatch.setenv("SECRET", SECRET)
         monkeypatch.setenv("CHAT", chat.url.replace("http", "json").partition("?")[0])
-        with (place.folder / "config.yaml").open("a") as config:
+        with (storeless.folder / "config.yaml").open("a") as config:
             config.write(HOOKS.replace("AM", alertmanager.url))
-        yield place, ops, chat, alertmanager
+        yield storeless, ops, chat, alertmanager
 
 
 @pytest.mark.server
@@ -227,17 +221,6 @@ def test_check_looks_at_programs_and_services_without_sending_anything(hooked, m
     ], done.out
     assert "does not know its url" in done.out + done.err
     assert (ops.got, chat.got) == ([], [])
-
-
-def test_a_hook_that_is_not_there_and_none_at_all_are_said(place):
-    assert place.run("alerts", "test").out == (
-        "the config has no hooks; alerts go to the log and to MLflow only\n"
-    )
-    done = place.run("alerts", "test", "--hook", "ops")
-    assert (done.code, "there is no hook 'ops' in config.yaml; it has none" in done.err) == (
-        65,
-        True,
-    )
 
 
 def test_an_alert_ended_by_hand_is_told(filled):

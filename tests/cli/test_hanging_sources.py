@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from datetime import timedelta
 
 import pytest
@@ -51,22 +50,18 @@ def run(place, *words):
     )
 
 
-def test_a_pass_goes_on_with_the_others_and_status_says_why(hanging):
+def test_a_pass_and_a_check_go_on_with_the_others_and_status_says_why(hanging):
     ran = run(hanging, "run-once")
-    status = run(hanging, "status", "--json")
+    checked = run(hanging, "check")
+    status = hanging.run("status", "--json")
 
     assert ran.returncode == 75, ran.stderr
     assert "mail: round 1" in ran.stdout
     assert "is labeling" in ran.stdout
-    first, mail = json.loads(status.stdout)["monitors"]
+    first, mail = json.loads(status.out)["monitors"]
     [problem] = first["problems"]
     assert "did not answer within 1 s: is its disk or network mount there" in problem
     assert mail["open_rounds"][0]["state"] == "labeling"
-
-
-def test_check_goes_on_too(hanging):
-    checked = run(hanging, "check")
-
     assert "PROBLEM  source of first: " in checked.stdout
     assert "did not answer within 1 s" in checked.stdout
     assert "ok       source of mail: 200 predictions" in checked.stdout
@@ -99,16 +94,14 @@ def test_who_still_hangs_is_not_asked_again(monkeypatch):
 
     with pytest.raises(SourceUnavailable, match=r"p did not answer within 0\.1 s"):
         within(timedelta(seconds=0.1), "p", hangs)
-    started = time.monotonic()
     with pytest.raises(SourceUnavailable, match="p still does not answer"):
         within(timedelta(seconds=60), "p", hangs)
-    waited = time.monotonic() - started
     go_on.set()
     for thread in threading.enumerate():
         if thread.name == "reading":
             thread.join(10)
 
-    assert (asked, waited < 5) == ([1], True)
+    assert asked == [1]
     assert within(timedelta(seconds=60), "p", lambda: "read") == "read"
 
 

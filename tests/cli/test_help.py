@@ -76,28 +76,6 @@ def test_docs_commands_is_current():
     assert (ROOT / "docs" / "commands.md").read_text() == GENERATE["commands_page"]()
 
 
-def test_every_command_and_option_stands_in_the_docs():
-    sections = (ROOT / "docs" / "commands.md").read_text().split("\n## ")
-    tables = {
-        name: [line for line in section.splitlines() if line.startswith("| `")]
-        for section in sections
-        for name in [section.partition("\n")[0]]
-    }
-
-    missing = [
-        (name, told)
-        for name, one in parameters()
-        if not GENERATE["is_only_a_group"](COMMANDS[name])
-        for told in [one.metavar if one.param_type_name == "argument" else one.opts[0]]
-        if not any(told in line for line in tables.get(name, []))
-    ]
-
-    assert missing == []
-    assert [
-        n for n in COMMANDS if n not in tables and not GENERATE["is_only_a_group"](COMMANDS[n])
-    ] == []
-
-
 def test_the_version_is_that_of_the_package(bare):
     assert bare.run("--version").out == "pr-monitor 0.1.0\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sqlite3
 import stat
@@ -11,20 +10,12 @@ from contextlib import closing
 import pytest
 
 from monitor.storage.database import Database
-from tests.cli.workplace import PEOPLE
+from tests.cli.workplace import PEOPLE, read, save
 
 
 def query(path, sql, *values):
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(sql, values).fetchall()
-
-
-@pytest.fixture
-def labeling(place):
-    """A round that waits for labels: 40 items in the store and in a file."""
-    place.config(PEOPLE)
-    place.run("run-once")
-    return place
 
 
 def some_item(place):
@@ -49,41 +40,35 @@ def holders(place, text):
 def fill(place):
     """Let somebody answer all tasks in a copy of the file, the texts still in it."""
     [path] = (place.folder / "labels").glob("*.csv")
-    with path.open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    filled = path.parent / "filled" / "eve.csv"
-    with filled.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows({**row, "label": "1", "annotator": "eve"} for row in rows)
-    return filled
+    rows = [{**row, "label": "1", "annotator": "eve"} for row in read(path)]
+    return save(path.parent / "filled" / "eve.csv", rows)
 
 
-def test_forget_deletes_the_text_of_an_item_wherever_the_program_put_it(labeling):
-    item, text, key = some_item(labeling)
-    filled = fill(labeling)
-    labeling.run("run-once")
-    (labeling.folder / "predictions.parquet").unlink()  # theirs, and said to be out of reach
+def test_forget_deletes_the_text_of_an_item_wherever_the_program_put_it(asked):
+    item, text, key = some_item(asked)
+    filled = fill(asked)
+    asked.run("run-once")
+    (asked.folder / "predictions.parquet").unlink()  # theirs, and said to be out of reach
 
-    done = labeling.run("forget", item)
+    done = asked.run("forget", item)
 
     assert done.code == 0
     assert f'"{text}"' not in "".join(
-        map(str, query(labeling.folder / "monitor.db", "select shown from payloads"))
+        map(str, query(asked.folder / "monitor.db", "select shown from payloads"))
     )
-    assert holders(labeling, f"{text},") == holders(labeling, f'"{text}"') == []
+    assert holders(asked, f"{text},") == holders(asked, f'"{text}"') == []
     assert f"{key},,1,eve," in filled.read_text()
 
 
-def test_forget_keeps_labels_and_counts_and_notes_in_the_round_that_it_was_done(labeling):
-    fill(labeling)
-    labeling.run("run-once")
-    item, text, _ = some_item(labeling)
-    store = labeling.folder / "monitor.db"
+def test_forget_keeps_labels_and_counts_and_notes_in_the_round_that_it_was_done(asked):
+    fill(asked)
+    asked.run("run-once")
+    item, text, _ = some_item(asked)
+    store = asked.folder / "monitor.db"
     tables = ("items", "tasks", "label_events", "counts", "estimates", "strata")
     before = {name: query(store, f"select * from {name}") for name in tables}
 
-    labeling.run("forget", item)
+    asked.run("forget", item)
 
     assert {name: query(store, f"select * from {name}") for name in tables} == before
     assert len(before["counts"]) == 2
@@ -93,12 +78,12 @@ def test_forget_keeps_labels_and_counts_and_notes_in_the_round_that_it_was_done(
     assert text not in reason
 
 
-def test_forget_says_what_it_did_and_where_the_text_may_still_stand(labeling):
-    item, *_ = some_item(labeling)
-    [path] = (labeling.folder / "labels").glob("*.csv")
+def test_forget_says_what_it_did_and_where_the_text_may_still_stand(asked):
+    item, *_ = some_item(asked)
+    [path] = (asked.folder / "labels").glob("*.csv")
 
-    first = labeling.run("forget", item)
-    again = labeling.run("forget", item, "--json")
+    first = asked.run("forget", item)
+    again = asked.run("forget", item, "--json")
 
     assert first.lines[:2] == [
         f"mail round 1: deleted, and taken out of {path}",
@@ -112,18 +97,18 @@ def test_forget_says_what_it_did_and_where_the_text_may_still_stand(labeling):
     assert len(told["out_of_reach"]) == 3
 
 
-def test_a_forgotten_item_waits_for_its_answer_without_a_text(labeling):
-    item, _, key = some_item(labeling)
-    labeling.run("forget", item)
+def test_a_forgotten_item_waits_for_its_answer_without_a_text(asked):
+    item, _, key = some_item(asked)
+    asked.run("forget", item)
 
-    exported = json.loads(labeling.run("labels", "export", "--json").out)["tasks"]
+    exported = json.loads(asked.run("labels", "export", "--json").out)["tasks"]
 
     assert len(exported) == 40
     assert [task for task in exported if task["task"] == key] == [{"task": key}]
 
 
-def test_an_item_that_no_round_holds_is_said_with_where_ids_stand(labeling):
-    done = labeling.run("forget", "m-nobody")
+def test_an_item_that_no_round_holds_is_said_with_where_ids_stand(asked):
+    done = asked.run("forget", "m-nobody")
 
     assert done.code == 65
     assert done.lines == [
@@ -132,11 +117,11 @@ def test_an_item_that_no_round_holds_is_said_with_where_ids_stand(labeling):
     ]
 
 
-def test_an_item_of_a_monitor_that_was_removed_is_forgotten_but_for_its_files(labeling):
-    item, *_ = some_item(labeling)
-    labeling.config(PEOPLE, name=("name: mail", "name: spam"))
+def test_an_item_of_a_monitor_that_was_removed_is_forgotten_but_for_its_files(asked):
+    item, *_ = some_item(asked)
+    asked.config(PEOPLE, name=("name: mail", "name: spam"))
 
-    told = json.loads(labeling.run("forget", item, "--json").out)
+    told = json.loads(asked.run("forget", item, "--json").out)
 
     assert [(each["deleted"], each["reached"]) for each in told["rounds"]] == [(True, False)]
     assert told["out_of_reach"][0] == (
@@ -144,9 +129,9 @@ def test_an_item_of_a_monitor_that_was_removed_is_forgotten_but_for_its_files(la
     )
 
 
-def test_a_round_that_somebody_works_on_is_left_alone_and_said(labeling):
-    item, *_ = some_item(labeling)
-    database = Database(f"sqlite:///{labeling.folder}/monitor.db")
+def test_a_round_that_somebody_works_on_is_left_alone_and_said(asked):
+    item, *_ = some_item(asked)
+    database = Database(f"sqlite:///{asked.folder}/monitor.db")
     with database.write() as connection:
         connection.exec_driver_sql(
             "update rounds set claimed_by = 'another machine',"
@@ -154,35 +139,35 @@ def test_a_round_that_somebody_works_on_is_left_alone_and_said(labeling):
         )
     database.close()
 
-    done = labeling.run("forget", item)
+    done = asked.run("forget", item)
 
     assert done.code == 75
     assert done.lines == [
         "pr-monitor: another worker is busy with round 1 of mail; nothing of it was deleted, run "
         "the same command again"
     ]
-    assert query(labeling.folder / "monitor.db", "select count(*) from payloads") == [(40,)]
+    assert query(asked.folder / "monitor.db", "select count(*) from payloads") == [(40,)]
 
 
-def test_a_backup_holds_the_store_and_says_where_it_is(labeling):
-    done = labeling.run("backup", "copy.db")
+def test_a_backup_holds_the_store_and_says_where_it_is(asked):
+    done = asked.run("backup", "copy.db")
 
     assert done.code == 0
-    assert done.out.startswith(f"sqlite:///{labeling.folder}/monitor.db copied to copy.db (")
+    assert done.out.startswith(f"sqlite:///{asked.folder}/monitor.db copied to copy.db (")
     assert done.out.endswith(" MB), checked\n")
     tables = ("store", "rounds", "items", "payloads", "tasks", "round_events")
     for name in tables:
         sql = f"select * from {name}"
-        assert query(labeling.folder / "copy.db", sql) == query(labeling.folder / "monitor.db", sql)
-    assert stat.S_IMODE((labeling.folder / "copy.db").stat().st_mode) & 0o007 == 0
+        assert query(asked.folder / "copy.db", sql) == query(asked.folder / "monitor.db", sql)
+    assert stat.S_IMODE((asked.folder / "copy.db").stat().st_mode) & 0o007 == 0
 
 
-def test_a_backup_is_not_written_over_unless_asked(labeling):
-    labeling.write("copy.db", "dear to me")
+def test_a_backup_is_not_written_over_unless_asked(asked):
+    asked.write("copy.db", "dear to me")
 
-    refused = labeling.run("backup", "copy.db")
-    kept = (labeling.folder / "copy.db").read_text()
-    taken = labeling.run("backup", "copy.db", "--replace", "--json")
+    refused = asked.run("backup", "copy.db")
+    kept = (asked.folder / "copy.db").read_text()
+    taken = asked.run("backup", "copy.db", "--replace", "--json")
 
     assert refused.code == 65
     assert refused.lines == [
@@ -191,7 +176,7 @@ def test_a_backup_is_not_written_over_unless_asked(labeling):
     assert kept == "dear to me"
     assert json.loads(taken.out) == {
         "path": "copy.db",
-        "bytes": (labeling.folder / "copy.db").stat().st_size,
+        "bytes": (asked.folder / "copy.db").stat().st_size,
     }
 
 
@@ -203,8 +188,8 @@ def test_a_backup_is_not_written_over_unless_asked(labeling):
         ("nowhere/copy.db", "there is no folder nowhere; make it first"),
     ],
 )
-def test_a_place_where_no_backup_can_stand_is_refused(labeling, path, said):
-    done = labeling.run("backup", path, "--replace")
+def test_a_place_where_no_backup_can_stand_is_refused(asked, path, said):
+    done = asked.run("backup", path, "--replace")
 
     assert (done.code, done.lines) == (65, [f"pr-monitor: {said}"])
 
@@ -220,21 +205,21 @@ def test_a_store_on_postgresql_is_left_to_its_own_tool(place, postgres_url):
     assert not (place.folder / "copy.db").exists()
 
 
-def test_a_new_store_is_not_for_everybody_on_the_machine(place):
-    place.run("db", "upgrade")
+def test_a_new_store_is_not_for_everybody_on_the_machine(storeless):
+    storeless.run("db", "upgrade")
 
-    assert stat.S_IMODE((place.folder / "monitor.db").stat().st_mode) & 0o007 == 0
+    assert stat.S_IMODE((storeless.folder / "monitor.db").stat().st_mode) & 0o007 == 0
 
 
-def test_what_was_deleted_stands_in_no_free_page_and_in_no_log_of_the_store(labeling):
-    item, text, _ = some_item(labeling)
-    (labeling.folder / "predictions.parquet").unlink()
-    before = holders(labeling, f'"{text}"')
+def test_what_was_deleted_stands_in_no_free_page_and_in_no_log_of_the_store(asked):
+    item, text, _ = some_item(asked)
+    (asked.folder / "predictions.parquet").unlink()
+    before = holders(asked, f'"{text}"')
 
-    with closing(sqlite3.connect(labeling.folder / "monitor.db")) as service:
+    with closing(sqlite3.connect(asked.folder / "monitor.db")) as service:
         service.execute("select 1 from rounds").fetchall()  # keeps the log from being removed
-        labeling.run("forget", item)
-        while_in_use = holders(labeling, f'"{text}"')
+        asked.run("forget", item)
+        while_in_use = holders(asked, f'"{text}"')
 
     assert [name for name in before if name.startswith("monitor.db")]
     assert while_in_use == []

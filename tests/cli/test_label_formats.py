@@ -11,16 +11,15 @@ from openpyxl import load_workbook
 
 from monitor.cli.commands.labels import ENDINGS, TOOLS
 from monitor.labeling.label_files import Format, file_ending
+from tests.cli.conftest import after_a_pass
 
 QUESTION = "Is this mail about travel?"
 ASKED = f"{{kind: files, question: '{QUESTION}'}}"
 
 
-@pytest.fixture
-def asked(place):
-    place.config(ASKED)
-    assert place.run("run-once").code == 0
-    return place
+@pytest.fixture(scope="module")
+def asked_folder(tmp_path_factory, store_tables):
+    return after_a_pass(tmp_path_factory.mktemp("formats"), store_tables, ASKED)
 
 
 def rows_of(path):
@@ -85,24 +84,6 @@ def test_a_labeling_tool_reads_its_own_rows_and_what_it_writes_is_taken(asked, t
 
     assert exported.lines[0].startswith(f"40 items written to todo.jsonl; load them into {tool}")
     assert done.lines[0] == "40 new answers, 0 known already, 0 rows refused"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["--for", "excel"], "--for: 'excel' is not known; wanted is one of prodigy, doccano"),
-        (["--for", "prodigy", "--out", "t.csv"], "--out: prodigy reads .jsonl, and 't.csv' does"),
-    ],
-)
-def test_another_tool_and_another_ending_are_refused(asked, arguments, why):
-    done = asked.run("labels", "export", *arguments)
-
-    assert done.code == 2
-    assert why in " ".join(done.lines)
-
-
-def test_the_question_is_in_the_json_of_an_export(asked):
-    assert json.loads(asked.run("labels", "export", "--json").out)["question"] == QUESTION
 
 
 def test_monitors_with_different_questions_show_each_of_its_tasks_its_own(place):

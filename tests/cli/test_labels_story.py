@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 
 import pytest
 
-from tests.cli.workplace import PEOPLE
+from tests.cli.workplace import PEOPLE, read, save
 
 MLFLOW = "sqlite:///mlflow.db"
 
@@ -17,18 +17,6 @@ MLFLOW = "sqlite:///mlflow.db"
 def truth(row):
     """Answer as a person would: positive where the subject's number ends in 0."""
     return "1" if row["subject"].endswith("0") else "0"
-
-
-def read(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def save(path, rows):
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def query(database, sql):
@@ -46,8 +34,9 @@ def estimate_of(page, metric):
 
 
 @pytest.fixture
-def handed_out(place):
+def handed_out(place, mlflow_tables):
     """A round that waits for labels, and the file with its 40 items."""
+    shutil.copy(mlflow_tables, place.folder / "mlflow.db")
     place.config(PEOPLE, mlflow=MLFLOW)
     drawn = place.run("run-once")
     assert drawn.code == 0
@@ -83,8 +72,10 @@ def closed_by_hand(place, handed_out):
     return filled, first, waiting, second, again, closed
 
 
-def test_a_file_filled_by_hand_is_taken_row_by_row_until_the_round_closes(place, handed_out):
-    _, first, waiting, second, again, closed = closed_by_hand(place, handed_out)
+def test_a_file_filled_by_hand_is_taken_row_by_row_until_the_round_closes_and_corrected_later(
+    place, handed_out
+):
+    filled, first, waiting, second, again, closed = closed_by_hand(place, handed_out)
 
     assert [line.partition(": ")[2].partition(":")[0] for line in first.lines[:3]] == [
         "todo.csv row 6",
@@ -98,10 +89,12 @@ def test_a_file_filled_by_hand_is_taken_row_by_row_until_the_round_closes(place,
     assert closed.lines == [f"mail: round 1 (due {place.at(place.slot)} UTC) is closed"]
     codes = [each.code for each in (first, waiting, second, again, closed)]
     assert codes == [65, 0, 0, 0, 0]
+    older_answers_stay(place, handed_out, filled)
+    a_correction_makes_version_2_and_leaves_version_1(place, handed_out, filled)
 
 
-def test_an_import_says_which_answers_are_older_than_those_that_count(place, handed_out):
-    filled, *_ = closed_by_hand(place, handed_out)
+def older_answers_stay(place, handed_out, filled):
+    """An import says which answers are older than those that count."""
     row = next(row for row in filled if row["label"] == "1")
     save(handed_out, [{**row, "label": "0", "labeled_at": "2020-01-01T00:00:00+00:00"}])
 
@@ -116,8 +109,8 @@ def test_an_import_says_which_answers_are_older_than_those_that_count(place, han
     assert again.lines == ["0 new answers, 1 known already, 0 rows refused"]
 
 
-def test_a_late_correction_makes_version_2_and_leaves_version_1_as_it_was(place, handed_out):
-    filled, *_ = closed_by_hand(place, handed_out)
+def a_correction_makes_version_2_and_leaves_version_1(place, handed_out, filled):
+    """What was reported stays readable as it was."""
     before = json.loads(place.run("show", 1, "--json").out)
     changed = next(row for row in filled if row["label"] == "1")
     save(handed_out, [{**changed, "label": "0"}])

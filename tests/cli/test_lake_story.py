@@ -54,31 +54,11 @@ def test_a_round_from_a_lake_is_estimated_as_one_from_files(lake):
     place, add = lake
     add()
 
+    checked = place.run("check")
     place.run("run-once")
 
-    shown = json.loads(place.run("show", "1", "--json").out)
-    place.config(COLUMN)
-    place.write(
-        "other.yaml",
-        (place.folder / "config.yaml").read_text().replace("name: mail", "name: files"),
-    )
-    place.run("run-once", "--config", "other.yaml")
-    beside = json.loads(
-        place.run("show", "1", "-m", "files", "--config", "other.yaml", "--json").out
-    )
-    assert shown["snapshot"]
-    assert beside["snapshot"] is None
-    assert shown["state"] == beside["state"] == "closed"
-    assert [row["size"] for row in shown["strata"]] == [row["size"] for row in beside["strata"]]
-
-
-def test_check_says_what_is_in_the_newest_snapshot(lake):
-    place, add = lake
-    add()
-
-    done = place.run("check")
-
-    assert "200 predictions in the newest window" in done.out
+    assert "200 predictions in the newest window" in checked.out
+    assert place.assert_sizes_are_those_of_files()["snapshot"]
 
 
 def test_a_lake_that_is_not_there_yet_makes_a_round_wait(lake):

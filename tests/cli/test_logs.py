@@ -59,12 +59,6 @@ def test_a_command_logs_nothing_that_it_says_itself(logged, event):
     assert f'event="{event}" monitor=mail' in of_service
 
 
-def test_a_command_logs_everything_else(logged):
-    assert 'event="label refused" where=row' in logged(
-        lambda log: log.warning("label refused", where="row")
-    )
-
-
 def test_an_error_of_ours_is_logged_with_its_traceback(logged):
     assert "KeyError: 'canary'" in logged(break_down)
 

@@ -40,6 +40,7 @@ def status(place, time):
     return found
 
 
+@pytest.mark.slow
 def test_the_open_rounds_alert_by_limits_that_were_accepted_before_their_labels_came(backfilled):
     then = backfilled.now - 2 * DAY
     before = status(backfilled, then)

@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cli.test_labels_story import read, save
-from tests.cli.workplace import COLUMN, PEOPLE
+from tests.cli.workplace import COLUMN, PEOPLE, read, save
 from tests.hooks.receivers import Receiver
 
 DAYS = 14

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from tests.cli.test_labels_story import read, save, truth
+from tests.cli.test_labels_story import truth
+from tests.cli.workplace import read, save
 
 PEOPLE = "{kind: files, overlap: 0.2, adjudicator: eve}"
 
@@ -80,25 +81,6 @@ def test_the_same_person_may_not_answer_both_copies(place_of_two):
         "is a second copy of an item that 'ada' answered already; give it to another"
         in (second.lines[0])
     )
-
-
-def test_second_and_disputed_exclude_each_other(place_of_two):
-    asked = place_of_two.run("labels", "export", "--second", "--disputed")
-
-    assert asked.code == 2
-    assert "cannot be given together with --second" in asked.err
-
-
-@pytest.mark.parametrize("setting", ["overlap: 0.1", "adjudicator: eve"])
-def test_labels_from_a_column_have_no_annotators(place, setting):
-    column = "{kind: column, path: p.parquet, id: mail_id, value: y, matures: 1s, " + setting + "}"
-    place.config(column)
-
-    asked = place.run("check")
-
-    name = setting.partition(":")[0]
-    assert asked.code == 78
-    assert f"{name}: labels from a column have no annotators; leave it out" in asked.err
 
 
 def test_an_audit_in_the_config_shows_a_column_of_corrected_values(place):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -36,7 +35,7 @@ def pages(place):
 
 
 def test_a_certificate_that_is_right_is_told_with_its_end(place, pages):
-    write_certificate(place.folder, until=NOW + timedelta(days=90))
+    write_certificate(place.folder, names=["*.example.org"], until=NOW + timedelta(days=90))
 
     said = pages(TLS)
 
@@ -69,9 +68,9 @@ def test_a_key_of_another_certificate_is_a_problem(place, pages):
     assert "is not that of the certificate" in pages(TLS)["pages"]["problem"]
 
 
-@pytest.mark.parametrize("name", ["certificate.pem", "key.pem"])
 @pytest.mark.parametrize(
-    ("content", "problem"), [(None, "cannot be read: no such file"), (b"no PEM", "in PEM")]
+    ("name", "content", "problem"),
+    [("certificate.pem", None, "cannot be read: no such file"), ("key.pem", b"no PEM", "in PEM")],
 )
 def test_files_that_are_none_are_a_problem(place, pages, name, content, problem):
     write_certificate(place.folder)
@@ -91,20 +90,6 @@ def test_what_is_about_to_go_wrong_is_worth_a_look(place, pages):
     assert f"ends {NOW + timedelta(days=9):%Y-%m-%d}; renew it and restart serve" in ends
     assert "is not for labels.example.org, so browsers warn of it" in strange
     assert "every user of this machine may read the key" in readable
-
-
-def test_a_star_covers_a_name_below_it(place, pages):
-    write_certificate(place.folder, names=["*.example.org"])
-
-    assert pages(TLS)["pages"]["looks"] == []
-
-
-def test_a_port_in_use_is_told_and_is_no_problem_since_serve_may_run(pages):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        said = pages(listen=f"127.0.0.1:{taken.getsockname()[1]}")
-
-    assert said["pages"]["problem"] is None
-    assert "in use now, by serve or another program" in said["pages"]["found"]
 
 
 def test_an_address_of_another_machine_is_a_problem(place, pages):
@@ -135,7 +120,6 @@ def test_a_login_by_an_mlflow_that_is_away_is_told(pages):
     [
         (None, "who cannot sign in, so nobody decides conflicts; run: pr-monitor users add 'bob' "),
         ("labeler", "who is labeler and cannot open the page of conflicts; run: pr-monitor users "),
-        ("viewer", "who is viewer and cannot open the page of conflicts; run: pr-monitor users "),
     ],
 )
 def test_an_adjudicator_who_cannot_decide_is_worth_a_look(place, pages, role, look):
@@ -147,20 +131,6 @@ def test_an_adjudicator_who_cannot_decide_is_worth_a_look(place, pages, role, lo
 
     assert found.startswith("labeling.adjudicator of mail is bob, ")
     assert look in found
-
-
-def test_an_adjudicator_who_is_admin_needs_no_look(place, pages):
-    place.run("users", "add", "bob", "--role", "admin")
-
-    assert pages(labeling=JUDGED)["login of pages"]["looks"] == []
-
-
-def test_conflicts_of_another_place_are_not_decided_on_the_pages(place, pages):
-    place.run("users", "add", "bob")
-
-    said = pages(labeling="{kind: files, overlap: 0.5, adjudicator: bob}")
-
-    assert said["login of pages"]["looks"] == []
 
 
 @pytest.mark.parametrize(("admins", "looks"), [("[ada]", 1), ("[ada, bob]", 0)])

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cli.test_labels_story import handed_out, read, save, truth  # noqa: F401
+from tests.cli.test_labels_story import handed_out, truth  # noqa: F401
+from tests.cli.workplace import read, save
 
 WHY = ("--reason", "the truth was exported wrongly", "--by", "ana")
 LATER = timedelta(days=100)  # no round takes late labels then
@@ -24,7 +25,7 @@ def restate(place, *words):
     return place.run_at(place.now + LATER, "restate", *words)
 
 
-def test_a_rewritten_column_is_read_again_and_shown_beside_what_stood_there(rewritten):
+def test_a_rewritten_column_is_read_again_and_shown_and_listed_beside_what_stood_there(rewritten):
     done = restate(rewritten, "3", "--truth", *WHY)
     newest, first = (
         rewritten.run("show", "3", *version).out for version in ((), ("--version", "1"))
@@ -36,21 +37,14 @@ def test_a_rewritten_column_is_read_again_and_shown_beside_what_stood_there(rewr
     assert "alerts stay as they are" in done.out
     assert "by ana: the truth was exported wrongly; before: precision" in newest
     assert "restated since: version 2 is the newest, this is version 1 as it was" in first
-
-
-def test_lists_and_status_say_that_a_round_was_restated(rewritten):
-    restate(rewritten, "3", "--truth", *WHY)
-
     listed = {
         row["round"]: (row["version"], row["restated"])
         for row in json.loads(rewritten.run("rounds", "--json").out)["rounds"]
     }
-    status = rewritten.run("status").out
-
     last = max(listed)
     assert (listed[2], listed[3], listed[last]) == ((1, False), (2, True), (2, False))
     assert "version 2, restated" in rewritten.run("rounds").out
-    assert f"note: round {last}: pools round 3, restated" in status
+    assert f"note: round {last}: pools round 3, restated" in rewritten.run("status").out
 
 
 def test_a_preview_and_json_say_what_would_change(rewritten):

@@ -35,19 +35,7 @@ def place(bare, spark):
 def test_a_round_from_spark_is_estimated_as_one_from_files(place):
     place.run("run-once")
 
-    shown = json.loads(place.run("show", "1", "--json").out)
-    place.config(COLUMN)
-    text = (place.folder / "config.yaml").read_text()
-    place.write("other.yaml", text.replace("name: mail", "name: files"))
-    place.run("run-once", "--config", "other.yaml")
-    again = place.run("show", "1", "-m", "files", "--config", "other.yaml", "--json")
-    beside = json.loads(again.out)
-    assert shown["state"] == beside["state"] == "closed"
-    assert [row["size"] for row in shown["strata"]] == [row["size"] for row in beside["strata"]]
-
-
-def test_check_says_what_is_in_the_newest_window(place):
-    assert "200 predictions in the newest window" in place.run("check").out
+    place.assert_sizes_are_those_of_files()
 
 
 def test_a_round_waits_for_rows_that_are_missing_or_wrong_and_goes_on(place):

@@ -66,16 +66,6 @@ def test_init_writes_a_config_for_a_table_that_can_be_used_at_once(stored):
     assert any(line.startswith("ok       source of scored: ") for line in checked.lines)
 
 
-def test_init_names_the_values_of_the_other_class_of_a_table_too(stored):
-    stored.run(
-        *("init", "sqlite:///p.sqlite", "--table", "scored"),
-        *("--predicted", "verdict", "--positive", "spam"),
-    )
-
-    source = source_of(stored)
-    assert (source.positive, source.negative) == ("spam", ("ham",))
-
-
 def test_init_takes_the_truth_from_a_column_of_the_table(stored):
     words = ("--table", "scored", "--label", "verdict")
 
@@ -115,16 +105,6 @@ def test_init_keeps_the_variables_of_an_address(stored, monkeypatch):
     assert stored.run("check").code == 0
 
 
-def test_a_round_is_drawn_and_shown_from_a_table(stored):
-    config_of(stored, "sqlite:///p.sqlite")
-
-    ran = stored.run("run-once")
-
-    assert "mail: round 1" in ran.out
-    [tasks] = stored.folder.glob("labels/*.csv")
-    assert "subject" in tasks.read_text()
-
-
 @pytest.mark.postgresql
 def test_a_round_from_a_server_is_estimated_as_one_from_files(bare, postgres_url):
     bare.predictions()
@@ -143,16 +123,7 @@ def test_a_round_from_a_server_is_estimated_as_one_from_files(bare, postgres_url
     config_of(bare, postgres_url, COLUMN.replace("path: predictions.parquet, ", ""))
     bare.run("run-once")
 
-    shown = json.loads(bare.run("show", "1", "--json").out)
-    bare.config(COLUMN)
-    text = (bare.folder / "config.yaml").read_text()
-    bare.write("other.yaml", text.replace("name: mail", "name: files"))
-    bare.run("run-once", "--config", "other.yaml")
-    again = bare.run("show", "1", "-m", "files", "--config", "other.yaml", "--json")
-
-    beside = json.loads(again.out)
-    assert shown["state"] == beside["state"] == "closed"
-    assert [row["size"] for row in shown["strata"]] == [row["size"] for row in beside["strata"]]
+    bare.assert_sizes_are_those_of_files()
 
 
 OUTCOMES = "{{kind: column, {}, id: item, value: outcome, time: known, matures: 1d, deadline: 2d}}"
@@ -206,13 +177,3 @@ def test_a_password_in_the_address_is_told_nobody(stored, monkeypatch):
     assert (checked.code, ran.code) == (75, 75)
     assert "PROBLEM  source of mail" in checked.out
     assert "canary" not in "".join([*checked.lines, *ran.lines])
-
-
-def test_a_password_that_stands_in_the_config_is_refused(stored):
-    config_of(stored, "postgresql://u:canary@127.0.0.1:9/d")
-
-    checked = stored.run("check")
-
-    assert checked.code == 78
-    assert "a password may not stand in this file" in checked.err
-    assert "canary" not in checked.err

@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 
-from tests.cli.workplace import PEOPLE
-
 HEAVY = ["mlflow", "duckdb", "pandas", "matplotlib"]
 LIBRARIES = [*HEAVY, "numpy", "scipy", "sqlalchemy", "pydantic", "rich", "alembic", "httpx"]
 ONLY_FOR_WORK = [*HEAVY, "numpy", "scipy", "alembic", "httpx", "httpcore"]
@@ -33,23 +31,17 @@ def command(*words):
     return f"import sys; sys.argv = {line}; from monitor.__main__ import main; main()"
 
 
-def test_help_loads_no_library_but_the_one_for_commands():
+def test_help_loads_no_library_but_the_one_for_commands_and_that_of_one_no_heavy_package():
     found = loaded(command("--help"))
+    of_a_command = loaded(command("run-once", "--help"))
 
     assert "typer" in found
     assert found.isdisjoint(LIBRARIES)
+    assert of_a_command.isdisjoint([*HEAVY, "numpy", "scipy", "sqlalchemy", "alembic", "httpx"])
 
 
-def test_help_of_a_command_loads_no_heavy_package():
-    found = loaded(command("run-once", "--help"))
-
-    assert found.isdisjoint([*HEAVY, "numpy", "scipy", "sqlalchemy", "alembic", "httpx"])
-
-
-def test_a_pass_with_nothing_due_loads_no_heavy_package(place):
-    place.config(PEOPLE)
-    for _ in range(2):  # the second finds nothing new, and the third knows that
-        place.run("run-once")
+def test_a_pass_with_nothing_due_loads_no_heavy_package(asked):
+    asked.run("run-once")  # it finds nothing new, and the next knows that
 
     found = loaded(command("run-once"))
 
@@ -69,7 +61,3 @@ def test_the_statistics_load_numbers_only():
 
     assert {"numpy", "scipy"} <= found
     assert found.isdisjoint({"pandas", "mlflow", "sqlalchemy", "pydantic"})
-
-
-def test_the_package_itself_loads_nothing():
-    assert loaded("import monitor").isdisjoint(LIBRARIES)

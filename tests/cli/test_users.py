@@ -28,13 +28,6 @@ def test_a_user_is_added_with_a_token_that_is_shown_once(place):
     assert token not in place.run("users", "list").out
 
 
-def test_a_program_gets_the_token_as_json(place):
-    added = place.run("users", "add", "ada", "--role", "admin", "--json")
-
-    said = json.loads(added.out)
-    assert (said["name"], said["role"], len(said["token"])) == ("ada", "admin", 32)
-
-
 def test_users_are_listed_with_their_roles_which_another_command_changes(place):
     before = place.run("users", "list")
     place.run("users", "add", "bob", "--role", "viewer")
@@ -61,9 +54,7 @@ def test_a_name_is_given_once(place):
     assert len(query(place, "select * from page_users")) == 1
 
 
-@pytest.mark.parametrize(
-    ("there", "new"), [("ada", "Ada"), ("Ada", "ADA"), ("weiss", "Weiß"), ("Ⅳan", "ivan")]
-)
+@pytest.mark.parametrize(("there", "new"), [("ada", "Ada"), ("weiss", "Weiß"), ("Ⅳan", "ivan")])
 def test_a_name_that_people_would_take_for_another_is_refused(place, there, new):
     place.run("users", "add", there)
 
@@ -112,10 +103,3 @@ def test_a_name_that_cannot_be_kept_is_wrong_usage(place, name):
 
     assert ended.code == 2
     assert "NAME" in ended.err
-
-
-def test_a_role_is_one_of_three(place):
-    ended = place.run("users", "add", "ada", "--role", "boss")
-
-    assert ended.code == 2
-    assert "'labeler', 'viewer', 'admin'" in ended.err

@@ -6,10 +6,14 @@ slot while it runs.
 
 from __future__ import annotations
 
+import csv
 import io
+import json
+import os
 import re
 import sqlite3
 import sys
+import time
 from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -44,6 +48,23 @@ monitors:
 """
 PEOPLE = "{kind: files}"
 COLUMN = "{kind: column, path: predictions.parquet, id: mail_id, value: is_travel, matures: 1s}"
+
+
+def read(path):
+    """Return the rows of a CSV file, by the names of their columns."""
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def save(path, rows):
+    """Write rows as a CSV file that was saved two seconds ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    os.utime(path, (time.time() - 2,) * 2)
+    return path
 
 
 @dataclass(frozen=True)
@@ -157,3 +178,19 @@ class Workplace:
         structlog.reset_defaults()  # the log was bound to this standard error
         assert "Traceback" not in err.getvalue()
         return Ended(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+    def assert_sizes_are_those_of_files(self):
+        """Assert that the closed round has the strata that its predictions have in a file."""
+        shown = json.loads(self.run("show", "1", "--json").out)
+        self.config(COLUMN)
+        text = (self.folder / "config.yaml").read_text()
+        self.write("other.yaml", text.replace("name: mail", "name: files"))
+        self.run("run-once", "--config", "other.yaml")
+        beside = json.loads(
+            self.run("show", "1", "-m", "files", "--config", "other.yaml", "--json").out
+        )
+        sizes = [[row["size"] for row in page["strata"]] for page in (shown, beside)]
+        assert shown["state"] == beside["state"] == "closed"
+        assert sizes[0] == sizes[1]
+        assert beside["snapshot"] is None
+        return shown

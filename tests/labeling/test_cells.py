@@ -45,13 +45,6 @@ def test_each_answer_has_several_spellings(read, answer, spellings):
         assert [event.answer for event in read(row, "ada.jsonl").events] == [answer]
 
 
-@pytest.mark.parametrize("label", [True, 1, 1.0])
-def test_json_says_it_as_a_value_too(read, label):
-    found = read(json.dumps({"task": "aa", "label": label}), "ada.jsonl")
-
-    assert [event.answer for event in found.events] == [Answer.POSITIVE]
-
-
 @pytest.mark.parametrize("header", ["Task,LABEL,Annotator", " task , Label ,ANNOTATOR"])
 def test_columns_are_found_in_any_case(read, header):
     [event] = read(f"{header}\naa,1,ada\n").events
@@ -73,15 +66,16 @@ def test_a_shown_column_that_differs_from_ours_in_case_alone_is_not_ours(read, t
     assert (tmp_path / "ada.csv").read_text().splitlines()[1] == "aa,,0,ada"
 
 
-def test_a_column_twice_in_another_case_is_refused(read):
+@pytest.mark.parametrize("twice", ["Label,LABEL", "label,label: Is it?"])
+def test_a_column_of_answers_that_stands_twice_is_refused(read, twice):
     with pytest.raises(LabelsRefused, match=r"^ada.csv has the column label 2 times; keep one$"):
-        read("task,Label,LABEL\naa,1,0\n")
+        read(f"task,{twice}\naa,1,0\n")
 
 
 QUESTION = "Is it, or =SUM(1)\nnot?"
 
 
-@pytest.mark.parametrize("header", ["label: Is it?", "Label:", " LABEL: Is it?"])
+@pytest.mark.parametrize("header", ["label: Is it?", "Label:", '" LABEL: Is it, really?"'])
 def test_the_column_that_asks_the_question_is_that_of_the_answers(read, header):
     assert [event.answer for event in read(f"task,{header}\naa,1\n").events] == [Answer.POSITIVE]
 
@@ -106,17 +100,6 @@ def test_each_line_of_json_has_the_question_with_it(tmp_path):
 
     assert list(row) == ["task", "question", "shown", "label", "annotator", "note"]
     assert row["question"] == "Is it?"
-
-
-def test_a_question_stays_one_header_after_a_spreadsheet_with_semicolons(read):
-    found = read("\ufefftask;text;label: Is it, really?;annotator;note\naa;x;0;ada;\n")
-
-    assert [event.answer for event in found.events] == [Answer.NEGATIVE]
-
-
-def test_two_columns_of_answers_are_refused_and_not_chosen_from(read):
-    with pytest.raises(LabelsRefused, match=r"^ada.csv has the column label 2 times; keep one$"):
-        read("task,label,label: Is it?\naa,1,0\n")
 
 
 def test_a_shown_column_that_begins_like_the_question_is_not_taken_for_answers(read):
@@ -177,7 +160,6 @@ def peak_of(act):
             '"\n',
             "a.csv row 2 has a cell of more than",
         ),
-        ("a.csv", "", "x", "", "a.csv has a row of more than 8 MB, so nothing of it is taken"),
         ("a.jsonl", '{"task":"aa","label":1,"note":"', "x", '"}\n', "a.jsonl has a row of more"),
     ],
 )
@@ -222,19 +204,6 @@ def test_a_file_of_which_no_task_is_known_is_told_in_one_sentence(read):
     )
     assert [str(each) for each in found.refused] == [sentence]
     assert (found.problems, found.refused[0].rows, found.events) == ((sentence,), 2, ())
-
-
-def test_keys_that_a_spreadsheet_took_for_numbers_are_told_as_such(read):
-    [refusal] = read("task,label\n1.42E+96,1\n").refused
-
-    assert "such as '1.42E+96' (a spreadsheet has made a number of it); keys" in str(refusal)
-
-
-def test_an_unknown_task_beside_known_ones_is_refused_by_its_row(read):
-    found = read("task,label\nm0001,1\naa,\n")
-
-    assert [each.where for each in found.refused] == ["ada.csv row 2"]
-    assert found.problems == ()
 
 
 def test_an_answer_under_the_key_of_an_older_version_is_taken(read):

@@ -153,17 +153,6 @@ def test_of_contradicting_rows_the_newest_counts_where_times_are_named(tmp_path)
     assert [refusal.where for refusal in found.refused] == ["truth.csv, id 002"]
 
 
-@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-def test_times_as_pandas_writes_them_tell_the_newest_in_every_unit(tmp_path, unit):
-    times = pd.DatetimeIndex(["2026-03-02T03:00:00Z", "2026-03-02T04:00:00Z"]).as_unit(unit)
-    rows = pd.DataFrame({"mail_id": "001", "is_fraud": [1, 0], "known_at": times})
-    rows.to_parquet(tmp_path / "p.parquet")
-
-    found = labeler_of(tmp_path, path="p.parquet", time="known_at").collect(TASKS, None)
-
-    assert given(found) == {"k1": Answer.NEGATIVE}
-
-
 def test_a_value_that_is_neither_is_refused_with_the_setting_that_helps(tmp_path):
     write(tmp_path, [("001", "maybe", ""), ("002", "cannot tell", "")])
 
@@ -189,19 +178,6 @@ def test_own_words_for_positive_and_negative_are_heard(tmp_path, changes, answer
     write(tmp_path, [("001", "fraud", ""), ("002", "theft", ""), ("003", "clean", "")])
 
     assert given(labeler_of(tmp_path, **changes).collect(TASKS, None)) == answers
-
-
-def test_the_truth_may_stand_in_the_predictions_in_parquet_with_whole_number_ids(tmp_path):
-    with duckdb.connect() as connection:
-        connection.execute(
-            "copy (select i as mail_id, i % 2 = 1 as is_fraud from range(9) t(i)) to $1",
-            [str(tmp_path / "p.parquet")],
-        )
-    tasks = {f"k{i}": Task(f"k{i}", str(i)) for i in (1, 2)}
-
-    found = labeler_of(tmp_path, path="p.parquet").collect(tasks, None)
-
-    assert given(found) == {"k1": Answer.POSITIVE, "k2": Answer.NEGATIVE}
 
 
 @pytest.mark.parametrize(
@@ -231,12 +207,6 @@ def test_a_time_column_that_holds_no_times_is_refused(tmp_path):
         labeler.collect(TASKS, None)
 
 
-def test_the_deadline_is_maturity_unless_given():
-    assert ColumnSettings.model_validate(SETTINGS).deadline == timedelta(days=60)
-    later = ColumnSettings.model_validate({**SETTINGS, "deadline": "70d"})
-    assert later.deadline == timedelta(days=70)
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -249,12 +219,6 @@ def test_the_deadline_is_maturity_unless_given():
 def test_impossible_settings_are_refused_with_a_sentence(changes, sentence):
     with pytest.raises(ValidationError, match=sentence):
         ColumnSettings.model_validate({**SETTINGS, **changes})
-
-
-def test_columns_are_told_for_the_check(tmp_path):
-    write(tmp_path, [])
-
-    assert set(labeler_of(tmp_path).columns()) == {"mail_id", "is_fraud", "known_at"}
 
 
 def test_a_truth_of_which_no_value_means_anything_is_refused_as_a_whole(tmp_path):
@@ -278,16 +242,10 @@ def test_a_positive_of_one_or_true_takes_no_word_for_a_zero(tmp_path, positive):
     assert [refusal.where for refusal in found.refused] == ["truth.csv, id 002"]
 
 
-def test_the_values_that_mean_nothing_are_counted_over_the_whole_file(tmp_path):
-    write(tmp_path, [("001", "1", ""), ("002", "no", ""), ("009", "no", ""), ("010", "", "")])
-
-    assert labeler_of(tmp_path).values() == ValueCounts(3, {"no": 2}, {})
-
-
 WORDS = {"positive": "fraud", "missing_means": "negative", "matures": "1d"}
 
 
-@pytest.mark.parametrize("word", ["nan", "None", "<NA>", "NULL", "NA", "N/A", "NaN"])
+@pytest.mark.parametrize("word", ["nan", "<NA>", "N/A"])
 def test_a_word_for_a_missing_value_is_no_label_unless_the_config_lists_it(tmp_path, word):
     write(tmp_path, [("001", "fraud", ""), ("002", word, ""), ("003", "legit", "")])
 
@@ -320,7 +278,7 @@ def test_a_value_that_is_positive_but_for_case_is_refused_and_not_negative(tmp_p
     assert labeler.values().unknown == {"Fraud": 1}
 
 
-@pytest.mark.parametrize("pad", ["{}  ", "  {}", "{}\t", "\u00a0{}", "{}\u00a0"])
+@pytest.mark.parametrize("pad", ["{}  ", "\t{}", "{}\u00a0"])
 def test_ids_match_up_to_the_blanks_around_them_on_either_side(tmp_path, pad):
     write(tmp_path, [(pad.format("001"), "1", ""), ("002", "0", "")])
     tasks = {"k1": Task("k1", "001"), "k2": Task("k2", pad.format("002"))}
@@ -361,20 +319,13 @@ def test_a_time_without_a_zone_is_not_compared_with_one_that_names_it(tmp_path):
     assert "names no zone where others do" in labeler.contradictions_sentence(["001"])
 
 
-@pytest.mark.parametrize("word", ["unknown", "Pending", "none", "?", "-", "#VALUE!"])
+@pytest.mark.parametrize("word", ["Pending", "?", "#VALUE!"])
 def test_a_value_that_may_stand_for_none_is_refused_until_it_is_listed(tmp_path, word):
     write(tmp_path, [("001", "fraud", ""), ("002", word, ""), ("003", "legit", "")])
 
     assert labeler_of(tmp_path, positive="fraud").values().unknown == {word: 1}
     listed = labeler_of(tmp_path, positive="fraud", negative=["legit", word])
     assert listed.values().unknown == {}
-
-
-def test_the_newest_row_of_an_item_is_the_one_that_is_counted(tmp_path):
-    rows = [("001", "0", "2026-03-01 00:00"), ("001", "1", "2026-03-02 00:00")]
-    write(tmp_path, rows)
-
-    assert labeler_of(tmp_path, time="known_at").truth_of(["001"]).positive == 1
 
 
 def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
@@ -408,7 +359,6 @@ NUMBERS = [str(4_000_000_000_000 + 10**9 * number) for number in range(1, 11)]
     ("ids", "written"),
     [
         (MAILS, lambda item: f"order:{item}"),
-        (MAILS, lambda item: f"'{item}"),
         (MAILS, lambda item: f"\u200b{item}"),
         (MAILS, lambda item: f"{{{item.upper()}}}"),
         (MAILS, lambda item: f"{item}.eml"),
@@ -439,16 +389,6 @@ def test_ids_of_other_items_are_no_near_misses(tmp_path, others):
     write(tmp_path, [(item, "1", "") for item in (*MAILS[5:], *others)])
 
     assert labeler_of(tmp_path).near_misses(MAILS) == []
-
-
-def test_items_with_contradicting_rows_are_counted_with_an_example(tmp_path):
-    rows = [("001", "1", ""), ("001", "0", ""), ("002", "1", ""), ("002", "true", "")]
-    write(tmp_path, rows)
-
-    assert labeler_of(tmp_path).contradictions_sentence(["001", "002", "003"]) == (
-        "1 item has no label, such as '001': several rows contradict one another "
-        "('0', '1'); name labeling.time so that the newest counts"
-    )
 
 
 def test_of_rows_in_time_only_the_newest_of_an_item_may_contradict_one_another(tmp_path):

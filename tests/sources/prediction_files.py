@@ -19,6 +19,14 @@ WEEK = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC)
 TWO = BandEdges().strata()
 
 
+class InFolder:
+    """Tests of a class that have a folder of their own."""
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+
 def settings_with(**changes):
     return DuckdbSettings.model_validate({**BY_SCORE, **changes})
 

@@ -16,6 +16,7 @@ from tests.sources.prediction_files import (
     COLUMNS,
     TWO,
     WEEK,
+    InFolder,
     as_texts,
     copy_to,
     parquet_source,
@@ -42,21 +43,13 @@ class TestMemorySource(ChallengerContract):
         return MemorySource(rows, threshold=0.5, challenger="other")
 
 
-class TestCsv(ChallengerContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
-
+class TestCsv(InFolder, ChallengerContract):
     def challenged_source(self, rows):
         write_csv(self.folder / "p.csv", with_decisions(rows), HEADER)
         return DuckdbSource(settings_with(path="p.csv", **BY_CLASS), self.folder)
 
 
-class TestParquetByScore(ChallengerContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
-
+class TestParquetByScore(InFolder, ChallengerContract):
     def challenged_source(self, rows):
         write_csv(self.folder / "p.csv", with_decisions(rows), HEADER)
         copy_to(
@@ -137,16 +130,6 @@ def test_a_column_that_cannot_serve_costs_the_comparison_and_not_the_window(
 def test_settings_that_cannot_be_meant_are_refused(challenger, said):
     with pytest.raises((ValidationError, SettingRefused), match=said):
         settings_with(challenger=challenger)
-
-
-def test_another_threshold_of_the_same_score_is_a_challenger(tmp_path):
-    source = parquet_source(
-        tmp_path, f"{ROWS} from range(100) t(i)", challenger={"score": "score", "threshold": 0.9}
-    )
-
-    frame = source.scan(WEEK, TWO, 100, "s")
-
-    assert (frame.flagged_size, frame.challenged.flagged) == (50, 10)
 
 
 def test_a_source_without_challengers_refuses_one_by_name():

@@ -39,16 +39,6 @@ def test_a_window_is_drawn_anew_where_its_file_changed_after_the_first_scan(tmp_
     assert all(c.id.startswith("b-") for part in again.strata for c in part.candidates)
 
 
-def test_a_source_that_scanned_nothing_itself_draws_a_window_anew(tmp_path):
-    before = parquet_source(tmp_path, MAILS).scan(WEEK, BandEdges().strata(), 6000, "round 1")
-    copy_to(tmp_path / "p.parquet", OTHERS)
-    restarted = DuckdbSource(settings_with(), tmp_path)
-
-    again = restarted.rescan(before, BANDS, 25, "round 1")
-
-    assert all(c.id.startswith("b-") for part in again.strata for c in part.candidates)
-
-
 def test_a_column_renamed_between_two_readings_of_a_window_is_refused_by_name(tmp_path):
     source = parquet_source(tmp_path, MAILS)
     before = source.scan(WEEK, BandEdges().strata(), 50, "round 1")

@@ -29,6 +29,7 @@ def test_the_query_of_before_and_both_kinds_of_round_draw_the_same_items(path, s
         assert [candidate.id for candidate in part.candidates] == [item["id"] for item in drawn]
 
 
+@pytest.mark.slow
 def test_it_prints_each_work_beside_the_bare_scan(capsys):
     draw.main(rows=(2000,), threads=(1,), repeats=1, works=("bare", "later"))
 

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import gzip
 import re
-import subprocess
-import sys
 
 import pytest
 
-from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges
-from monitor.files.relations import describe, opened
+from monitor.files.relations import opened
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.duckdb_query import ENGINE
 from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.testing import MemorySource, SourceContract
 from tests.sources.prediction_files import (
     BY_COUNTRY,
-    COLUMNS,
     GOOD,
     TWO,
     WEEK,
     WITH_COUNTRY,
+    InFolder,
     copy_to,
     csv_source,
     parquet_source,
@@ -39,21 +36,13 @@ class TestMemorySource(SourceContract):
         return MemorySource(rows, threshold=0.5, show=("text",), segments=("country",))
 
 
-class TestCsv(SourceContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
-
+class TestCsv(InFolder, SourceContract):
     def source(self, rows):
         write_csv(self.folder / "p.csv", with_country(rows), WITH_COUNTRY)
         return DuckdbSource(settings_with(path="p.csv", columns=BY_COUNTRY), self.folder)
 
 
-class TestParquet(SourceContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
-
+class TestParquet(InFolder, SourceContract):
     def source(self, rows):
         write_csv(self.folder / "p.csv", with_country(rows), WITH_COUNTRY)
         copy_to(
@@ -71,11 +60,7 @@ class TestMemorySourceWithPredictedClass(SourceContract):
         return MemorySource(rows, show=("text",), segments=("country",))
 
 
-class TestCsvWithPredictedClass(SourceContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
-
+class TestCsvWithPredictedClass(InFolder, SourceContract):
     def source(self, rows):
         classes = [str(row["predicted"]) for row in rows]
         texts = [(*row, flag) for row, flag in zip(with_country(rows), classes, strict=True)]
@@ -122,16 +107,6 @@ def test_a_file_name_with_brackets_and_a_quote_is_read_as_it_is(tmp_path):
     settings = settings_with(path="it's [1].csv")
 
     assert DuckdbSource(settings, tmp_path).scan(WEEK, TWO, 5, "s").size == 1
-
-
-def test_a_column_name_with_a_quote_is_only_a_name(tmp_path):
-    columns = {**COLUMNS, "id": 'mail"id; drop'}
-
-    source = csv_source(
-        tmp_path, [GOOD], header=('mail"id; drop', "scored_at", "score", "text"), columns=columns
-    )
-
-    assert source.scan(WEEK, TWO, 5, "s").size == 1
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -193,24 +168,6 @@ def test_where_keeps_rows_with_one_of_the_values_and_runs_nothing(tmp_path, wher
     frame = csv_source(tmp_path, rows, where=where).scan(WEEK, TWO, 5, "s")
 
     assert {candidate.id for candidate in frame.strata[0].candidates} == ids
-
-
-def test_a_predicted_value_that_is_not_named_is_a_bad_row_and_counted_by_value(tmp_path):
-    words = ["spam", "ham", "ham", "eggs", "news", "news", ""]
-    rows = [(str(i), GOOD[1], word, "") for i, word in enumerate(words)]
-    columns = {"id": "mail_id", "time": "scored_at", "predicted": "score"}
-
-    source = csv_source(
-        tmp_path, rows, threshold=None, columns=columns, positive="spam", negative="ham"
-    )
-    frame = source.scan(WEEK, TWO, 5, "s")
-
-    assert [part.size for part in frame.strata] == [1, 2]
-    assert dict(frame.unknown) == {"news": 2, "eggs": 1}
-    assert frame.bad_rows == {
-        "predicted missing": 1,
-        "predicted neither positive nor negative": 3,
-    }
 
 
 @pytest.mark.parametrize(
@@ -311,36 +268,3 @@ def test_reading_a_week_of_a_year_leaves_most_of_the_file_unread(tmp_path):
     [(read, total)] = re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)
     assert int(total) >= 4
     assert int(read) <= 2
-
-
-def test_columns_tells_types_and_refuses_a_missing_one(tmp_path):
-    source = csv_source(tmp_path, [GOOD])
-
-    assert source.columns() == dict.fromkeys(["mail_id", "scored_at", "score", "text"], "VARCHAR")
-    with pytest.raises(SourceRefused, match=r"no column 'body' \(columns.show\)"):
-        csv_source(tmp_path, [GOOD], columns={**COLUMNS, "show": ["body"]}).columns()
-
-
-def test_describe_guesses_types_and_gives_examples(tmp_path):
-    write_csv(tmp_path / "p.csv", [GOOD])
-
-    columns = describe("p.csv", tmp_path)
-
-    assert [(c.name, c.type) for c in columns] == [
-        ("mail_id", "VARCHAR"),
-        ("scored_at", "TIMESTAMP WITH TIME ZONE"),
-        ("score", "DOUBLE"),
-        ("text", "VARCHAR"),
-    ]
-    assert columns[0].example == "a"
-    with pytest.raises(SourceRefused, match="no suffix that shows its kind"):
-        describe("p.xls", tmp_path)
-
-
-def test_importing_the_settings_does_not_import_duckdb():
-    code = "import monitor.sources.duckdb_settings, monitor.labeling.column, sys; "
-    code += "print('duckdb' in sys.modules)"
-
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-
-    assert found.stdout.strip() == "False"

@@ -35,31 +35,16 @@ def test_a_missing_column_is_named_with_those_there_are_and_the_closest(tmp_path
     )
 
 
-def test_of_many_columns_the_first_are_named_and_how_many_there_are(tmp_path):
-    names = [f"f{place}" for place in range(4_999)] + ["y" * 500]
-    write_csv(tmp_path / "p.csv", [range(5_000)], names)
+def test_the_closest_of_many_columns_is_named_though_it_is_not_among_the_first(tmp_path):
+    names = [*(f"f{place}" for place in range(999)), "mail_ident"]
+    write_csv(tmp_path / "p.csv", [range(1_000)], names)
     columns = {**COLUMNS, "show": []}
     source = DuckdbSource(settings_with(path="p.csv", columns=columns), tmp_path)
 
     said = refused(source)
 
-    assert said.startswith("p.csv has no column 'mail_id' (columns.id); the first of its 5,000 ")
-    assert said.endswith("columns are " + ", ".join(names[:20]))
-
-
-def test_the_closest_of_many_columns_is_named_though_it_is_not_among_the_first(tmp_path):
-    names = [*(f"f{place}" for place in range(4_999)), "mail_ident"]
-    write_csv(tmp_path / "p.csv", [range(5_000)], names)
-    columns = {**COLUMNS, "show": []}
-    source = DuckdbSource(settings_with(path="p.csv", columns=columns), tmp_path)
-
-    assert refused(source).endswith("f19; did you mean 'mail_ident'?")
-
-
-def test_no_file_is_said_with_the_place_that_was_looked_at(tmp_path):
-    source = DuckdbSource(settings_with(path="gone/*.parquet"), tmp_path)
-
-    assert re.match(rf"no file matches gone/\*.parquet \(looked for {tmp_path}", refused(source))
+    assert said.startswith("p.csv has no column 'mail_id' (columns.id); the first of its 1,000 ")
+    assert said.endswith("f19; did you mean 'mail_ident'?")
 
 
 NAIVE = "holds times without a time zone, the first is '2026-03-03 0{}:00:00'; set source.time_zone"
@@ -71,13 +56,6 @@ def test_naive_times_in_text_are_refused_with_the_first_and_the_way_out(tmp_path
     assert f"p.csv: column 'scored_at' (columns.time) {NAIVE.format(7)}" in refused(source)
     with pytest.raises(SourceRefused, match="without a time zone"):
         source.span()
-
-
-def test_naive_timestamps_are_refused_with_the_first_and_the_way_out(tmp_path):
-    select = "select 'a' as mail_id, timestamp '2026-03-03 06:00:00' as scored_at, 0.9 as score, ''"
-    select += " as text"
-
-    assert NAIVE.format(6) in refused(parquet_source(tmp_path, select))
 
 
 @pytest.mark.parametrize(
@@ -112,14 +90,6 @@ def test_a_csv_score_column_without_any_number_is_refused_with_the_first(tmp_pat
     rows = [("a", GOOD[1], "0,9", ""), ("b", GOOD[1], "0,8", "")]
 
     assert "no value of column 'score' (columns.score) is a number, the first is '0,8'" in refused(
-        csv_source(tmp_path, rows)
-    )
-
-
-def test_a_csv_time_column_without_any_time_is_refused_with_the_first(tmp_path):
-    rows = [("a", "yesterday", "0.9", ""), ("b", "", "0.9", "")]
-
-    assert "no value of column 'scored_at' (columns.time) is a time, the first is 'yes" in refused(
         csv_source(tmp_path, rows)
     )
 
@@ -172,15 +142,6 @@ def test_a_broken_csv_is_refused_with_its_line_and_without_its_text(tmp_path, co
 
     assert sentence in said
     assert "secret" not in said
-
-
-def test_several_duckdb_files_are_refused(tmp_path):
-    for name in ("a.duckdb", "b.duckdb"):
-        duckdb.connect(str(tmp_path / name)).close()
-
-    source = DuckdbSource(settings_with(path="*.duckdb", table="scored"), tmp_path)
-
-    assert "are 2 DuckDB files; give one" in refused(source)
 
 
 def test_a_missing_table_is_named(tmp_path):

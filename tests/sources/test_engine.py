@@ -14,12 +14,7 @@ import pytest
 
 from monitor.files import engine
 from monitor.files.relations import DataFiles
-from tests.sources.prediction_files import TWO, WEEK, csv_source, parquet_source
-
-MAILS = (
-    "select 'm' || i as mail_id, timestamptz '2026-03-03' as scored_at, 0.9 as score, '' as text "
-    "from range(5) t(i)"
-)
+from tests.sources.prediction_files import TWO, WEEK, csv_source
 
 
 @pytest.fixture
@@ -48,15 +43,6 @@ def test_all_readings_of_files_share_one_duckdb(tmp_path, started):
     assert len(started) == 1
 
 
-def test_a_file_that_is_written_anew_is_read_anew(tmp_path):
-    source = parquet_source(tmp_path, MAILS)
-    before = source.count(WEEK)
-
-    again = parquet_source(tmp_path, MAILS.replace("range(5)", "range(8)"))
-
-    assert (before, source.count(WEEK), again.count(WEEK)) == (5, 8, 8)
-
-
 def test_a_session_leaves_no_setting_and_no_table_to_the_next():
     with engine.session(alone=False) as first:
         first.execute("set TimeZone = 'Asia/Tokyo'")
@@ -67,13 +53,6 @@ def test_a_session_leaves_no_setting_and_no_table_to_the_next():
             tables = second.execute("show tables").fetchall()
 
     assert (zone, tables) == ([("UTC",)], [])
-
-
-def test_what_was_read_is_not_kept_in_memory():
-    with engine.session(alone=False) as connection:
-        kept = connection.execute("select current_setting('enable_external_file_cache')").fetchone()
-
-    assert kept == (False,)
 
 
 def test_a_duckdb_that_broke_is_replaced(started):

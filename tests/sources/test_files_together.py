@@ -85,12 +85,6 @@ def test_times_without_a_zone_are_of_the_configured_one_beside_files_with_instan
     assert [scan(source, Window(*ends)).size for ends in ((start, middle), (middle, end))] == [1, 1]
 
 
-def test_times_without_a_zone_are_refused_beside_instants_where_none_is_configured(tmp_path):
-    source = files(tmp_path, {"1.parquet": NAIVE, "2.parquet": AWARE})
-
-    assert "the first is '2026-03-03 23:30:00'; set source.time_zone" in refused(source)
-
-
 def test_a_whole_number_is_one_version_segment_and_id_whatever_its_files_make_of_it(tmp_path):
     whole = ROW.replace("'a'", "7") + ", 7 as v, 12 as shop"
     fraction = ROW.replace("'a'", "8") + ", 7.0::double as v, 12.0::double as shop"
@@ -130,12 +124,6 @@ def test_truths_and_numbers_of_one_column_stay_what_each_file_has(tmp_path):
     frame = scan(source)
 
     assert (frame.size, frame.unknown) == (1, {"1": 1})
-
-
-def test_scores_that_are_texts_in_one_file_are_refused(tmp_path):
-    source = files(tmp_path, {"1.parquet": ROW, "2.parquet": ROW.replace("0.9", "'0.9'")})
-
-    assert "'score' (columns.score) is of several types over the files" in refused(source)
 
 
 @pytest.mark.parametrize("score", ["0.69999998", "0.6999999999999999"])

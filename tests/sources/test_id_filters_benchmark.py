@@ -22,16 +22,6 @@ def test_a_polynomial_is_the_same_number_in_sql_and_in_numpy(terms):
     assert found == id_filters.polynomial(seeds, ids).tolist()
 
 
-def test_a_cubic_polynomial_spreads_its_choice_as_chance_does_and_a_linear_one_does_not():
-    found = id_filters.spread(20_000, 200)
-
-    for (kind, _), (variance, kurtosis) in found.items():
-        if kind == "cubic":
-            assert variance == pytest.approx(1, abs=0.15)
-            assert kurtosis == pytest.approx(3, abs=0.6)
-    assert found["linear", "blocks"][1] > 20
-
-
 def test_it_prints_what_each_kind_of_id_costs(capsys):
     id_filters.main(rows=2000, items=1000, draws=3)
 

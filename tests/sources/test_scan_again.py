@@ -50,14 +50,14 @@ def test_two_hundred_strata_are_cut_and_drawn_as_the_plain_rule_says(tmp_path):
 
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
-@pytest.mark.parametrize("spread", [30, 400, 9000], ids=["few", "some", "all"])
-def test_a_window_cut_again_has_the_items_and_counts_of_a_scan(tmp_path, ids, spread):
+def test_a_window_cut_again_has_the_items_and_counts_of_a_scan(tmp_path, ids):
     source = parquet_source(tmp_path, mails(ids))
-    before = source.scan(WEEK, BandEdges().strata(), spread, "round 1")
+    expected = source.scan(WEEK, BANDS, 25, "round 1")
 
-    again = source.rescan(before, BANDS, 25, "round 1")
+    for few_some_or_all in (30, 400, 9000):
+        before = source.scan(WEEK, BandEdges().strata(), few_some_or_all, "round 1")
 
-    assert again == source.scan(WEEK, BANDS, 25, "round 1")
+        assert source.rescan(before, BANDS, 25, "round 1") == expected
 
 
 @pytest.mark.parametrize(("spread", "hashed_again"), [(6000, []), (300, [{5}])])

@@ -138,12 +138,6 @@ def test_what_is_no_picture_is_told(tmp_path, pictures, path, problem):
     assert problem_of(tmp_path, path, show=IN_FOLDER) == problem
 
 
-def test_a_path_without_a_folder_is_told(tmp_path):
-    problem = "it is named by a path, and the config names no folder for it"
-
-    assert problem_of(tmp_path, "a.png") == problem
-
-
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
@@ -215,13 +209,6 @@ def test_a_folder_of_pictures_that_is_not_there_is_refused(tmp_path):
 
     with pytest.raises(SourceRefused, match=r"pictures \(columns.show, folder of 'picture'\) is"):
         source_of(tmp_path, IN_FOLDER).columns()
-
-
-def test_a_column_of_a_table_that_is_missing_is_refused(tmp_path):
-    columns = {**COLUMNS, "show": [{"table": ["text", "citty"]}]}
-
-    with pytest.raises(SourceRefused, match=r"no column 'citty' \(columns.show\)"):
-        csv_source(tmp_path, [GOOD], columns=columns).columns()
 
 
 @pytest.mark.parametrize(

@@ -19,17 +19,13 @@ def random_samples(size=30, taken=10):
 
 
 def test_the_rule_draws_as_evenly_as_a_generator(capsys):
-    benchmark.main(seeds=60, sets=20)
+    benchmark.main(seeds=30, sets=10)
 
     title, sizes, _, *rows = capsys.readouterr().out.splitlines()
-    assert title == "duckdb, sqlite: 60 seeds, same items"
+    assert title == "duckdb, sqlite: 30 seeds, same items"
     assert sizes.startswith("drawn of each stratum: 20 of ")
     assert [row.split()[-1] for row in rows] != ["0.00"] * 3
     assert all(0.8 < float(row.split()[-2]) < 1.2 for row in rows)
-
-
-def test_random_samples_are_taken_for_random():
-    assert min(larger(random_samples()).values()) > 0
 
 
 @pytest.mark.parametrize("counted", ["items", "pairs within", "pairs across"])

@@ -61,6 +61,13 @@ def handler_for(url, prefix, *, timeout="60s"):
     )
 
 
+def the_run(client, name):
+    """Return the only run of an experiment."""
+    experiment = client.get_experiment_by_name(name)
+    (run,) = client.search_runs([experiment.experiment_id])
+    return client.get_run(run.info.run_id)
+
+
 @pytest.fixture
 def prefix(request):
     """An experiment prefix of the test's own."""

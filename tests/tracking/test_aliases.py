@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -64,14 +65,15 @@ def test_names_that_mean_something_in_an_address_find_their_model(mlflow_url, cl
     assert aliases_of(mlflow_url).version_of(f"models:/{name}@champion") == "1"
 
 
-def test_a_registry_in_a_file_elsewhere_is_asked_by_a_process_of_its_own(mlflow_url, tmp_path):
+def test_a_registry_in_a_file_elsewhere_is_asked_by_a_process_of_its_own(
+    mlflow_url, mlflow_tables, tmp_path
+):
+    shutil.copy(mlflow_tables, tmp_path / "registry.db")
     registry = f"sqlite:///{tmp_path / 'registry.db'}"
     with_versions(MlflowClient(registry, registry), "mail")
     aliases = aliases_of(mlflow_url, registry_uri=registry)
 
-    found = [aliases.version_of(f"models:/mail@{name}") for name in ("champion", "nobody")]
-
-    assert found == ["1", None]
+    assert aliases.version_of("models:/mail@champion") == "1"
     assert not aliases.is_cheap
 
 
@@ -102,7 +104,7 @@ def test_a_registry_that_does_not_answer_is_waited_for_once_a_minute(monkeypatch
                 aliases.version_of("models:/mail@champion")
         took = time.monotonic() - begun
 
-    assert 1 <= took < 10
+    assert 1 <= took < 20  # seconds: it waited at most a second each time
 
 
 @contextmanager
@@ -150,14 +152,23 @@ def test_it_is_asked_again_after_a_while(proxy, client, prefix, monkeypatch):
     assert aliases.version_of(f"models:/{prefix}@champion") == "1"
 
 
-def test_a_process_that_cannot_say_has_its_reason_told(tmp_path, monkeypatch):
+def test_a_process_that_fails_has_its_status_told(tmp_path, monkeypatch):
     (tmp_path / "mlflow.db").write_text("no database")
-    aliases = aliases_of(f"sqlite:///{tmp_path / 'mlflow.db'}")
-
-    with pytest.raises(RegistryUnavailable, match="file is not a database"):
-        aliases.version_of("models:/mail@champion")
-
     monkeypatch.setattr(module, "COMMAND", (sys.executable, "-c", "raise SystemExit(3)"))
-    monkeypatch.setattr(module, "PAUSE", 0)
+
     with pytest.raises(RegistryUnavailable, match="ended with 3"):
-        aliases.version_of("models:/mail@champion")
+        aliases_of(f"sqlite:///{tmp_path / 'mlflow.db'}").version_of("models:/mail@champion")
+
+
+@pytest.mark.slow
+def test_a_process_that_cannot_say_has_its_reason_told_and_an_alias_that_is_not_there_names_none(
+    mlflow_tables, tmp_path
+):
+    shutil.copy(mlflow_tables, tmp_path / "registry.db")
+    (tmp_path / "mlflow.db").write_text("no database")
+
+    found = aliases_of(f"sqlite:///{tmp_path / 'registry.db'}").version_of("models:/mail@nobody")
+    with pytest.raises(RegistryUnavailable, match="file is not a database"):
+        aliases_of(f"sqlite:///{tmp_path / 'mlflow.db'}").version_of("models:/mail@champion")
+
+    assert found is None

@@ -58,16 +58,6 @@ def test_a_round_has_both_metrics_of_the_challenger_and_their_differences():
     }
 
 
-def test_from_the_second_round_on_the_differences_of_all_are_there_too():
-    row = challenger(alone=comparison(1), pooled=comparison(4, half=0.02))
-
-    found = named(make_report(3, challenger=row))
-
-    assert found["challenger/recall_difference_pooled_low"] == 0.04
-    assert found["challenger/recall_difference_low"] == 0.02
-    assert len(found) == 14
-
-
 @pytest.mark.parametrize("row", [None, challenger(reason="its decisions could not be read")])
 def test_without_a_comparison_there_is_no_metric(row):
     assert named(make_report(3, challenger=row)) == {}
@@ -103,10 +93,3 @@ def test_why_there_is_no_comparison_is_said():
 
     assert "Challenger v8 is not compared: its decisions could not be read" in text
     assert "P(challenger higher)" not in text
-
-
-def test_a_report_of_before_there_were_challengers_is_read():
-    payload = make_report(3).model_dump(mode="json")
-    del payload["challenger"]
-
-    assert type(make_report(3)).model_validate(payload).challenger is None

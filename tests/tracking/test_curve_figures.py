@@ -59,16 +59,6 @@ def report():
     return make_report(8, p3=P3, curves=CURVES).model_copy(update={"estimates": rows})
 
 
-def test_reports_without_curves_have_no_figures():
-    assert p3_svg(make_report(8)) is None
-    assert curves_svg(make_report(8)) is None
-
-
-@pytest.mark.parametrize("draw", [p3_svg, curves_svg])
-def test_the_same_report_gives_the_same_picture(report, draw):
-    assert draw(report) == draw(report)
-
-
 def test_the_p3_figure_marks_the_present_prevalence_on_a_logarithmic_axis(report):
     picture = looking.at(p3_svg(report))
 
@@ -82,13 +72,7 @@ def test_the_p3_figure_marks_the_present_prevalence_on_a_logarithmic_axis(report
     assert (mark.x - left) / (right - left) == pytest.approx(0.65, abs=0.01)  # log10(.02 / .001)/2
 
 
-def test_every_figure_states_the_prevalence_it_holds_for(report):
-    picture = looking.at(curves_svg(report))
-
-    assert "hold for the prevalence 2 % (1.8 % to 2.3 %)" in " | ".join(picture.texts)
-
-
-def test_curves_show_areas_and_where_the_classifier_stands(report):
+def test_curves_show_areas_where_the_classifier_stands_and_at_which_prevalence(report):
     picture = looking.at(curves_svg(report))
 
     assert "ROC, at every prevalence · area 0.97 (0.95 to 0.99)" in picture.texts
@@ -96,6 +80,7 @@ def test_curves_show_areas_and_where_the_classifier_stands(report):
     assert "Gain · area 0.98 (0.97 to 0.99)" in picture.texts
     assert picture.texts.count(f"as it is, threshold {report.threshold:g}") == 3
     assert len(picture.circles()) == 3
+    assert "hold for the prevalence 2 % (1.8 % to 2.3 %)" in " | ".join(picture.texts)
     assert "1,250 labels of this round, 240 of them positive" in " | ".join(picture.texts)
 
 

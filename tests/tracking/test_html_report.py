@@ -10,7 +10,7 @@ import pytest
 from monitor.domain.model import EffectKind
 from monitor.report.html import report_html
 from tests.service.pages.browsers import chromium
-from tests.tracking.conftest import handler_for
+from tests.tracking.conftest import handler_for, the_run
 from tests.tracking.reports import make_effect, make_report, segments
 from tests.tracking.test_curve_figures import CURVES, P3
 
@@ -18,38 +18,26 @@ pytestmark = pytest.mark.server
 ROUND = EffectKind.ROUND_RUN
 
 
-def the_run(client, prefix):
-    experiment = client.get_experiment_by_name(f"{prefix}/mail-travel")
-    [run] = client.search_runs([experiment.experiment_id])
-    return run
-
-
 def html_of(client, run, folder):
     folder.mkdir(exist_ok=True)
     return Path(client.download_artifacts(run.info.run_id, "report.html", str(folder))).read_bytes()
 
 
-def test_the_report_is_a_file_of_the_run_and_byte_for_byte_the_same_when_written_again(
+def test_the_report_of_the_newest_version_is_a_file_and_the_same_bytes_when_written_again(
     handler, client, prefix, mlflow_url, tmp_path
 ):
     report = make_report(12, p3=P3, curves=CURVES)
     handler.deliver(make_effect(ROUND, report))
-    first = html_of(client, the_run(client, prefix), tmp_path / "first")
+    first = html_of(client, the_run(client, f"{prefix}/mail-travel"), tmp_path / "first")
 
     again = replace(make_effect(ROUND, report), has_failed=True)
     handler_for(mlflow_url, prefix).deliver(again)
 
-    assert first == html_of(client, the_run(client, prefix), tmp_path / "again")
+    assert first == html_of(client, the_run(client, f"{prefix}/mail-travel"), tmp_path / "again")
     assert first == report_html(report)
-
-
-def test_a_later_version_replaces_the_report(handler, client, prefix, tmp_path):
-    handler.deliver(make_effect(ROUND, make_report(2)))
-    handler.deliver(make_effect(ROUND, make_report(2, version=2, shift=-0.1)))
-
-    found = html_of(client, the_run(client, prefix), tmp_path / "found")
-
-    assert "mail-travel, round 2, version 2" in found.decode()
+    handler.deliver(make_effect(ROUND, make_report(12, version=2, shift=-0.1)))
+    newest = html_of(client, the_run(client, f"{prefix}/mail-travel"), tmp_path / "newest")
+    assert "mail-travel, round 12, version 2" in newest.decode()
 
 
 def test_a_report_that_cannot_be_made_keeps_no_round_from_mlflow(
@@ -63,7 +51,7 @@ def test_a_report_that_cannot_be_made_keeps_no_round_from_mlflow(
 
     handler.deliver(make_effect(ROUND, make_report(1)))
 
-    run = the_run(client, prefix)
+    run = the_run(client, f"{prefix}/mail-travel")
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
     assert run.info.status == "FINISHED"
     assert files == {"timeline.svg", "counts.json", "report.json"}
@@ -77,7 +65,7 @@ def test_the_link_in_the_description_opens_the_report_which_runs_nothing(
     hostile = "<img src=x onerror=document.title='ran'>"
     report = make_report(12, p3=P3, curves=CURVES, segments=segments((hostile,), (hostile,)))
     handler.deliver(make_effect(ROUND, report))
-    info = the_run(client, prefix).info
+    info = the_run(client, f"{prefix}/mail-travel").info
 
     with chromium() as browser:
         browser.driver.get(f"{mlflow_url}/#/experiments/{info.experiment_id}/runs/{info.run_id}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
@@ -10,16 +11,14 @@ from typing import Any
 import pytest
 
 from monitor.domain.model import EffectKind
-from monitor.domain.receipts import why_untagged
 from monitor.domain.report import Status
 from monitor.tracking import model_page
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
 from monitor.tracking.model_page import RoundLinks, with_our_part
 from monitor.tracking.model_tags import write_tags
-from tests.tracking.conftest import handler_for
+from tests.tracking.conftest import handler_for, the_run
 from tests.tracking.reports import center, make_effect, make_report
-from tests.tracking.test_mlflow import the_run
 
 load_mlflow()  # without its telemetry, before anything else imports it
 
@@ -49,52 +48,26 @@ def deliver(handler, report, kinds=(ROUND, FLEET, TAGS)):
     return receipt
 
 
-def test_tags_say_how_a_version_stands_since_when_and_where_to_look(
+def test_tags_and_description_say_how_a_version_stands_and_where_and_the_run_links_back(
     handler, client, prefix, version
 ):
     deliver(handler, make_report(11, model=version))
 
-    tags = page(client, prefix).tags
-    assert tags["monitor.status"] == "alert"
-    assert tags["monitor.date"] == "2025-03-17"
-    assert tags["monitor.precision"].startswith(f"{center('precision', 11):.3f} [")
-    experiment = client.get_experiment_by_name(f"{prefix}/mail-travel").experiment_id
-    begin = f"{client.tracking_uri}/#/experiments/{experiment}/runs?workflowType=machine_learning&"
-    assert tags["monitor.link"].startswith(begin)
-
-
-def test_the_description_links_to_the_round_and_shows_its_picture(handler, client, prefix, version):
-    deliver(handler, make_report(11, model=version))
-
     run = the_run(client, f"{prefix}/mail-travel")
-    text = page(client, prefix).description
-    where = f"#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}?workflowType="
+    found = page(client, prefix)
+    assert found.tags["monitor.status"] == "alert"
+    assert found.tags["monitor.date"] == "2025-03-17"
+    assert found.tags["monitor.precision"].startswith(f"{center('precision', 11):.3f} [")
+    runs = f"experiments/{run.info.experiment_id}/runs"
+    begin = f"{client.tracking_uri}/#/{runs}?workflowType=machine_learning&"
+    assert found.tags["monitor.link"].startswith(begin)
     assert (
-        f"**ALERT since round 10.** Precision 0.74 (limit 0.8) · [Round 11, 2025-03-17]({where}"
-        in text
+        "**ALERT since round 10.** Precision 0.74 (limit 0.8) · [Round 11, 2025-03-17]"
+        f"(#/{runs}/{run.info.run_id}?workflowType=" in found.description
     )
-    assert f"(get-artifact?path=timeline.svg&run_uuid={run.info.run_id})" in text
-
-
-def test_a_run_links_back_to_the_version(handler, client, prefix, version):
-    deliver(handler, make_report(1, model=version), [ROUND])
-
-    note = the_run(client, f"{prefix}/mail-travel").data.tags["mlflow.note.content"]
+    assert f"(get-artifact?path=timeline.svg&run_uuid={run.info.run_id})" in found.description
+    note = run.data.tags["mlflow.note.content"]
     assert note.endswith(f"Model: [{version}](#/models/{prefix}/versions/1).")
-
-
-def test_publishing_twice_changes_nothing_and_takes_one_look(proxy, client, prefix, version):
-    handler = handler_for(proxy.url, prefix)
-    report = make_report(3, model=version)
-    deliver(handler, report)
-    before, seen = page(client, prefix), len(proxy.seen)
-
-    deliver(handler, report, [TAGS])
-
-    after = page(client, prefix)
-    assert (after.tags, after.description) == (before.tags, before.description)
-    assert after.last_updated_timestamp == before.last_updated_timestamp
-    assert len(proxy.seen) - seen == 1
 
 
 def test_a_round_takes_ten_requests_for_its_model(proxy, client, prefix, version):
@@ -195,22 +168,22 @@ def plain(registry):
     return tuple(registry.tags[f"monitor.{field}"] for field in ("name", "status"))
 
 
-@pytest.mark.parametrize("writes", range(18))
-def test_tags_that_a_fault_cut_off_are_whole_after_the_next_try(writes):
+def test_tags_that_a_fault_cut_off_are_whole_after_the_next_try():
     first, second = report_of("a", Status.ALERT), report_of("b", Status.OK, 2)
     whole = Registry()
     whole.tell(first, second)
-    cut = Registry()
-    cut.tell(first)
-    cut.writes = writes
-    with suppress(ConnectionError):
+
+    for writes in range(18):
+        cut = Registry()
+        cut.tell(first)
+        cut.writes = writes
+        with suppress(ConnectionError):
+            cut.tell(second)
+        cut.writes = 1000
         cut.tell(second)
-    cut.writes = 1000
 
-    cut.tell(second)
-
-    assert cut.tags == whole.tags
-    assert plain(cut) == ("a", "alert")
+        assert cut.tags == whole.tags, writes
+        assert plain(cut) == ("a", "alert")
 
 
 def test_the_plain_tags_go_over_to_whoever_stands_gravest_then_newest():
@@ -284,9 +257,12 @@ def test_a_description_that_is_full_keeps_what_people_wrote(
     assert found.tags["monitor.status"] == "ok"
 
 
-def test_a_registry_elsewhere_gets_whole_addresses_and_no_picture(mlflow_url, prefix, tmp_path):
+def test_a_registry_elsewhere_gets_whole_addresses_and_no_picture(
+    mlflow_url, mlflow_tables, prefix, tmp_path
+):
     from mlflow import MlflowClient  # noqa: PLC0415
 
+    shutil.copy(mlflow_tables, tmp_path / "registry.db")
     registry = f"sqlite:///{tmp_path / 'registry.db'}"
     models = MlflowClient(registry, registry)
     models.create_registered_model(prefix)
@@ -320,7 +296,9 @@ def test_tags_go_to_the_version_that_the_alias_named_for_the_window(
     assert client.get_model_version(prefix, "2").tags == {}
 
 
-def test_estimates_go_to_the_logged_model_in_the_same_request(proxy, client, prefix):
+def test_a_run_links_to_the_logged_model_and_its_estimates_go_there_in_the_same_request(
+    proxy, client, prefix
+):
     handler = handler_for(proxy.url, prefix)
     model = with_logged_model(client, prefix)
     report = make_report(1, model=f"models:/{prefix}/1")
@@ -334,7 +312,8 @@ def test_estimates_go_to_the_logged_model_in_the_same_request(proxy, client, pre
         for metric in ("precision", "recall")
         for end in ("point", "low", "high")
     }
-    (data,) = run.inputs.dataset_inputs
+    (link,), (data,) = run.inputs.model_inputs, run.inputs.dataset_inputs
+    assert link.model_id == model.model_id
     assert found["recall/point"].dataset_digest == data.dataset.digest
     assert sum("log-batch" in call or "log-metric" in call for call in proxy.seen) == 1
 
@@ -359,29 +338,3 @@ def with_logged_model(client, prefix):
     client.create_registered_model(prefix)
     client.create_model_version(prefix, source=f"models:/{model.model_id}", model_id=model.model_id)
     return model
-
-
-def test_a_version_that_is_gone_is_told_and_holds_back_no_run(handler, client, prefix):
-    receipt = deliver(handler, make_report(1, model="models:/nowhere/7"))
-
-    assert "no model version models:/nowhere/7" in (why_untagged(receipt) or "")
-    assert the_run(client, f"{prefix}/mail-travel").info.status == "FINISHED"
-
-
-def test_a_user_who_may_not_write_the_version_is_told_and_the_round_is_whole(
-    handler, client, prefix, version, monkeypatch
-):
-    from mlflow.exceptions import MlflowException  # noqa: PLC0415
-    from mlflow.protos.databricks_pb2 import PERMISSION_DENIED  # noqa: PLC0415
-
-    def refuse(*_):
-        message = "Permission denied"
-        raise MlflowException(message, PERMISSION_DENIED)
-
-    monkeypatch.setattr("monitor.tracking.mlflow.write_model_page", refuse)
-
-    receipt = deliver(handler, make_report(1, model=version))
-
-    why = why_untagged(receipt) or ""
-    assert f"refuses tags on model version {version}: the user needs permission EDIT there" in why
-    assert the_run(client, f"{prefix}/mail-travel").data.tags["monitor.digest"]

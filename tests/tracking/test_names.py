@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from monitor.domain.report import Status
@@ -25,19 +23,6 @@ LINE = 65  # characters that MLflow's page shows of an experiment's description
 )
 def test_the_name_of_a_run_is_its_date_and_the_news(report, name):
     assert run_name(report) == name
-
-
-def test_rounds_of_less_than_a_day_have_their_time_in_the_name():
-    report = make_report(3)
-    hourly = report.model_copy(update={"window_start": report.window_end - timedelta(hours=1)})
-
-    assert run_name(hourly).startswith("2025-01-20 06:00 ok")
-
-
-def test_the_name_of_a_precise_classifier_does_not_lose_its_one():
-    report = make_report(3, shift=1 - center("precision", 3))
-
-    assert run_name(report).startswith("2025-01-20 ok P1.00")
 
 
 def test_an_alert_has_a_colour_of_its_own():
@@ -113,14 +98,6 @@ def test_the_metrics_of_an_estimate_are_those_of_its_tag_and_name():
 
 def is_alone(row):
     return (row.metric, row.basis) == ("precision", "round")
-
-
-def test_a_round_with_no_earlier_ones_shows_itself_alone():
-    rows = [row for row in make_report(3).estimates if row.basis == "round"]
-
-    found = metrics(make_report(3, estimates=rows))
-
-    assert found["precision/point"] == found["precision/round"] == center("precision", 3)
 
 
 def test_evidence_is_a_share_of_what_fires():

@@ -63,9 +63,7 @@ def play(scene, view, number):
         row["text"] = f"{CANARY} {row['id']}"
     scene.run(number)
     item_of = {row["key"]: row["item_id"] for row in scene.rows("select key, item_id from tasks")}
-    for key, trace in view.traces().items():
-        if not trace.get("assessments"):
-            view.answer(key, scene.truth[item_of[key]], who=PERSON)
+    view.answer_open(lambda key: scene.truth[item_of[key]], who=PERSON)
     scene.run()
 
 

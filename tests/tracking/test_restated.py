@@ -15,7 +15,7 @@ from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import describe
 from monitor.tracking.values import run_name
 from tests.drawing import looking
-from tests.tracking.conftest import handler_for
+from tests.tracking.conftest import handler_for, the_run
 from tests.tracking.reports import center, make_effect, make_report, timeline
 
 ROUND, FLEET = EffectKind.ROUND_RUN, EffectKind.FLEET_POINT
@@ -91,13 +91,19 @@ def test_both_versions_stay_readable_and_the_metrics_are_the_newest(
 
 
 @pytest.mark.server
-def test_the_point_of_a_restated_round_is_rewritten_in_the_charts_of_the_fleet(
-    handler, client, prefix
+def test_an_older_round_restated_moves_its_point_and_leaves_picture_and_words_of_the_newest(
+    proxy, client, prefix
 ):
+    handler = handler_for(proxy.url, prefix)
     for number in (4, 5):
-        handler.deliver(make_effect(FLEET, make_report(number)))
-    handler.deliver(make_effect(FLEET, restated(4)))
+        for kind in (ROUND, FLEET):
+            handler.deliver(make_effect(kind, make_report(number)))
+    own = client.get_experiment_by_name(f"{prefix}/mail-travel")
+    for kind in (ROUND, FLEET):
+        before = len(proxy.seen)
+        handler.deliver(make_effect(kind, restated(4)))
 
+    assert not any("timeline.svg" in call for call in proxy.seen[before:])
     run = the_run(client, prefix)
     points = client.get_metric_history(run.info.run_id, "precision/round")
     newest = {one.step: one.value for one in sorted(points, key=lambda one: one.timestamp)}
@@ -105,7 +111,11 @@ def test_the_point_of_a_restated_round_is_rewritten_in_the_charts_of_the_fleet(
         4: pytest.approx(center("precision", 4) - 0.1),
         5: pytest.approx(center("precision", 5)),
     }
+    assert run.data.metrics["precision/round"] == center("precision", 5)
     assert run.data.tags["monitor.round"] == "5"
+    assert f"precision is {center('precision', 5):.2f} (" in run.data.tags["mlflow.note.content"]
+    note = "mlflow.note.content"
+    assert client.get_experiment(own.experiment_id).tags[note] == own.tags[note]
 
 
 @pytest.mark.server
@@ -140,9 +150,3 @@ def test_an_outage_while_the_earlier_report_is_fetched_loses_neither(proxy, clie
 
     kept = {file.path for file in client.list_artifacts(run.info.run_id)}
     assert {"report-v1.json", "report.json"} <= kept
-
-
-def the_run(client, name):
-    experiment = client.get_experiment_by_name(name)
-    (run,) = client.search_runs([experiment.experiment_id])
-    return client.get_run(run.info.run_id)

@@ -14,8 +14,9 @@ from monitor.tracking.mlflow import MlflowSettings
 from monitor.tracking.runs import FORGOTTEN
 from monitor.tracking.shown import MlflowRuns
 from tests.servers import free_port
+from tests.tracking.conftest import the_run
 from tests.tracking.reports import make_effect, make_report, slot_of
-from tests.tracking.test_mlflow import FLEET, ROUND, runs_in, the_run
+from tests.tracking.test_mlflow import FLEET, ROUND, runs_in
 
 pytestmark = pytest.mark.server
 
@@ -56,17 +57,11 @@ def test_runs_are_found_by_store_and_monitor_whatever_their_history(handler, sho
     assert shown.find(STORE, "mail") == []
 
 
-def test_the_report_of_a_run_comes_back_as_it_was_told(handler, shown):
+def test_the_report_of_a_run_comes_back_as_it_was_told_and_a_run_without_one_has_none(
+    handler, shown, client
+):
     report = make_report(11)
     handler.deliver(make_effect(ROUND, report))
-
-    [run] = shown.find(STORE, MAIL)
-
-    assert shown.report(run) == report.model_dump(mode="json")
-
-
-def test_a_run_without_a_report_has_none(handler, shown, client, prefix):
-    handler.deliver(make_effect(ROUND, make_report(1)))
     [whole] = shown.find(STORE, MAIL)
     experiment = client.get_run(whole.run_id).info.experiment_id
     key = make_report(2).round_key
@@ -74,10 +69,11 @@ def test_a_run_without_a_report_has_none(handler, shown, client, prefix):
 
     [half] = [run for run in shown.find(STORE, MAIL) if run.slot == slot_of(2)]
 
+    assert shown.report(whole) == report.model_dump(mode="json")
     assert (half.version, half.state, shown.report(half)) == (0, "", None)
 
 
-def test_a_run_that_was_put_away_stays_away_and_the_round_gets_a_new_one(
+def test_a_run_that_was_put_away_stays_away_and_gives_way_to_the_new_one_where_it_is_restored(
     handler, shown, client, prefix
 ):
     handler.deliver(make_effect(ROUND, make_report(1, version=2)))
@@ -92,20 +88,10 @@ def test_a_run_that_was_put_away_stays_away_and_the_round_gets_a_new_one(
     assert "restored" in away.data.tags[FORGOTTEN]
     assert [(r.version, r.live) for r in shown.find(STORE, MAIL)] == [(2, False), (3, True)]
 
+    client.restore_run(before)
+    handler.deliver(make_effect(ROUND, make_report(1, version=4)))
 
-def test_a_run_put_away_that_somebody_restores_gives_way_to_the_new_one(
-    handler, shown, client, prefix
-):
-    handler.deliver(make_effect(ROUND, make_report(1)))
-    shown.retire(shown.find(STORE, MAIL))
-    handler.deliver(make_effect(ROUND, make_report(1, version=2)))
-    new = the_run(client, f"{prefix}/{MAIL}").info.run_id
-    [away] = runs_in(client, f"{prefix}/{MAIL}", deleted=True)
-    client.restore_run(away.info.run_id)
-
-    handler.deliver(make_effect(ROUND, make_report(1, version=3)))
-
-    assert the_run(client, f"{prefix}/{MAIL}").info.run_id == new
+    assert the_run(client, f"{prefix}/{MAIL}").info.run_id == run.info.run_id
 
 
 def test_the_long_lived_run_takes_rounds_for_news_again_that_are_done_again(

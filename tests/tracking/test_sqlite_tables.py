@@ -50,7 +50,7 @@ MlflowClient("sqlite:///mlflow.db").search_experiments()
 """
 
 
-def killed(folder, program, number=400):
+def killed(folder, program, number):
     done = subprocess.run(
         [sys.executable, "-c", KILLED.format(number=number) + program],
         cwd=folder,
@@ -68,29 +68,24 @@ def problems(folder):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("number", [10, 400, 900])
-def test_a_kill_while_the_tables_are_made_leaves_no_file_and_the_next_makes_it(tmp_path, number):
+@pytest.mark.parametrize(("number", "is_old"), [(10, False), (900, True)])
+def test_a_kill_while_the_tables_are_made_leaves_no_file_and_the_next_makes_it_and_tidies_up(
+    tmp_path, number, is_old
+):
     folder = tmp_path / "50%20off"  # an escape to whoever takes the path for an address
     folder.mkdir()
     killed(folder, OURS, number)
-    left = [path.name for path in folder.iterdir()]
+    [left] = folder.iterdir()  # it was killed while it wrote
+    if is_old:
+        old = left.stat().st_mtime - 2 * STALE_AFTER
+        os.utime(left, (old, old))
 
     found = problems(folder)
 
-    assert "mlflow.db" not in left
-    assert left  # it was killed while it wrote
+    assert left.name != "mlflow.db"
     assert found == []
-
-
-def test_what_a_killed_process_left_is_removed_later(tmp_path):
-    killed(tmp_path, OURS)
-    [left] = tmp_path.iterdir()
-    old = left.stat().st_mtime - 2 * STALE_AFTER
-    os.utime(left, (old, old))
-
-    assert problems(tmp_path) == []
-
-    assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
+    assert left.exists() == (not is_old)
+    assert (folder / "mlflow.db").exists()
 
 
 def test_of_processes_that_race_the_file_of_the_first_stays(tmp_path, monkeypatch):
@@ -109,7 +104,7 @@ def test_of_processes_that_race_the_file_of_the_first_stays(tmp_path, monkeypatc
 
 
 def test_a_half_made_file_of_another_is_named_with_a_way_out_that_works(tmp_path):
-    killed(tmp_path, MLFLOWS_OWN)
+    killed(tmp_path, MLFLOWS_OWN, 400)
     upgrade = [sys.executable, "-m", "mlflow", "db", "upgrade", "sqlite:///mlflow.db"]
     upgraded = subprocess.run(upgrade, cwd=tmp_path, check=False, capture_output=True)
 

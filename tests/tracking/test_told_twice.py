@@ -8,28 +8,16 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 
-import pytest
-
 from monitor.domain.model import EffectKind
-from tests.mlflow_server import MlflowServer
 from tests.tracking.conftest import handler_for
 from tests.tracking.reports import make_effect, make_report
 
-pytestmark = pytest.mark.server
 MOVES = "last_update"
 """Columns of when an experiment or a version was written, which MLflow moves by itself."""
 
 
-@pytest.fixture
-def server(tmp_path, mlflow_tables):
-    """A server that no other test writes to."""
-    shutil.copy(mlflow_tables, tmp_path / "mlflow.db")
-    with MlflowServer(tmp_path) as server:
-        yield server
-
-
 def digest(folder):
-    """Identify all rows of all tables, and all files, of a server."""
+    """Identify all rows of all tables, and all files, of a store."""
     found = hashlib.sha256()
     with closing(sqlite3.connect(folder / "mlflow.db")) as store:
         query = "select name from sqlite_master where type = 'table' order by name"
@@ -38,16 +26,18 @@ def digest(folder):
             kept = ", ".join(f'"{name}"' for name in columns if not name.startswith(MOVES))
             rows = store.execute(f'select {kept} from "{table}"').fetchall()
             found.update(f"{table} {sorted(map(repr, rows))}".encode())
-    for path in sorted((folder / "artifacts").rglob("*")):
+    for path in sorted((folder / "mlartifacts").rglob("*")):
         if path.is_file():
             found.update(str(path.relative_to(folder)).encode() + path.read_bytes())
     return found.hexdigest()
 
 
-def test_telling_rounds_twice_leaves_the_tracking_store_as_it_was(server, tmp_path):
-    handler_for(server.url, "p").check(["mail-travel"])
-    handler = handler_for(server.url, "p")
-    model = register(server.url)
+def test_telling_rounds_twice_leaves_the_tracking_store_as_it_was(tmp_path, mlflow_tables):
+    shutil.copy(mlflow_tables, tmp_path / "mlflow.db")
+    url = f"sqlite:///{tmp_path}/mlflow.db"
+    handler_for(url, "p").check(["mail-travel"])
+    handler = handler_for(url, "p")
+    model = register(url)
     effects = [
         make_effect(kind, make_report(number, version=version, shift=-shift, model=model))
         for number, version, shift in ((1, 1, 0.0), (2, 1, 0.0), (2, 2, 0.1), (10, 1, 0.0))
@@ -56,15 +46,17 @@ def test_telling_rounds_twice_leaves_the_tracking_store_as_it_was(server, tmp_pa
     empty = digest(tmp_path)
     receipts = [handler.deliver(effect) for effect in effects]
     before = digest(tmp_path)
+    files = [path for path in (tmp_path / "mlartifacts").rglob("*") if path.is_file()]
     newest = effects[-3:]
 
-    again = [handler_for(server.url, "p").deliver(effect) for effect in newest]
+    again = [handler_for(url, "p").deliver(effect) for effect in newest]
     after_a_failed_try = [
-        handler_for(server.url, "p").deliver(replace(effect, attempt=2, has_failed=True))
+        handler_for(url, "p").deliver(replace(effect, attempt=2, has_failed=True))
         for effect in newest
     ]
 
     assert before != empty
+    assert len(files) > len(effects)
     assert again == after_a_failed_try == receipts[-3:]
     assert digest(tmp_path) == before
 

@@ -47,9 +47,10 @@ def probabilities(features):
     return pd.DataFrame({0: 1 - score, 1: score}).to_numpy()
 
 
-def main(url):
-    """Evaluate; what was logged is read back from the server by the tests."""
+def main(url, artifacts):
+    """Evaluate; what was logged is read back from the store by the tests."""
     mlflow.set_tracking_uri(url)
+    mlflow.create_experiment("evaluations", artifacts)
     mlflow.set_experiment("evaluations")
     registry.register("pr_monitor", PrMonitorEvaluator)  # also where it is not installed
     logging.getLogger("mlflow").setLevel(logging.ERROR)
@@ -152,4 +153,4 @@ def refusal(**given):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -1,9 +1,10 @@
-"""The evaluator in MLflow, on a real server: what it logs, returns and refuses."""
+"""The evaluator in MLflow: what it logs, returns and refuses."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -35,10 +36,18 @@ def expected():
 
 
 @pytest.fixture(scope="module")
-def told(mlflow_url):
+def url(tmp_path_factory, mlflow_tables):
+    path = tmp_path_factory.mktemp("evaluations") / "mlflow.db"
+    shutil.copy(mlflow_tables, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(scope="module")
+def told(url):
     """What `mlflow_story` was told by MLflow."""
+    artifacts = Path(url.removeprefix("sqlite:///")).with_name("artifacts").as_uri()
     done = subprocess.run(
-        [sys.executable, "-m", "tests.plugins.evaluator.mlflow_story", mlflow_url],
+        [sys.executable, "-m", "tests.plugins.evaluator.mlflow_story", url, artifacts],
         cwd=ROOT,
         env=os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true", "GIT_PYTHON_REFRESH": "quiet"},
         capture_output=True,
@@ -50,29 +59,25 @@ def told(mlflow_url):
 
 
 @pytest.fixture(scope="module")
-def client(mlflow_url, told):
+def client(url, told):
     from mlflow import MlflowClient  # noqa: PLC0415
 
-    return MlflowClient(mlflow_url)
+    return MlflowClient(url)
 
 
-@pytest.mark.server
-@pytest.mark.parametrize("way", ["static", "function", "logged model"])
-def test_data_a_function_and_a_logged_model_give_the_numbers_of_the_notebook(told, expected, way):
-    ours = {name: told[way]["metrics"][name] for name in expected.metrics}
+def test_data_a_function_a_logged_model_and_a_data_set_give_the_numbers_of_the_notebook(
+    told, expected
+):
+    for way in ("static", "function", "logged model"):
+        ours = {name: told[way]["metrics"][name] for name in expected.metrics}
 
-    assert ours == pytest.approx(expected.metrics, abs=2e-6)
-
-
-@pytest.mark.server
-def test_a_data_set_of_mlflow_does_too_and_a_prefix_stands_before_every_name(told, expected):
+        assert ours == pytest.approx(expected.metrics, abs=2e-6), way
     assert told["data set"]["metrics"] == pytest.approx(
         {f"later_{name}": value for name, value in expected.metrics.items()}
     )
     assert "later_pr_monitor_report" in told["data set"]["artifacts"]
 
 
-@pytest.mark.server
 def test_the_default_evaluator_beside_it_takes_the_set_for_the_traffic(told):
     metrics = told["static"]["metrics"]
 
@@ -80,7 +85,6 @@ def test_the_default_evaluator_beside_it_takes_the_set_for_the_traffic(told):
     assert metrics["recall/low"] < 0.562 < metrics["recall/high"]
 
 
-@pytest.mark.server
 def test_the_run_has_metrics_tags_figures_and_tables(told, client, expected):
     run = client.get_run(told["static"]["run"])
 
@@ -96,7 +100,6 @@ def test_the_run_has_metrics_tags_figures_and_tables(told, client, expected):
     ]
 
 
-@pytest.mark.server
 def test_the_description_of_the_run_says_it_in_a_line_unless_somebody_wrote_one(told, client):
     first, second = (
         client.get_run(told[way]["run"]).data.tags["mlflow.note.content"]
@@ -109,7 +112,6 @@ def test_the_description_of_the_run_says_it_in_a_line_unless_somebody_wrote_one(
     assert second == "as somebody wrote"
 
 
-@pytest.mark.server
 def test_the_result_has_the_artifacts_and_the_tables(told):
     artifacts = told["function"]["artifacts"]
 
@@ -119,7 +121,6 @@ def test_the_result_has_the_artifacts_and_the_tables(told):
     assert told["logged model"]["tables"] == {"pr_monitor_estimates": 28, "pr_monitor_strata": 2}
 
 
-@pytest.mark.server
 def test_the_report_and_the_figures_on_the_run_are_those_of_the_notebook(
     told, client, expected, tmp_path
 ):
@@ -135,7 +136,6 @@ def test_the_report_and_the_figures_on_the_run_are_those_of_the_notebook(
     assert "reference: {tp: 28, fp: 5, fn: 22, tn: 978}" in reference.read_text()
 
 
-@pytest.mark.server
 def test_it_is_silent_where_nobody_asks_and_runs_where_the_config_does(told, client):
     run = client.get_run(told["silent"]["run"])
 
@@ -143,16 +143,10 @@ def test_it_is_silent_where_nobody_asks_and_runs_where_the_config_does(told, cli
     assert not [name for name in told["silent"]["metrics"] if "/" in name]
     assert not [tag for tag in run.data.tags if "pr_monitor" in tag]
     assert "recall/point" in told["asked by its config"]["metrics"]
+    asked = client.get_run(told["asked by its config"]["run"])
+    assert "as many of each, so recall would be" in asked.data.tags["pr_monitor.warnings"]
 
 
-@pytest.mark.server
-def test_an_over_sampled_set_without_sizes_is_warned_about_on_the_run(told, client):
-    run = client.get_run(told["asked by its config"]["run"])
-
-    assert "as many of each, so recall would be" in run.data.tags["pr_monitor.warnings"]
-
-
-@pytest.mark.server
 def test_what_cannot_be_evaluated_is_refused_with_what_to_do(told):
     wanted = [
         "evaluator pr_monitor: model_type is 'regressor'; .* of binary classifiers",
@@ -218,6 +212,7 @@ def test_the_entry_point_of_the_package_is_this_evaluator(evaluator):
     assert (name, found) == ("pr_monitor", evaluator)
 
 
+@pytest.mark.slow
 def test_what_mlflow_imports_to_list_its_evaluators_loads_nothing_of_ours():
     script = (
         "import sys, monitor.plugins.evaluator.plugin\n"

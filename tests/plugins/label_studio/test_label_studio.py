@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.domain.errors import LabelsRefused, LabelsUnavailable
+from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
 from monitor.testing import LabelerContract
 from tests.label_studio import labeler_on, result
-from tests.servers import free_port
 
 TASKS = {key: Task(key, f"item-{key}", {"text": f"text of {key}"}) for key in ("aa", "bb", "cc")}
 
@@ -61,13 +60,6 @@ def test_an_access_token_that_was_ended_is_asked_for_again(label_studio):
     assert labeler.usable() == before
 
 
-def test_check_says_who_the_token_is_of_and_what_is_asked(labeler):
-    sentence = labeler.usable()
-
-    assert "Label Studio 1." in sentence
-    assert "as ada@example.com: Is it about <travel>" in sentence
-
-
 def test_people_see_the_question_as_it_is_written_and_three_answers(labeler, label_studio):
     [project] = label_studio.projects(labeler)
 
@@ -109,18 +101,6 @@ def test_a_skip_is_an_answer_that_cannot_tell(labeler, label_studio):
     }
 
 
-def test_several_annotators_are_known_by_their_addresses(labeler, label_studio):
-    label_studio.answer(labeler, "aa", Answer.POSITIVE)
-    label_studio.answer(labeler, "aa", Answer.NEGATIVE, who="bob")
-
-    events = labeler.collect(TASKS, None).events
-
-    assert said(events) == {
-        ("aa", "ada@example.com", Answer.POSITIVE),
-        ("aa", "bob@example.com", Answer.NEGATIVE),
-    }
-
-
 def test_of_two_annotations_of_a_person_the_later_counts_and_then_the_other(labeler, label_studio):
     task = label_studio.task(labeler, "aa")
     label_studio.annotate(task, {"result": result("yes")})
@@ -151,18 +131,6 @@ def test_what_was_deleted_is_withdrawn(labeler, label_studio, whole):
     assert withdrawn.at > before.at
     assert said(second.events) == {("bb", "ada@example.com", Answer.NEGATIVE)}
     assert labeler.collect(TASKS, second.cursor).anew is False
-
-
-def test_nothing_is_read_anew_until_something_changed(labeler, label_studio):
-    label_studio.answer(labeler, "aa", Answer.POSITIVE)
-    first = labeler.collect(TASKS, None)
-
-    again = labeler.collect(TASKS, first.cursor)
-    label_studio.answer(labeler, "aa", Answer.NEGATIVE)
-    edited = labeler.collect(TASKS, first.cursor)
-
-    assert (again.anew, again.cursor) == (False, first.cursor)
-    assert said(edited.events) == {("aa", "ada@example.com", Answer.NEGATIVE)}
 
 
 @pytest.mark.parametrize(
@@ -319,13 +287,6 @@ def test_forgetting_names_the_project_where_the_text_stood(labeler, label_studio
     assert "text of aa" not in label_studio.seen(labeler)
 
 
-def test_a_server_that_is_away_is_asked_again_later():
-    labeler = labeler_on(f"http://127.0.0.1:{free_port()}")
-
-    with pytest.raises(LabelsUnavailable, match=r"was asked GET /api/projects/: the connection"):
-        labeler.send("r", list(TASKS.values()))
-
-
 @pytest.mark.parametrize("token", ["f" * 40, "aaa.bbb.ccc"], ids=["legacy", "personal"])
 def test_a_wrong_token_is_refused_and_never_shown(label_studio, token):
     labeler = labeler_on(label_studio.url, token)
@@ -334,13 +295,6 @@ def test_a_wrong_token_is_refused_and_never_shown(label_studio, token):
         labeler.collect(TASKS, None)
 
     assert token not in str(no.value)
-
-
-def test_an_address_below_the_server_is_refused(label_studio):
-    labeler = labeler_on(f"{label_studio.url}/labels")
-
-    with pytest.raises(LabelsRefused, match=r"nothing is there; is labeling\.url the address"):
-        labeler.usable()
 
 
 def test_a_hundred_and_more_tasks_are_all_sent_and_all_read(label_studio):

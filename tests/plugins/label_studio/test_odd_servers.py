@@ -134,13 +134,6 @@ def test_nothing_that_a_library_logs_holds_a_token_or_a_text(caplog, token):
         assert secret not in caplog.text
 
 
-def test_an_answer_without_an_access_token_is_refused():
-    with answering((200, {"access": None})) as (url, _), pytest.raises(LabelsRefused) as no:
-        labeler_on(url, "a.b.c").collect(TASKS, None)
-
-    assert "its answer holds no access token" in str(no.value)
-
-
 def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr(over_http, "MOST_BYTES", 1000)
 
@@ -171,12 +164,6 @@ def test_a_server_that_says_nothing_is_given_up(monkeypatch):
             silent.set()
             server.shutdown()
             thread.join()
-
-
-def test_what_answers_but_as_something_else_is_refused_by_check():
-    said = "but not as Label Studio does"
-    with answering((200, {"name": "x"})) as (url, _), pytest.raises(LabelsRefused, match=said):
-        labeler_on(url).usable()
 
 
 def test_tasks_that_come_or_go_while_they_are_read_withdraw_nothing(monkeypatch):
@@ -254,10 +241,6 @@ def test_an_address_must_be_one_of_a_web_server_and_hold_no_secret(url):
         settings(url)
 
     assert "secret" not in str(refused.value)
-
-
-def test_the_slash_at_the_end_of_an_address_makes_no_difference():
-    assert settings("https://labels.example.org/").url == "https://labels.example.org"
 
 
 @pytest.mark.parametrize("token", ["", "two words", "n\u00f6", "a\nb"])

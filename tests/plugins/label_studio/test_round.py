@@ -109,15 +109,3 @@ def test_check_and_run_once_say_what_is_wrong_with_server_and_token(folder, labe
 
 def one_line(done):
     return " ".join((done.stdout + done.stderr).split())
-
-
-def test_a_token_in_the_config_file_is_refused(folder, ran):
-    configure(folder)
-    in_studio(folder, "http://127.0.0.1:1")
-    path = folder / "config.yaml"
-    path.write_text(path.read_text().replace("${STUDIO_TOKEN}", TOKEN))
-
-    refused = ran("check", folder=folder)
-
-    assert refused.returncode == 78
-    assert "a secret may not stand in this file" in refused.stderr

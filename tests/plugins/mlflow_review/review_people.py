@@ -122,23 +122,30 @@ class View:
     def record_answer(self, key, value, *, question=QUESTION, who="ada", kind="HUMAN"):
         """Click a button and submit: the same person's earlier answer is changed in its place."""
         trace = self.traces()[key]
-        before = self.assessment(key, question, who)
+        before = self._assessment(trace, question, who)
         path = f"{V3}/traces/{trace['trace_id']}/assessments"
         if before is not None:
             changed = {"assessment_id": before, "feedback": {"value": value}}
             self.call("PATCH", f"{path}/{before}", assessment=changed, update_mask="feedback")
             return before
+        return self._say(trace, value, question, who, kind)
+
+    def _say(self, trace, value, question, who, kind="HUMAN"):
         said = {
             "assessment_name": question,
             "trace_id": trace["trace_id"],
             "source": {"source_type": kind, "source_id": who},
             "feedback": {"value": value},
         }
+        path = f"{V3}/traces/{trace['trace_id']}/assessments"
         return self.call("POST", path, assessment=said)["assessment"]["assessment_id"]
 
     def assessment(self, key, question, who):
         """Id of what somebody said; None where nothing stands."""
-        for one in self.traces()[key].get("assessments", []):
+        return self._assessment(self.traces()[key], question, who)
+
+    def _assessment(self, trace, question, who):
+        for one in trace.get("assessments", []):
             if one["assessment_name"] == question and one["source"]["source_id"] == who:
                 return one["assessment_id"]
         return None
@@ -154,3 +161,12 @@ class View:
             self.record_answer(key, value=True, question=CANNOT_TELL, who=who)
         else:
             self.record_answer(key, value=answer is Answer.POSITIVE, who=who, question=question)
+
+    def answer_open(self, answer_of, *, who="ada", question=QUESTION):
+        """Answer each task that nobody has; ``answer_of`` gives the answer by its key."""
+        for key, trace in sorted(self.traces().items()):
+            if not trace.get("assessments"):
+                answer = answer_of(key)
+                is_unclear = answer is Answer.CANNOT_TELL
+                value = is_unclear or answer is Answer.POSITIVE
+                self._say(trace, value, CANNOT_TELL if is_unclear else question, who)

@@ -65,13 +65,6 @@ def test_two_questions_make_one_answer_and_cannot_tell_wins(assessments, answer)
     assert reading.refused == []
 
 
-def test_each_person_has_an_answer_of_their_own():
-    reading = read(said(True), said(False, who="bob"), unclear(True, who="cy"))
-
-    answers = {name: standing.answer for name, standing in reading.said["key"].items()}
-    assert answers == {"ada": Answer.POSITIVE, "bob": Answer.NEGATIVE, "cy": Answer.CANNOT_TELL}
-
-
 @pytest.mark.parametrize(
     "ignored",
     [
@@ -114,13 +107,6 @@ def test_what_is_no_answer_is_refused_with_the_reason(wrong, why):
     assert refusal.where.startswith("task key")
 
 
-def test_a_refused_answer_does_not_hide_an_earlier_good_one_of_somebody_else():
-    reading = read(said("perhaps"), said(True, who="bob"))
-
-    assert list(reading.said["key"]) == ["bob"]
-    assert len(reading.refused) == 1
-
-
 def after(before, *assessments):
     reading = read(*assessments)
     return ReviewCursor.of(before.text()).after(reading.mark([]), reading.said)
@@ -154,12 +140,6 @@ def test_an_answer_after_a_clock_was_set_back_is_still_later():
 
     [event] = second.events(["key"])
     assert (event.answer, event.at) == (Answer.NEGATIVE, NINE + 30 * MINUTE + INSTANT)
-
-
-def test_reading_the_same_again_moves_no_time():
-    first = after(ReviewCursor(), said(True), said(False, who="bob"))
-
-    assert after(first, said(True), said(False, who="bob")).known == first.known
 
 
 def test_tasks_that_were_not_asked_about_stay_known_up_to_a_number():

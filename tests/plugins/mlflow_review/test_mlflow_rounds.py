@@ -66,7 +66,7 @@ def results_of(scene):
 def test_a_round_labeled_in_mlflow_has_the_estimate_of_the_same_round_labeled_in_files(
     mlflow_url, store_of, tmp_path
 ):
-    asked = settings(sample=settings().sample.model_copy(update={"max_labels": 60}))
+    asked = settings(sample=settings().sample.model_copy(update={"max_labels": 24}))
     in_files, in_view = (Scene(store_of(name), asked) for name in ("files", "view"))
     view = View.of_a_new_experiment(mlflow_url)
 
@@ -76,10 +76,7 @@ def test_a_round_labeled_in_mlflow_has_the_estimate_of_the_same_round_labeled_in
         in_files.run()
     drawn(in_view, review_labeler(view.url, view.name, in_view.database, lambda: in_view.now))
     while in_view.round(1).state is RoundState.LABELING:
-        answers, open_ = answers_of(in_view), view.traces()
-        for key in sorted(answers):
-            if not open_[key].get("assessments"):
-                view.answer(key, answers[key])
+        view.answer_open(answers_of(in_view).__getitem__)
         in_view.run()
 
     assert answers_of(in_view) == answers_of(in_files)
@@ -97,40 +94,32 @@ def fill(folder, answers):
             writer.writerows({**row, **more} for row, more in zip(rows, said, strict=True))
 
 
-def test_a_round_waits_for_a_server_that_is_away_and_says_so(mlflow_url, database):
-    scene = Scene(database, settings())
+def test_a_round_waits_for_a_server_that_is_away_and_does_not_close_without_its_answers(
+    mlflow_url, database
+):
+    asked = settings(sample=settings().sample.model_copy(update={"max_labels": 20}))
+    scene = Scene(database, asked)
     view = View.of_a_new_experiment(mlflow_url)
+    there = review_labeler(view.url, view.name, database, lambda: scene.now)
     away = review_labeler("http://127.0.0.1:9", view.name, database, lambda: scene.now)
 
     with pytest.raises(LabelsUnavailable, match="labeling there waits"):
         drawn(scene, away)
     waiting = scene.rows("select state, reason from rounds")
-    scene.labeler = review_labeler(view.url, view.name, database, lambda: scene.now)
+    scene.labeler = there
     scene.run()
-
-    assert waiting[0]["state"] == "labeling"
-    assert "MLflow at http://127.0.0.1:9 does not answer" in waiting[0]["reason"]
-    assert len(view.traces()) == scene.rows("select count(*) as tasks from tasks")[0]["tasks"]
-    assert scene.rows("select reason from rounds")[0]["reason"] is None
-
-
-def test_a_round_does_not_close_without_the_answers_of_a_server_that_is_away(mlflow_url, database):
-    asked = settings(sample=settings().sample.model_copy(update={"max_labels": 20}))
-    scene = Scene(database, asked)
-    view = View.of_a_new_experiment(mlflow_url)
-    there = review_labeler(view.url, view.name, database, lambda: scene.now)
-    drawn(scene, there)
-    for key, answer in answers_of(scene).items():
-        view.answer(key, answer)
-
+    sent = scene.rows("select reason from rounds")
+    view.answer_open(answers_of(scene).__getitem__)
     scene.now += asked.deadline
-    scene.labeler = review_labeler("http://127.0.0.1:9", view.name, database, lambda: scene.now)
+    scene.labeler = away
     with pytest.raises(LabelsUnavailable):
         scene.run()
     before = scene.round(1).state
     scene.labeler = there
     scene.run()
 
-    assert before is RoundState.LABELING
-    assert scene.round(1).state is RoundState.CLOSED
+    assert waiting[0]["state"] == "labeling"
+    assert "MLflow at http://127.0.0.1:9 does not answer" in waiting[0]["reason"]
+    assert sent[0]["reason"] is None
+    assert (before, scene.round(1).state) == (RoundState.LABELING, RoundState.CLOSED)
     assert scene.rows("select count(*) as labels from label_events")[0]["labels"] == 20

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -69,6 +69,7 @@ def test_a_text_is_shown_as_it_stands_and_formats_nothing(text):
     assert words(shown.text) == words(visible_lines(text))
 
 
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from([*"\\`*_{}[]()<>#+-.!|~&$=:1a \n\t\r", "http://a.b", "    ", "é"])))
 def test_any_text_is_shown_as_it_stands(parts):
     text = "".join(parts)

@@ -7,15 +7,12 @@ import pytest
 
 from monitor.testing import ChallengerContract, SourceContract
 from tests.plugins.spark.places import BY_COUNTRY, source_of, write
+from tests.sources.prediction_files import InFolder
 
 pytestmark = pytest.mark.usefixtures("spark")
 
 
-class TestByThreshold(SourceContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
-
+class TestByThreshold(InFolder, SourceContract):
     def source(self, rows):
         write(self.folder, rows)
         return source_of(self.folder, columns=BY_COUNTRY)
@@ -28,11 +25,7 @@ class TestByPredictedClass(TestByThreshold):
         return source_of(self.folder, columns=columns, threshold=None)
 
 
-class TestChallengerByClass(ChallengerContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
-
+class TestChallengerByClass(InFolder, ChallengerContract):
     def challenged_source(self, rows):
         write(self.folder, rows, other=pa.bool_())
         return source_of(self.folder, columns=BY_COUNTRY, challenger={"predicted": "other"})

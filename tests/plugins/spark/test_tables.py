@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from datetime import timedelta
 
@@ -70,23 +69,6 @@ def test_times_with_a_zone_beside_times_without_one_are_refused(spark, tmp_path)
     )
 
 
-def test_a_score_of_32_bits_at_the_threshold_is_flagged(spark, tmp_path):
-    write(tmp_path, rows_with(score=[0.7, 0.5]), score=pa.float32())
-
-    frame = source_of(tmp_path, threshold=0.7).scan(WEEK, TWO, 9, "s")
-
-    assert [part.size for part in frame.strata] == [1, 1]
-
-
-def test_nothing_is_left_in_the_session(table, spark, tmp_path):
-    before = {each.name for each in spark.catalog.listTables()}
-
-    source_of(tmp_path, table=table).scan(WEEK, TWO, 9, "s")
-
-    assert {each.name for each in spark.catalog.listTables()} == before
-    assert len(spark.sparkContext.getJobTags()) == 0
-
-
 def test_an_id_column_that_is_blind_to_case_is_not(spark, tmp_path):
     spark.sql(
         "create or replace temp view blind as select id collate utf8_lcase as id, at, score, "
@@ -97,42 +79,6 @@ def test_an_id_column_that_is_blind_to_case_is_not(spark, tmp_path):
 
     assert sorted(drawn(source.scan(WEEK, TWO, 9, "s"))) == ["A", "a"]
     assert set(source.show(["a"], WEEK)) == {"a"}
-
-
-def test_several_paths_and_patterns_are_read_together(spark, tmp_path):
-    (tmp_path / "more days").mkdir()
-    write(tmp_path, rows_with(id=["a"]), name="1.parquet")
-    write(tmp_path / "more days", rows_with(id=["b"]), name="2.parquet")
-    write(tmp_path / "more days", rows_with(id=["c"]), name="3.parquet")
-
-    source = source_of(tmp_path, path=["1.parquet", f"{tmp_path}/more days/*.parquet"])
-
-    assert sorted(drawn(source.scan(WEEK, TWO, 9, "s"))) == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize("asked", [{"table": "nowhere.scored"}, {"path": "nowhere.parquet"}])
-def test_what_is_not_there_is_refused_with_the_setting(spark, tmp_path, asked):
-    said = refused(source_of(tmp_path, **asked))
-
-    assert "is not there" in said
-    assert f"correct source.{next(iter(asked))}" in said
-
-
-def test_a_format_that_is_not_installed_is_refused(spark, tmp_path):
-    write(tmp_path, [])
-
-    said = refused(source_of(tmp_path, format="delta"))
-
-    assert "cannot be read" in said
-    assert "delta" in said
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_files_that_may_not_be_read_are_refused(spark, tmp_path):
-    write(tmp_path, rows_with(id=["a"]))
-    (tmp_path / "scored.parquet").chmod(0)
-
-    assert "this user may not read it" in refused(source_of(tmp_path))
 
 
 def test_files_that_go_while_they_are_read_are_tried_again(spark, tmp_path, monkeypatch):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 
 import pytest
 from sqlalchemy import create_engine, text
 
 from benchmarks import same_sample
-from monitor.domain.model import BandEdges
 from tests.sources.sql.databases import WEEK
 
 ROWS = 30_000
@@ -40,21 +38,6 @@ def test_every_source_draws_the_same_sample(places, kind):
     assert set(frames) == {"postgresql", "mariadb", "sqlite"}
     for name, frame in frames.items():
         assert frame.strata == first.strata, name
-
-
-@pytest.mark.postgresql
-def test_the_sample_is_the_first_ids_by_hashlib(places):
-    [source] = [places["unicode"]["postgresql"]]
-    whole = source.scan(WEEK, BandEdges().strata(), ROWS, "s33d")
-
-    frame = source.scan(WEEK, BandEdges().strata(), 500, "s33d")
-
-    for part, everything in zip(frame.strata, whole.strata, strict=True):
-        ids = sorted(
-            (candidate.id for candidate in everything.candidates),
-            key=lambda each: hashlib.md5(f"s33d|{each}".encode()).hexdigest(),  # noqa: S324
-        )
-        assert [candidate.id for candidate in part.candidates] == ids[:500]
 
 
 @pytest.mark.postgresql

@@ -202,19 +202,6 @@ def test_what_memory_is_not_taken_for_is_read_in_parts(sqlite_place, monkeypatch
     assert sum("CROSS JOIN" in one for one in found) == 2
 
 
-def test_a_window_without_rows_is_looked_at_once(place):
-    make_table(place, [])
-    scans = planned(place, [(by_score("score"), strata, 9) for strata in (TWO, BANDS)])
-
-    with statements(*scans) as found:
-        scans[0].source.read_for(scans, WEEK, "s33d")
-        once = len(found)
-        frames = scanned(scans)
-
-    assert [frame.rows for frame in frames] == [0, 0]
-    assert len(found) == once
-
-
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
 def test_no_statement_binds_more_values_than_it_was_taken_to(sqlite_place, kinds):
     table_of(1, sqlite_place)
