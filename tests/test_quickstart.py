@@ -12,7 +12,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 CELLS = json.loads((ROOT / "examples/quickstart.ipynb").read_text())["cells"]
-SHOW = "_shown = {}\nprint(end=getattr(_shown, '_repr_svg_', lambda: repr(_shown) + '\\n')())"
+SHOW = """
+_shown = {}
+if _shown is not None:
+    print(end=_shown._repr_svg_() if hasattr(_shown, "_repr_svg_") else f"{{_shown!r}}\\n")
+"""
 
 
 def program(source):
@@ -20,7 +24,7 @@ def program(source):
     tree = ast.parse(source)
     if isinstance(tree.body[-1], ast.Expr):
         value = ast.unparse(tree.body.pop())
-        return ast.unparse(tree) + "\n" + SHOW.format(value)
+        return ast.unparse(tree) + SHOW.format(value)
     return source
 
 
