@@ -80,12 +80,8 @@ def planned(
 ) -> PlanForecast:
     """Plan for assumed values if any is given, else for a monitor of the config.
 
-    Raises
-    ------
-    ConfigRefused
-        If the config cannot be used or has no such monitor.
-    InputRefused
-        If a value is impossible or missing, or there are no predictions to plan from.
+    Raises `ConfigRefused` if the config cannot be used or has no such monitor; `InputRefused` if a
+    value is impossible or missing, or there are no predictions to plan from.
     """
     provided = {name: value for name, value in assumed.items() if value is not None}
     try:

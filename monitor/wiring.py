@@ -64,13 +64,7 @@ class Application:
     link: Link
 
     def context(self, name: str) -> MonitorContext:
-        """Find a monitor's context.
-
-        Raises
-        ------
-        ConfigRefused
-            If the config has no such monitor.
-        """
+        """Find a monitor's context. Raises `ConfigRefused` if the config has no such monitor."""
         self.config.monitor(name)
         return next(context for context in self.monitors if context.settings.name == name)
 
@@ -310,13 +304,9 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
 def check_labels(context: MonitorContext) -> str:
     """Check where a monitor's labels come from, and say where that is.
 
-    Raises
-    ------
-    LabelsRefused
-        If the file, a column of it, the guideline or the gold items are missing, the folder cannot
-        be written, or the tool in which people label does not accept us.
-    LabelsUnavailable
-        If that tool does not answer.
+    Raises `LabelsRefused` if the file, a column of it, the guideline or the gold items are missing,
+    the folder cannot be written, or the tool in which people label does not accept us;
+    `LabelsUnavailable` if that tool does not answer.
     """
     labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):

@@ -66,10 +66,7 @@ class OfARound(TyperCommand):
 def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
     """Read the config and open its store, making the tables of a new one.
 
-    Raises
-    ------
-    ConfigRefused
-        If the config, or the store's schema, is not right.
+    Raises `ConfigRefused` if the config, or the store's schema, is not right.
     """
     from monitor.cli.logs import set_up_logs
     from monitor.config.load import load_config
@@ -91,10 +88,7 @@ def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
 def parse_time(text: str, option: str) -> datetime:
     """Read a date or a time from the command line; without a zone it is UTC.
 
-    Raises
-    ------
-    typer.BadParameter
-        If it is neither, naming the option.
+    Raises `typer.BadParameter` if it is neither, naming the option.
     """
     try:
         moment = datetime.fromisoformat(text)

@@ -23,12 +23,8 @@ COMMAND_OUTPUT = frozenset(
 def set_up_logs(*, service: bool = False, json: bool = False) -> None:
     """Send log lines to standard error.
 
-    Parameters
-    ----------
-    service
-        Log everything: nobody reads what a service prints.
-    json
-        Write each line as JSON; else for people on a terminal and as logfmt elsewhere.
+    service: Log everything: nobody reads what a service prints.
+    json: Write each line as JSON; else for people on a terminal and as logfmt elsewhere.
     """
     processors: list[Processor] = [
         structlog.processors.add_log_level,

@@ -44,10 +44,7 @@ class ConfigDiff:
 def written(path: Path) -> Written:
     """Read the settings as they are in the file, nothing put in for `${NAME}`.
 
-    Raises
-    ------
-    ConfigRefused
-        If it is no YAML file.
+    Raises `ConfigRefused` if it is no YAML file.
     """
     tree = written_out(read_yaml(path)).tree
     result: Written = {"": {}}

@@ -208,11 +208,8 @@ class MonitorConfig(Settings):
     def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:
         """Return what the rounds need, without secrets or places.
 
-        Parameters
-        ----------
-        reference
-            The matrix counted from `ReferenceFile`; one that is in the config is used as
-            it is.
+        reference: The matrix counted from `ReferenceFile`; one that is in the config is used as it
+            is.
         """
         provided = self.reference if isinstance(self.reference, ReferenceMatrix) else reference
         scored = self.source.has_scores
@@ -396,13 +393,7 @@ class Config(Settings):
         }
 
     def monitor(self, name: str) -> MonitorConfig:
-        """Find a monitor by name.
-
-        Raises
-        ------
-        ConfigRefused
-            If none exists, naming those there are.
-        """
+        """Find a monitor by name. Raises `ConfigRefused` if none exists, naming those there are."""
         for monitor in self.monitors:
             if monitor.name == name:
                 return monitor

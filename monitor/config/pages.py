@@ -128,8 +128,6 @@ class PagesSettings(Settings):
 def takes_passwords(url: str) -> bool:
     """Whether a password may be sent there: encrypted, or to this machine.
 
-    Examples
-    --------
     >>> takes_passwords("https://mlflow.example.org"), takes_passwords("http://localhost:5000")
     (True, True)
     >>> takes_passwords("http://mlflow:5000"), takes_passwords("sqlite:///mlflow.db")

@@ -87,23 +87,14 @@ def write_config(
 ) -> str:
     """Write a config for predictions with these columns.
 
-    Parameters
-    ----------
-    predictions
-        File or glob, relative to the folder where the config will stand, or the address of a
-        database, variables in it as ``${NAME}``.
-    columns
-        Name and type of each column, types as DuckDB names them.
-    chosen
-        What the flags said; the rest is guessed.
-    values_of
-        Lists the values of a column, so that the values of the other class are named too.
+    predictions: File or glob, relative to the folder where the config will stand, or the address of
+        a database, variables in it as ``${NAME}``.
+    columns: Name and type of each column, types as DuckDB names them.
+    chosen: What the flags said; the rest is guessed.
+    values_of: Lists the values of a column, so that the values of the other class are named too.
 
-    Raises
-    ------
-    InputRefused
-        If a column cannot be guessed or a named one does not exist, listing the columns and
-        the flags to give.
+    Raises `InputRefused` if a column cannot be guessed or a named one does not exist, listing the
+    columns and the flags to give.
     """
     result = _complete(dict(columns), chosen or Chosen())
     types = dict(columns)

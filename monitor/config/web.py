@@ -33,8 +33,6 @@ class Address(NamedTuple):
 def parse_address(text: str) -> Address:
     """Read ``127.0.0.1:8080`` or ``[::1]:8080``; a `ValueError` says what is wrong.
 
-    Examples
-    --------
     >>> parse_address("[::1]:8080")
     Address(host='::1', port=8080)
     """

@@ -41,38 +41,17 @@ class DigitScenario:
 
     The seed was fixed before the size of the drop was chosen: it is the digit. With 8 % of the
     pixels lost, recall falls by 22 points; benchmarks/demo_seeds.py runs other seeds.
-
-    Parameters
-    ----------
-    seed
-        Fixes the split, the training, the traffic and the samples.
-    rounds
-        Weeks of traffic.
-    drop_round
-        First round with the noisy camera, from 1.
-    lost_pixels
-        Share of its pixels that read black.
-    images
-        Images of a usual week; each week has somewhat more or less.
-    prevalence
-        Share of eights.
-    reference
-        Images labeled before launch, a plain random sample.
-    labels
-        Labels that a round may ask for.
-    room
-        How far each limit lies under what the reference says.
     """
 
-    seed: int = DIGIT
-    rounds: int = 26
-    drop_round: int = 17
-    lost_pixels: float = 0.08
-    images: int = 6000
-    prevalence: float = 0.04
-    reference: int = 10_000
-    labels: int = 500
-    room: float = 0.05
+    seed: int = DIGIT  # Fixes the split, the training, the traffic and the samples.
+    rounds: int = 26  # Weeks of traffic.
+    drop_round: int = 17  # First round with the noisy camera, from 1.
+    lost_pixels: float = 0.08  # Share of its pixels that read black.
+    images: int = 6000  # Images of a usual week; each week has somewhat more or less.
+    prevalence: float = 0.04  # Share of eights.
+    reference: int = 10_000  # Images labeled before launch, a plain random sample.
+    labels: int = 500  # Labels that a round may ask for.
+    room: float = 0.05  # How far each limit lies under what the reference says.
 
 
 @dataclass(frozen=True, slots=True)

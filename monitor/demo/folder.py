@@ -70,10 +70,7 @@ class WrittenFolder:
 def prepare(folder: Path) -> bool:
     """Make the folder, or empty it of an earlier demo; says whether there was one.
 
-    Raises
-    ------
-    InputRefused
-        If the folder holds anything and no demo was ever started in it.
+    Raises `InputRefused` if the folder holds anything and no demo was ever started in it.
     """
     marker = folder / MARKER
     repeated = marker.is_file()

@@ -49,21 +49,12 @@ def play(
 ) -> DemoResult:
     """Play the demo in its own folder.
 
-    Parameters
-    ----------
-    folder
-        Not there yet, empty, or with an earlier demo, which is started over.
-    quiet
-        Show nothing.
-    console
-        Where it shows, if not on standard output.
-    scenario
-        Another half year than the usual one.
+    folder: Not there yet, empty, or with an earlier demo, which is started over.
+    quiet: Show nothing.
+    console: Where it shows, if not on standard output.
+    scenario: Another half year than the usual one.
 
-    Raises
-    ------
-    InputRefused
-        If the folder holds anything that no demo made.
+    Raises `InputRefused` if the folder holds anything that no demo made.
     """
     console = console or Console(highlight=False, quiet=quiet)
     scenario = scenario or DigitScenario()

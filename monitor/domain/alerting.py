@@ -50,24 +50,15 @@ class EvidenceState(StrEnum):
 class LimitReading:
     """What one closing found about one limit.
 
-    Parameters
-    ----------
-    chain
-        Evidence is gathered in chains; a new one starts when an alert ends, or when the limit,
+    chain: Evidence is gathered in chains; a new one starts when an alert ends, or when the limit,
         the promise or the number of watched limits changes.
-    order
-        Place among all closings of this limit, from 1.
-    log_e
-        Log e of each alternative in this round.
-    log_m
-        Evidence of the chain so far, or None while an alert is open.
-    fires
-        Whether this closing opens an alert.
-    recovery
-        Evidence after this closing that the metric keeps its limit again; None while no alert is
-        open, and in rows of versions that gathered none.
-    log_recovery
-        Log e of the step that this round took there, or None if it took none.
+    order: Place among all closings of this limit, from 1.
+    log_e: Log e of each alternative in this round.
+    log_m: Evidence of the chain so far, or None while an alert is open.
+    fires: Whether this closing opens an alert.
+    recovery: Evidence after this closing that the metric keeps its limit again; None while no alert
+        is open, and in rows of versions that gathered none.
+    log_recovery: Log e of the step that this round took there, or None if it took none.
     """
 
     limit: float

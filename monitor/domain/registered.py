@@ -74,19 +74,12 @@ class AliasMove:
 class NamedVersions:
     """What an alias named for a window, as far as the looks at it tell.
 
-    Parameters
-    ----------
-    versions
-        One, where it did not move inside the window; more, in order, where it did or may have; none
-        where it was never found to name any.
-    moves
-        The moves that lie or may lie inside the window.
-    last_check
-        When it was last looked at; None if never.
-    is_removed
-        Whether that look found that it names none any more.
-    ever
-        All versions that it was found to name, at any time.
+    versions: One, where it did not move inside the window; more, in order, where it did or may
+        have; none where it was never found to name any.
+    moves: The moves that lie or may lie inside the window.
+    last_check: When it was last looked at; None if never.
+    is_removed: Whether that look found that it names none any more.
+    ever: All versions that it was found to name, at any time.
     """
 
     versions: tuple[str, ...] = ()
@@ -102,10 +95,7 @@ def named_in(window: Window, observations: Sequence[AliasObservation]) -> NamedV
     What is before the first look is taken to be of the version that it found. An alias that is
     deleted leaves what is in use as it is, so the version it named last counts on.
 
-    Parameters
-    ----------
-    observations
-        Oldest first.
+    observations: Oldest first.
     """
     if not observations:
         return NamedVersions()

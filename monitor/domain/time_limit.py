@@ -54,17 +54,10 @@ OF_FILES = (
 def within(limit: timedelta, location: str, read: Callable[[], T], advice: str = OF_FILES) -> T:
     """Read, and wait for it no longer than this; where one still hangs, none is started.
 
-    Parameters
-    ----------
-    location
-        Where it is read from, for people, and to know it again.
-    advice
-        What somebody can do where it does not answer.
+    location: Where it is read from, for people, and to know it again.
+    advice: What somebody can do where it does not answer.
 
-    Raises
-    ------
-    SourceUnavailable
-        If nothing came in time.
+    Raises `SourceUnavailable` if nothing came in time.
     """
     # Else every pass would leave one more thread behind at a mount that is gone.
     hung = _abandoned.get(location)

@@ -27,8 +27,6 @@ Joiners and spaces of other scripts are none of them: a text would not read righ
 def visible(text: str) -> str:
     r"""Write control characters as their codes.
 
-    Examples
-    --------
     >>> print(visible("C\x00Z\x1b[31m"))
     C\x00Z\x1b[31m
     """
@@ -38,8 +36,6 @@ def visible(text: str) -> str:
 def visible_lines(text: str) -> str:
     r"""Write what steers as its code in a text that people must read: tabs and line breaks stay.
 
-    Examples
-    --------
     >>> print(visible_lines("a\x1b[31m \u202egnp.exe"))
     a\x1b[31m \u202egnp.exe
     >>> visible_lines("one\r\n\ttwo")
@@ -62,8 +58,6 @@ def escaped(char: str) -> str:
 def clean(text: str, longest: int = LONGEST) -> str:
     r"""Return a text on one line, with characters that do not show made visible.
 
-    Examples
-    --------
     >>> print(clean("a\nb\x1b[31m \u202egnp.exe"))
     a b\x1b[31m \u202egnp.exe
     """

@@ -31,11 +31,8 @@ _ADVICE = "say how the labels were drawn: by sizes, weight or prevalence"
 def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
     """Describe what looks as if the labels were drawn otherwise; mostly nothing.
 
-    Raises
-    ------
-    InputRefused
-        If nothing is said of how the labels were drawn, and their balance was chosen: recall or
-        precision would describe the set.
+    Raises `InputRefused` if nothing is said of how the labels were drawn, and their balance was
+    chosen: recall or precision would describe the set.
     """
     if drawn.sizes is not None or rows.weight is not None:
         return []

@@ -98,24 +98,14 @@ class EvaluationStratum(NamedTuple):
 class EvaluationDesign:
     """A labeled set, ready for the estimates.
 
-    Parameters
-    ----------
-    words
-        How it was drawn, for a sentence that begins with it.
-    strata
-        Its labels, stratum by stratum.
-    counts
-        The same for the statistics; sizes are the labels' own where nobody knows them.
-    estimands
-        ``window`` only where the sizes are of a real population.
-    drawn, scaled
-        Draws of the matrix, and the matrix that points are read from.
-    items
-        What curves are read from.
-    cells
-        The labels by cell, with weights.
-    prevalence
-        That the numbers are to hold for, where it is given.
+    words: How it was drawn, for a sentence that begins with it.
+    strata: Its labels, stratum by stratum.
+    counts: The same for the statistics; sizes are the labels' own where nobody knows them.
+    estimands: ``window`` only where the sizes are of a real population.
+    drawn, scaled: Draws of the matrix, and the matrix that points are read from.
+    items: What curves are read from.
+    cells: The labels by cell, with weights.
+    prevalence: That the numbers are to hold for, where it is given.
     """
 
     words: str
@@ -137,10 +127,7 @@ class EvaluationDesign:
 def design_of(rows: LabeledRows, drawn: EvaluationSample) -> EvaluationDesign:
     """Make of the labels what they are by the way they were drawn.
 
-    Raises
-    ------
-    InputRefused
-        If sizes, strata and labels do not fit together.
+    Raises `InputRefused` if sizes, strata and labels do not fit together.
     """
     if drawn.sizes is None and rows.stratum is not None:
         message = "a stratum is named but no sizes; give the items of each stratum in sizes"

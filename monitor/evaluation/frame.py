@@ -48,10 +48,8 @@ def evaluate_frame(
 def column_of(frame: Any, name: str, setting: str) -> Any:
     """Find a column of a table.
 
-    Raises
-    ------
-    InputRefused
-        If the table does not have it, or has several; the message lists what it has.
+    Raises `InputRefused` if the table does not have it, or has several; the message lists what it
+    has.
     """
     columns = list(getattr(frame, "columns", ()))
     if columns.count(name) > 1:

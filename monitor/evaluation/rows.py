@@ -59,11 +59,8 @@ def read_rows(
 ) -> LabeledRows:
     """Check labeled items; they are flagged where ``predicted`` is 1, else from the threshold on.
 
-    Raises
-    ------
-    InputRefused
-        If a value cannot be used, a column has another length than the labels, or all items are
-        of one actual or of one predicted class.
+    Raises `InputRefused` if a value cannot be used, a column has another length than the labels, or
+    all items are of one actual or of one predicted class.
     """
     scores = None if score is None else _finite(score, "score")
     below = rounded_below(threshold)

@@ -28,10 +28,7 @@ def write_whole(
     It holds what strangers wrote, so it is open to its owner and group alone, as far as the umask
     lets it be; one that is there keeps its permissions, and its time if asked.
 
-    Raises
-    ------
-    FileExistsError
-        If the file was to be new and another process was faster.
+    Raises `FileExistsError` if the file was to be new and another process was faster.
     """
 
     def fill(unfinished: Path) -> None:

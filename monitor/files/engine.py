@@ -49,10 +49,7 @@ answers nothing and cannot be ended either."""
 def session(*, alone: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a connection that is asked to stop when its time is over.
 
-    Parameters
-    ----------
-    alone
-        Whether it needs its own DuckDB, since it attaches a file by name.
+    alone: Whether it needs its own DuckDB, since it attaches a file by name.
     """
     import duckdb  # noqa: PLC0415
 

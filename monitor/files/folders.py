@@ -28,14 +28,9 @@ def reading(
     files have themselves comes from the files: DuckDB would put the folder's value in place of
     theirs.
 
-    Parameters
-    ----------
-    function, options
-        Of DuckDB.
-    paths, columns
-        The files, and the columns in them.
-    all_paths
-        More files that are read beside these, which decide what is a column.
+    function, options: Of DuckDB.
+    paths, columns: The files, and the columns in them.
+    all_paths: More files that are read beside these, which decide what is a column.
     """
     results = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
     keys = {key for key in results[0] if all(key in of for of in results)}

@@ -55,16 +55,10 @@ Parameters = dict[str, Any] | list[Any]
 class DataFiles:
     """Where a table of rows lies, as the config says it.
 
-    Parameters
-    ----------
-    paths
-        Files or globs of one kind, known by suffix; relative ones start at ``folder``.
-    folder
-        The folder of the config file.
-    table
-        Table inside a DuckDB file: ``name`` or ``schema.name``.
-    refused
-        The error to raise when the files cannot be used.
+    paths: Files or globs of one kind, known by suffix; relative ones start at ``folder``.
+    folder: The folder of the config file.
+    table: Table inside a DuckDB file: ``name`` or ``schema.name``.
+    refused: The error to raise when the files cannot be used.
     """
 
     paths: tuple[str, ...]
@@ -162,19 +156,12 @@ def at_threshold(score: str, threshold: float | None, values: dict[str, Any], na
 class OpenTable:
     """An open connection and the relation in it.
 
-    Parameters
-    ----------
-    place
-        Where it is, for people.
-    types
-        The DuckDB type of every column; CSV columns are all text, so that an id ``00123`` stays
+    place: Where it is, for people.
+    types: The DuckDB type of every column; CSV columns are all text, so that an id ``00123`` stays
         what it is.
-    is_text
-        Whether columns have no types.
-    refused
-        The error to raise when it cannot be used.
-    mixed
-        Columns, in lower case, that are text since their files have values of several kinds.
+    is_text: Whether columns have no types.
+    refused: The error to raise when it cannot be used.
+    mixed: Columns, in lower case, that are text since their files have values of several kinds.
     """
 
     place: str

@@ -26,12 +26,8 @@ if TYPE_CHECKING:
 class TableTruths:
     """What such truths have in common; one derives, and says where its rows are.
 
-    Parameters
-    ----------
-    asked
-        Which columns.
-    where
-        Rows that count: texts that a column may have, by its name.
+    asked: Which columns.
+    where: Rows that count: texts that a column may have, by its name.
     """
 
     def __init__(
@@ -150,14 +146,9 @@ class TableTruths:
 class FileTruths(TableTruths):
     """The truth in Parquet, CSV or DuckDB files.
 
-    Parameters
-    ----------
-    paths
-        Files or globs of one kind.
-    folder
-        Where relative paths start.
-    asked
-        Which columns, and the table of a DuckDB file.
+    paths: Files or globs of one kind.
+    folder: Where relative paths start.
+    asked: Which columns, and the table of a DuckDB file.
     """
 
     timeout = LIMIT

@@ -136,10 +136,7 @@ class AlertmanagerHandler:
     def deliver(self, effect: Effect) -> str:
         """Post the alert of a notice, open or ended.
 
-        Raises
-        ------
-        DeliveryFailed
-            If Alertmanager did not take it.
+        Raises `DeliveryFailed` if Alertmanager did not take it.
         """
         return f"HTTP {self._post([effect.payload])}"
 

@@ -69,10 +69,7 @@ class AppriseHandler:
     def deliver(self, effect: Effect) -> str:
         """Send the notice; a repeat sends it again, with the same text.
 
-        Raises
-        ------
-        DeliveryFailed
-            If the service did not take it, or Apprise is not installed.
+        Raises `DeliveryFailed` if the service did not take it, or Apprise is not installed.
         """
         notice = read_notice(effect.payload, self._link)
         calm = "info" if notice.event in _CALM else "warning"
@@ -92,10 +89,7 @@ class AppriseHandler:
     def usable(self) -> str:
         """Name the service, without sending anything.
 
-        Raises
-        ------
-        DeliveryFailed
-            If Apprise is not installed or does not support the URL.
+        Raises `DeliveryFailed` if Apprise is not installed or does not support the URL.
         """
         with _quiet():
             return self._service()[1]

@@ -89,10 +89,8 @@ class CommandHandler:
     def deliver(self, effect: Effect) -> str:
         """Run the program with the notice; a repeat runs it again.
 
-        Raises
-        ------
-        DeliveryFailed
-            If it cannot be started, takes too long, or ends with another exit code than 0.
+        Raises `DeliveryFailed` if it cannot be started, takes too long, or ends with another exit
+        code than 0.
         """
         notice = read_notice(effect.payload, self._link)
         text = json.dumps(notice.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
@@ -108,10 +106,7 @@ class CommandHandler:
     def usable(self) -> str:
         """Find the program, without running it.
 
-        Raises
-        ------
-        DeliveryFailed
-            If there is no such program, or it may not be run.
+        Raises `DeliveryFailed` if there is no such program, or it may not be run.
         """
         program = self._settings.command[0]
         path = str(self._folder / program) if "/" in program else program

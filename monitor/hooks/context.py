@@ -16,14 +16,9 @@ if TYPE_CHECKING:
 class HookContext:
     """Where a hook is in the config, and what all hooks share.
 
-    Parameters
-    ----------
-    name
-        Of the hook in the config, for errors.
-    folder
-        Of the config file; paths are relative to it.
-    clock, link
-        The present time, and where a notice's round shows in MLflow.
+    name: Of the hook in the config, for errors.
+    folder: Of the config file; paths are relative to it.
+    clock, link: The present time, and where a notice's round shows in MLflow.
     """
 
     name: str

@@ -36,10 +36,7 @@ class LogSettings(Settings):
 class LogHandler:
     """Write each notice as one line: the sentence, then its keys.
 
-    Parameters
-    ----------
-    logger
-        Where lines go; by default logfmt on standard error, regardless of the host's setup.
+    logger: Where lines go; by default logfmt on standard error, regardless of the host's setup.
     """
 
     def __init__(self, logger: FilteringBoundLogger | None = None, link: Link = no_link) -> None:

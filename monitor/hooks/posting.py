@@ -45,10 +45,7 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
     No redirect is followed and no proxy of the environment is used, so that the peer that is
     checked is the peer that gets the notice.
 
-    Raises
-    ------
-    DeliveryFailed
-        If the receiver did not take it, or may not have taken it.
+    Raises `DeliveryFailed` if the receiver did not take it, or may not have taken it.
     """
     try:
         answer = _posted(receiver, headers, body)

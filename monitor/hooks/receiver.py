@@ -23,12 +23,8 @@ SERVER_ERROR = 500
 class Receiver:
     """Where to post, and how to name it to people.
 
-    Parameters
-    ----------
-    hook
-        Name of the hook, for errors.
-    repeats
-        Whether the answer of the receiver may be shown; one that holds a secret may repeat it.
+    hook: Name of the hook, for errors.
+    repeats: Whether the answer of the receiver may be shown; one that holds a secret may repeat it.
     """
 
     hook: str
@@ -62,10 +58,7 @@ def address(url: str) -> str:
 def check_url(url: str, *, allow_private: bool) -> None:
     """Refuse a URL that cannot be posted to, without repeating it.
 
-    Raises
-    ------
-    ValueError
-        With what is wrong and what to write.
+    Raises `ValueError`, with what is wrong and what to write.
     """
     try:
         parts = urlsplit(url)

@@ -37,8 +37,6 @@ _STATES = {
 def disarmed(text: str) -> str:
     """Break what chat services take for a call, a link in disguise or a tag.
 
-    Examples
-    --------
     >>> disarmed("hi @all <!channel> [here](http://x)").replace(BREAK, "|")
     'hi @|all <|!|channel> [here]|(http://x)'
     """

@@ -157,21 +157,12 @@ class ColumnLabeler:
     Each reading returns all that is true now: an item without an answer is withdrawn, which the
     store ignores unless there was one before.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
-    clock
-        Decides whether an item has matured.
-    source
-        Where the truth is read if the settings name no files.
+    settings: What the config says.
+    base_folder: Where relative paths start: the folder of the config file.
+    clock: Decides whether an item has matured.
+    source: Where the truth is read if the settings name no files.
 
-    Raises
-    ------
-    SettingRefused
-        If they name none, and the source has no truth either.
+    Raises `SettingRefused` if they name none, and the source has no truth either.
     """
 
     name = "column"
@@ -197,10 +188,8 @@ class ColumnLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Return the answer of every task, unless neither rows nor maturity changed.
 
-        Raises
-        ------
-        LabelsRefused
-            If no value that there is means anything: then it is not the row that is wrong.
+        Raises `LabelsRefused` if no value that there is means anything: then it is not the row that
+        is wrong.
         """
         if not tasks:
             return Collected(cursor=cursor, anew=False)

@@ -79,10 +79,7 @@ class FilesLabeler:
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Write the tasks that are in no file of this round yet.
 
-        Raises
-        ------
-        LabelsRefused
-            If they cannot be written, naming the file.
+        Raises `LabelsRefused` if they cannot be written, naming the file.
         """
         self.make_folder()
         remove_unfinished(self.folder)
@@ -114,10 +111,8 @@ class FilesLabeler:
     def make_folder(self) -> None:
         """Make the folders for task files and filled ones.
 
-        Raises
-        ------
-        LabelsRefused
-            If they cannot be made or written, or what writes the files is not installed.
+        Raises `LabelsRefused` if they cannot be made or written, or what writes the files is not
+        installed.
         """
         if self.settings.format == "xlsx":
             workbook.check_installed()
@@ -143,10 +138,7 @@ class FilesLabeler:
         and of two files the one saved last counts. A file that cannot be read now is tried again,
         though the file does not change.
 
-        Raises
-        ------
-        LabelsRefused
-            If the folder is gone or cannot be listed.
+        Raises `LabelsRefused` if the folder is gone or cannot be listed.
         """
         self._check_folder()
         before, stamps = FileCursor.of(cursor), self._stamps()
@@ -193,10 +185,7 @@ class FilesLabeler:
     def state(self) -> str:
         """Text that differs between states of the filled files, found without reading them.
 
-        Raises
-        ------
-        LabelsRefused
-            If the folder is gone or cannot be listed.
+        Raises `LabelsRefused` if the folder is gone or cannot be listed.
         """
         self._check_folder()
         stamps = self._stamps()
@@ -227,10 +216,7 @@ class FilesLabeler:
 
         Notes of annotators go with it.
 
-        Raises
-        ------
-        LabelsRefused
-            If a file that holds them cannot be written.
+        Raises `LabelsRefused` if a file that holds them cannot be written.
         """
         return tuple(
             str(path)

@@ -193,25 +193,16 @@ def read_labels(
 ) -> Collected:
     """Read a filled file; each row is an event, a refusal, or not answered yet.
 
-    Parameters
-    ----------
-    path
-        A ``.csv``, ``.xlsx`` or ``.jsonl`` file with at least the columns ``task`` and ``label``;
+    path: A ``.csv``, ``.xlsx`` or ``.jsonl`` file with at least the columns ``task`` and ``label``;
         ``annotator`` (else one unnamed person) and ``labeled_at`` are optional. Or a ``.jsonl``
         file of Prodigy, doccano or Argilla.
-    tasks
-        The tasks that may be answered, by key.
-    existing
-        Says in a refusal where an unknown key was looked for.
-    follow
-        Whether the file may be a link.
-    now
-        The present, by this machine's clock unless given: an answer from the future is refused.
+    tasks: The tasks that may be answered, by key.
+    existing: Says in a refusal where an unknown key was looked for.
+    follow: Whether the file may be a link.
+    now: The present, by this machine's clock unless given: an answer from the future is refused.
 
-    Raises
-    ------
-    LabelsRefused
-        If the file cannot be read at all: missing, too large, not UTF-8, no such columns.
+    Raises `LabelsRefused` if the file cannot be read at all: missing, too large, not UTF-8, no such
+    columns.
     """
     return read_file(path, tasks, existing=existing, follow=follow, now=now).collected
 

@@ -46,18 +46,11 @@ LOCATION = "the labeling page"
 class PageLabeler:
     """A `Labeler` over the tables of the labeling page.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where the path of the guideline starts: the folder of the config file.
-    clock
-        Dates the moment at which tasks go out.
-    database
-        The store.
-    block
-        The block of monitors that the rounds were opened in; None for a monitor by itself.
+    settings: What the config says.
+    base_folder: Where the path of the guideline starts: the folder of the config file.
+    clock: Dates the moment at which tasks go out.
+    database: The store.
+    block: The block of monitors that the rounds were opened in; None for a monitor by itself.
     """
 
     name = "page"
@@ -86,10 +79,7 @@ class PageLabeler:
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Place the tasks on the page that are not there yet.
 
-        Raises
-        ------
-        LabelsRefused
-            If the guideline or the gold items cannot be read.
+        Raises `LabelsRefused` if the guideline or the gold items cannot be read.
         """
         requested = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
         gold = self.gold()
@@ -123,10 +113,7 @@ class PageLabeler:
     def gold(self) -> list[GoldItem]:
         """Read the gold items; none if the config names no file of them.
 
-        Raises
-        ------
-        LabelsRefused
-            If they cannot be read.
+        Raises `LabelsRefused` if they cannot be read.
         """
         path = self.settings.gold
         return [] if path is None else read_gold(self._folder / path)
@@ -134,10 +121,7 @@ class PageLabeler:
     def guideline(self) -> str | None:
         """Read the guideline; None if the config names none.
 
-        Raises
-        ------
-        LabelsRefused
-            If it is missing, too long or no text.
+        Raises `LabelsRefused` if it is missing, too long or no text.
         """
         if self.settings.guideline is None:
             return None

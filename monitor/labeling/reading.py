@@ -78,15 +78,9 @@ def is_jsonl(path: Path) -> bool:
 def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
     """Open a label file.
 
-    Parameters
-    ----------
-    follow
-        Whether a link may be followed.
+    follow: Whether a link may be followed.
 
-    Raises
-    ------
-    LabelsRefused
-        If it cannot be one, naming it: missing, no file, a link, too large.
+    Raises `LabelsRefused` if it cannot be one, naming it: missing, no file, a link, too large.
     """
     name = printable(path.name)
     if not follow and path.is_symlink():
@@ -165,10 +159,8 @@ def _is_object(end: bytes) -> bool:
 def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
     """All rows of a label file but empty ones.
 
-    Raises
-    ------
-    LabelsRefused
-        If it is no label file, or has a cell or a row that is too long; rows before may have come.
+    Raises `LabelsRefused` if it is no label file, or has a cell or a row that is too long; rows
+    before may have come.
     """
     name = printable(path.name)
     if not (is_jsonl(path) or is_workbook(path) or path.suffix.lower() == ".csv"):

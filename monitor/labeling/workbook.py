@@ -53,10 +53,7 @@ SheetRow = tuple[SheetCell, ...]
 def workbook_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Write a workbook of one sheet: the header stays in sight, and answers come from a list.
 
-    Raises
-    ------
-    LabelsRefused
-        If openpyxl is not installed.
+    Raises `LabelsRefused` if openpyxl is not installed.
     """
     openpyxl = _openpyxl()
     book = openpyxl.Workbook(write_only=True)
@@ -124,10 +121,8 @@ def is_whole(stream: IO[bytes], most: int) -> bool:
 def sheet_rows(name: str, stream: IO[bytes], most: int) -> list[SheetRow]:
     """Rows of the only sheet of a workbook, from its first one on, empty ones too.
 
-    Raises
-    ------
-    LabelsRefused
-        If it is no workbook, larger than ``most`` bytes unpacked, or has several sheets.
+    Raises `LabelsRefused` if it is no workbook, larger than ``most`` bytes unpacked, or has several
+    sheets.
     """
     openpyxl = _openpyxl(name)
     try:
@@ -219,10 +214,7 @@ def _declares(archive: zipfile.ZipFile) -> str | None:
 def check_installed() -> None:
     """Refuse a format that nothing here writes, without loading what would write it.
 
-    Raises
-    ------
-    LabelsRefused
-        If openpyxl is not installed.
+    Raises `LabelsRefused` if openpyxl is not installed.
     """
     if find_spec("openpyxl") is None:
         message = f"labeling.format: xlsx {_NEEDED}"

@@ -35,14 +35,9 @@ def round_sentence(
 ) -> str:
     """Describe what a closed round found, by metric, and whether an alert is open.
 
-    Parameters
-    ----------
-    own, pooled
-        Of the round alone and with earlier rounds, by metric.
-    few
-        Metrics that few labels decide.
-    alerts
-        As `alerts_text` or `learning_text` says it.
+    own, pooled: Of the round alone and with earlier rounds, by metric.
+    few: Metrics that few labels decide.
+    alerts: As `alerts_text` or `learning_text` says it.
     """
     decided = f" (few labels decide {' and '.join(few)})" if few else ""
     return (

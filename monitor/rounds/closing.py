@@ -129,11 +129,8 @@ def _classes_without_label(strata: list[StratumTally]) -> list[str]:
 def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[str, str]:
     """Check how the truth of a round's items joins, where that is in a table.
 
-    Raises
-    ------
-    LabelsRefused
-        If a missing row means negative, and it has no row of any passed item, or has an item's
-        row by an id in another form.
+    Raises `LabelsRefused` if a missing row means negative, and it has no row of any passed item, or
+    has an item's row by an id in another form.
     """
     round_, labels = state.round, state.labels
     labeler = reading_truth(context.labelers_of(round_.settings))

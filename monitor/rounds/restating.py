@@ -54,17 +54,11 @@ log = structlog.get_logger("monitor.rounds")
 class RestateRequest:
     """What a person wants restated, and why.
 
-    Parameters
-    ----------
-    rounds, since
-        Numbers of rounds, and the first of all later ones; with neither the rounds whose labels
-        change.
-    read_file
-        Reads answers to tasks out of a corrected label file.
-    truth
-        Whether the column of the truth is read again.
-    without
-        An annotator whose answers are taken out.
+    rounds, since: Numbers of rounds, and the first of all later ones; with neither the rounds whose
+        labels change.
+    read_file: Reads answers to tasks out of a corrected label file.
+    truth: Whether the column of the truth is read again.
+    without: An annotator whose answers are taken out.
     """
 
     by: str
@@ -101,13 +95,9 @@ def restate(
 
     Safe to repeat: where every number comes out as it is, there is no new version.
 
-    Raises
-    ------
-    InputRefused
-        If a round that is named cannot be restated, or nobody of the name that is to be taken out
-        labeled any; then none is.
-    TryLater
-        If another worker has one of them, or late labels are still to be counted.
+    Raises `InputRefused` if a round that is named cannot be restated, or nobody of the name that is
+    to be taken out labeled any; then none is; `TryLater` if another worker has one of them, or late
+    labels are still to be counted.
     """
     rounds = _chosen(context, restatement)
     changed = _changed_labels(context, restatement, rounds)

@@ -29,14 +29,9 @@ log = structlog.get_logger("monitor.rounds")
 class ForgottenItem:
     """What was deleted of one item in one round.
 
-    Parameters
-    ----------
-    deleted
-        Whether the store held what people saw of it; false where that was deleted before.
-    places
-        Files out of which its texts were taken.
-    reached
-        Whether the labeler could be asked; false where the config no longer has the monitor.
+    deleted: Whether the store held what people saw of it; false where that was deleted before.
+    places: Files out of which its texts were taken.
+    reached: Whether the labeler could be asked; false where the config no longer has the monitor.
     """
 
     monitor: str
@@ -55,10 +50,8 @@ def forget_item(
 
     Safe to repeat: what a crash left in files goes the next time.
 
-    Raises
-    ------
-    TryLater
-        If a worker is busy with the round and might just be writing the item into a file.
+    Raises `TryLater` if a worker is busy with the round and might just be writing the item into a
+    file.
     """
     with database.write() as connection:
         claim = round_claims.claim_round(connection, round_.id)

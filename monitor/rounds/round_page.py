@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 def read_page(connection: Connection, monitor: str, number: int, version: int | None) -> RoundPage:
     """Gather everything about one version of a round.
 
-    Raises
-    ------
-    InputRefused
-        If the monitor has no such round, or the round no such version.
+    Raises `InputRefused` if the monitor has no such round, or the round no such version.
     """
     round_ = find_round(connection, monitor, number)
     version = _version(round_, version)
@@ -77,10 +74,7 @@ def read_report(
 ) -> RoundReport:
     """Read the stored report of a round, the newest one that has a report unless one is named.
 
-    Raises
-    ------
-    InputRefused
-        If there is no such round, or it has no such version, or no report yet.
+    Raises `InputRefused` if there is no such round, or it has no such version, or no report yet.
     """
     round_ = (
         _newest_done(connection, monitor)

@@ -55,10 +55,7 @@ def run(context: MonitorContext) -> None:
     as a draw that needs more memory than there is: rounds that a worker left in mid-step come
     last, each by itself, the one that waited longest first.
 
-    Raises
-    ------
-    MonitorError
-        The gravest obstacle met, once everything else is done.
+    Raises `MonitorError`, the gravest obstacle met, once everything else is done.
     """
     open_due(context)
     noted = _error_of(partial(note_missed_limits, context))
@@ -191,10 +188,7 @@ def backfill(
     each slot with its round once that has ended, or has all it can get now; None if the slot
     had ended before.
 
-    Raises
-    ------
-    MonitorError
-        The gravest obstacle met, once all slots were gone through.
+    Raises `MonitorError`, the gravest obstacle met, once all slots were gone through.
     """
     obstacles: list[MonitorError | None] = []
     for slot in backfill_slots(context, start, end):

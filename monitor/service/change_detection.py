@@ -77,10 +77,7 @@ def _is_quiet(current: MonitorVersion, now: datetime, at: datetime, next_slot: d
 class Idle:
     """Remembers the last good look at each monitor.
 
-    Parameters
-    ----------
-    configs
-        All that the config has on each monitor, by name, as a text. Where it is given, good
+    configs: All that the config has on each monitor, by name, as a text. Where it is given, good
         looks of earlier processes count too, and `keep` keeps those of this one.
     """
 

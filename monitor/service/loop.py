@@ -93,10 +93,7 @@ def advance(
 ) -> MonitorError | None:
     """Take a monitor as far as it gets; what stops it is logged and returned.
 
-    Parameters
-    ----------
-    around
-        What this is done in; a fault of it stops the monitor too.
+    around: What this is done in; a fault of it stops the monitor too.
     """
     name = context.settings.name
     try:
@@ -129,10 +126,7 @@ def advance_all(
 ) -> dict[str, MonitorError]:
     """Take every monitor as far as it gets; what stops one does not stop the others.
 
-    Parameters
-    ----------
-    around
-        What each look is done in.
+    around: What each look is done in.
     """
     errors: dict[str, MonitorError] = {}
     for context in monitors:
@@ -153,12 +147,8 @@ def one_pass(
 
     Before anything that ended another worker is tried again, all else is done and delivered.
 
-    Parameters
-    ----------
-    idle
-        Knows which monitors need no look; without it all are looked at.
-    previous_scan
-        Called with each monitor before it is looked at; the others stay as they are.
+    idle: Knows which monitors need no look; without it all are looked at.
+    previous_scan: Called with each monitor before it is looked at; the others stay as they are.
     """
     idle = idle or Idle(application.database, application.clock)
     errors = check_aliases(monitors)
@@ -217,26 +207,15 @@ def serve(
     monitors nor a slow MLflow delay an alert. What is due comes from the store, so a late or lost
     tick loses nothing. SIGHUP reads the config again.
 
-    Parameters
-    ----------
-    path
-        The config file, to be read again on SIGHUP.
-    tick
-        How often to look for what is due.
-    grace
-        How long to wait for steps in flight when asked to stop. What is still going on then is
+    path: The config file, to be read again on SIGHUP.
+    tick: How often to look for what is due.
+    grace: How long to wait for steps in flight when asked to stop. What is still going on then is
         abandoned, as by a power cut: another pass resumes it.
 
-    Raises
-    ------
-    TryLater
-        If another program listens on the address that the config names.
-    ConfigRefused
-        If it cannot be listened on.
-    SchemaNewer
-        If a newer program upgraded the store while the service ran.
-    StoppedByBug
-        If an import of a worker thread failed, which a new process makes anew.
+    Raises `TryLater` if another program listens on the address that the config names;
+    `ConfigRefused` if it cannot be listened on; `SchemaNewer` if a newer program upgraded the store
+    while the service ran; `StoppedByBug` if an import of a worker thread failed, which a new
+    process makes anew.
     """
     requested = signals.listen()
     import_for_workers()
@@ -261,10 +240,7 @@ def serve(
 class MonitorWork:
     """The three loops, each a function that a tick calls.
 
-    Parameters
-    ----------
-    end
-        Called with what makes this process useless, and ends it.
+    end: Called with what makes this process useless, and ends it.
     """
 
     def __init__(

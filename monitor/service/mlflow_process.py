@@ -43,10 +43,7 @@ class MlflowProcess:
     def deliver(self, application: Application, beat: Callable[[], None]) -> None:
         """Have all that is due for MLflow delivered, and wait until it is.
 
-        Parameters
-        ----------
-        beat
-            Called at every sign of life.
+        beat: Called at every sign of life.
         """
         if not _is_due(application) or (process := self._started()) is None:
             return

@@ -31,10 +31,7 @@ MOST = 100_000
 class Prefetcher:
     """Knows which monitors of a pass will read the same, and tells each labeler once.
 
-    Parameters
-    ----------
-    labelers
-        Scans of each monitor, by its name, in the order of the passes.
+    labelers: Scans of each monitor, by its name, in the order of the passes.
     """
 
     def __init__(

@@ -42,16 +42,10 @@ class Running:
     A worker takes `application` once and stays with it to the end of the step, so a reload
     disturbs nothing that is under way.
 
-    Parameters
-    ----------
-    application
-        Built from the config as it was at the start.
-    path
-        The config file to read again; None: nothing is ever reloaded.
-    pulse
-        Signs of life of the loops.
-    end
-        Called with what makes this process useless, and ends it.
+    application: Built from the config as it was at the start.
+    path: The config file to read again; None: nothing is ever reloaded.
+    pulse: Signs of life of the loops.
+    end: Called with what makes this process useless, and ends it.
     """
 
     def __init__(
@@ -75,10 +69,8 @@ class Running:
     def check_store(self) -> None:
         """Refuse a store of another schema; one that a newer program upgraded ends the process.
 
-        Raises
-        ------
-        SchemaMismatch
-            If somebody upgraded it, or put another one in its place, while the process runs.
+        Raises `SchemaMismatch` if somebody upgraded it, or put another one in its place, while the
+        process runs.
         """
         try:
             schema.check(self.application.database)

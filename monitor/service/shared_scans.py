@@ -42,10 +42,7 @@ class _ScanGroup:
 class SharedScans:
     """Knows which monitors of a pass read the same table, and has it read once.
 
-    Parameters
-    ----------
-    contexts
-        The monitors that are looked at, in the order of the looks.
+    contexts: The monitors that are looked at, in the order of the looks.
     """
 
     def __init__(self, contexts: Sequence[MonitorContext]) -> None:

@@ -49,12 +49,8 @@ class MonitorPool:
     Safe on SQLite as several processes are: each thread has separate connections, and one that
     wants to write waits for its turn.
 
-    Parameters
-    ----------
-    advance
-        Does all that is due for a monitor, inside what it is given; returns what stopped it.
-    news
-        Set whenever a look may have left something to deliver.
+    advance: Does all that is due for a monitor, inside what it is given; returns what stopped it.
+    news: Set whenever a look may have left something to deliver.
     """
 
     def __init__(

@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 class DuckdbSource(EngineSource):
     """A `Source` over files.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
+    settings: What the config says.
+    base_folder: Where relative paths start: the folder of the config file.
     """
 
     def __init__(self, settings: DuckdbSettings, base_folder: Path | str = ".") -> None:

@@ -29,10 +29,7 @@ def naive_time(location: object, columns: Columns, example: str) -> SourceRefuse
 def parsed_instant(location: object, columns: Columns, microseconds: int) -> datetime:
     """Make a time of microseconds since 1970.
 
-    Raises
-    ------
-    SourceRefused
-        If no calendar has it, as where seconds are in a column of milliseconds.
+    Raises `SourceRefused` if no calendar has it, as where seconds are in a column of milliseconds.
     """
     try:
         return _EPOCH + timedelta(microseconds=microseconds)
@@ -50,10 +47,7 @@ def check_groups(
 ) -> None:
     """Refuse the data as a whole where nothing in it can be used.
 
-    Raises
-    ------
-    SourceRefused
-        With the first value that is no time or no number.
+    Raises `SourceRefused`, with the first value that is no time or no number.
     """
     naive = frames.first_example(groups, frames.NAIVE_TIME)
     if naive is not None:

@@ -61,10 +61,7 @@ def _fit(scans: Sequence[Scan]) -> bool:
 def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str) -> Groups:
     """Count and draw for each of several monitors, in one state.
 
-    Raises
-    ------
-    SourceUnavailable
-        If rows keep changing and the database cannot show one state of them.
+    Raises `SourceUnavailable` if rows keep changing and the database cannot show one state of them.
     """
     shared = SharedQuery(scans)
     drawn = of_one_state(

@@ -89,12 +89,8 @@ def listed(show: Show) -> list[ShownColumn]:
 class ShownRows:
     """Makes what people see of the rows that a source reads.
 
-    Parameters
-    ----------
-    show
-        What the config says.
-    base_folder
-        Where relative folders of pictures start.
+    show: What the config says.
+    base_folder: Where relative folders of pictures start.
     """
 
     def __init__(self, show: Show, base_folder: Path) -> None:
@@ -109,10 +105,7 @@ class ShownRows:
     def check(self) -> None:
         """Refuse a folder of pictures that is not there.
 
-        Raises
-        ------
-        SourceRefused
-            With the folder.
+        Raises `SourceRefused`, with the folder.
         """
         for one in self._entries:
             folder = None if one.folder is None else self._base_folder / one.folder

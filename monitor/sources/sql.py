@@ -23,12 +23,8 @@ if TYPE_CHECKING:
 class SqlSource(TableSource):
     """A `Source` over a table or view of a database.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
+    settings: What the config says.
+    base_folder: Where relative paths start: the folder of the config file.
     """
 
     advice = slow("time")

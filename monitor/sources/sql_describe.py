@@ -31,19 +31,11 @@ _MOST_VALUES = 20
 class DescribedColumn:
     """A table whose columns and values somebody chooses from.
 
-    Parameters
-    ----------
-    address
-        As the config will have it: variables of the environment as ``${NAME}``.
-    table
-        ``name`` or ``schema.name``.
-    folder
-        Where the path of a SQLite file starts.
+    address: As the config will have it: variables of the environment as ``${NAME}``.
+    table: ``name`` or ``schema.name``.
+    folder: Where the path of a SQLite file starts.
 
-    Raises
-    ------
-    InputRefused
-        If the address holds a password, or a variable that is not set.
+    Raises `InputRefused` if the address holds a password, or a variable that is not set.
     """
 
     def __init__(self, address: str, table: str, folder: Path) -> None:

@@ -51,11 +51,8 @@ def groups_of(
 
     The candidates of a frame ``before`` of the same rows and seed are not drawn again.
 
-    Raises
-    ------
-    SourceUnavailable
-        If rows keep changing and the database cannot show one state of them, as of a view that
-        uses ``random()``.
+    Raises `SourceUnavailable` if rows keep changing and the database cannot show one state of them,
+    as of a view that uses ``random()``.
     """
     drawn = of_one_state(
         query,
@@ -83,10 +80,7 @@ def of_one_state(
 ) -> T:
     """Count and draw; again where what is drawn `has_all` not, or may be of another state.
 
-    Raises
-    ------
-    SourceUnavailable
-        If rows keep changing.
+    Raises `SourceUnavailable` if rows keep changing.
     """
     for _ in range(ATTEMPTS):
         counted = count()
@@ -124,21 +118,12 @@ def drawn_from(
 class Draw:
     """The first rows by md5 of each stratum of a window that was counted, as they are found.
 
-    Parameters
-    ----------
-    counted
-        The groups of the window.
-    at_most
-        Rows that are wanted of each stratum.
-    prior
-        First candidates of a stratum that were drawn before.
+    counted: The groups of the window.
+    at_most: Rows that are wanted of each stratum.
+    prior: First candidates of a stratum that were drawn before.
 
-    Attributes
-    ----------
-    bounds
-        The md5 below which rows are looked for, of each stratum of which there are too few yet.
-    version
-        The model version whose rows are drawn.
+    bounds: The md5 below which rows are looked for, of each stratum of which there are too few yet.
+    version: The model version whose rows are drawn.
     """
 
     def __init__(

@@ -64,16 +64,10 @@ class Reading:
 class SqlDatabase:
     """A database that is only read.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    folder
-        Where the path of a SQLite file starts.
-    setting
-        What the config names the table by.
-    advice
-        What somebody can do where the database takes too long.
+    settings: What the config says.
+    folder: Where the path of a SQLite file starts.
+    setting: What the config names the table by.
+    advice: What somebody can do where the database takes too long.
     """
 
     def __init__(
@@ -100,12 +94,8 @@ class SqlDatabase:
     def reading(self) -> Iterator[Reading]:
         """Open a transaction that sees one state and writes nothing; errors in it become ours.
 
-        Raises
-        ------
-        SourceUnavailable
-            If the database does not answer, or not in time.
-        SourceRefused
-            If it does not let this user read, or what is read is not there.
+        Raises `SourceUnavailable` if the database does not answer, or not in time; `SourceRefused`
+        if it does not let this user read, or what is read is not there.
         """
         try:
             with self.engine.connect() as connection:

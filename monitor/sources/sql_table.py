@@ -118,10 +118,7 @@ class TableInfo:
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
         """Choose how times are read; None if they lack a zone and the config names none.
 
-        Raises
-        ------
-        SourceRefused
-            If the column cannot hold times.
+        Raises `SourceRefused` if the column cannot hold times.
         """
         name = settings.columns.time
         kind = self.need(name, setting)
@@ -144,10 +141,7 @@ class TableInfo:
 def find_table(reading: Reading, location: str, name: str) -> TableInfo:
     """Find a table or view, ``name`` or ``schema.name``.
 
-    Raises
-    ------
-    SourceRefused
-        If none exists, with what there is.
+    Raises `SourceRefused` if none exists, with what there is.
     """
     inspector = inspect(reading.connection)
     schema, _, last = name.rpartition(".")

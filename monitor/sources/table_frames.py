@@ -36,13 +36,7 @@ class Framing:
         at_most: int,
         groups: Sequence[frames.BucketCount],
     ) -> Frame:
-        """Make the frame of some groups.
-
-        Raises
-        ------
-        SourceRefused
-            If nothing in them can be used.
-        """
+        """Make the frame of some groups. Raises `SourceRefused` if nothing in them can be used."""
         columns = query.settings.columns
         check_groups(query.table.place, columns, groups, len(strata))
         return frames.assemble(

@@ -49,12 +49,8 @@ class CachedScan(NamedTuple):
 class TableSource:
     """What such sources have in common; one derives, and says where its rows are.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
+    settings: What the config says.
+    base_folder: Where relative paths start: the folder of the config file.
     """
 
     advice: str
@@ -91,13 +87,7 @@ class TableSource:
         return None
 
     def found(self, reading: Reading) -> TableInfo:
-        """Find the table, with the types of its columns.
-
-        Raises
-        ------
-        SourceRefused
-            If none exists.
-        """
+        """Find the table, with the types of its columns. Raises `SourceRefused` if none exists."""
         raise NotImplementedError
 
     @property
@@ -248,10 +238,7 @@ class TableSource:
     def query(self, table: TableInfo) -> Query:
         """Make what builds the statements of a table.
 
-        Raises
-        ------
-        SourceRefused
-            If a column is missing, or of a type that cannot serve.
+        Raises `SourceRefused` if a column is missing, or of a type that cannot serve.
         """
         table.check(self.settings, [name for name, _ in self._shown.columns])
         self._shown.check()

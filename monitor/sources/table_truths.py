@@ -25,14 +25,9 @@ if TYPE_CHECKING:
 class TableTruths:
     """The truth in some columns.
 
-    Parameters
-    ----------
-    source
-        Reads the table of the truth, whose ``columns.time`` is the truth's if it has one.
-    asked
-        Which columns.
-    assumed_zone
-        Whether texts may be times whose zone the config does not name.
+    source: Reads the table of the truth, whose ``columns.time`` is the truth's if it has one.
+    asked: Which columns.
+    assumed_zone: Whether texts may be times whose zone the config does not name.
     """
 
     def __init__(

@@ -135,10 +135,8 @@ def put_all(
 class Database:
     """One store: opens transactions, and raises an error people understand where it cannot.
 
-    Raises
-    ------
-    ConfigRefused
-        If the address is malformed or names a database this store does not support.
+    Raises `ConfigRefused` if the address is malformed or names a database this store does not
+    support.
     """
 
     def __init__(self, url: str) -> None:

@@ -26,14 +26,9 @@ def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
     The copy is compact, so nothing from deleted rows is in it. It is checked before it appears, and
     appears whole or not at all.
 
-    Raises
-    ------
-    InputRefused
-        If the target is there, is the store itself, or cannot be written.
-    ConfigRefused
-        If the store is not a SQLite file.
-    StoreUnavailable
-        If the copy is not whole or not of this program's schema; it is thrown away.
+    Raises `InputRefused` if the target is there, is the store itself, or cannot be written;
+    `ConfigRefused` if the store is not a SQLite file; `StoreUnavailable` if the copy is not whole
+    or not of this program's schema; it is thrown away.
     """
     _refuse(database, target, replace=replace)
     unfinished = target.with_name(f".{target.name}.unfinished")

@@ -50,10 +50,7 @@ class AliasRefused(RegistryUnavailable):
 class MlflowAliases:
     """The aliases of one registry.
 
-    Parameters
-    ----------
-    base_folder
-        What a relative SQLite path is relative to: the folder of the config.
+    base_folder: What a relative SQLite path is relative to: the folder of the config.
     """
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
@@ -66,10 +63,7 @@ class MlflowAliases:
     def version_of(self, model: str) -> str | None:
         """Find which version a URI such as ``models:/mail@champion`` names; None: it names none.
 
-        Raises
-        ------
-        RegistryUnavailable
-            If there is no answer, or not to us, or was none just now.
+        Raises `RegistryUnavailable` if there is no answer, or not to us, or was none just now.
         """
         alias = alias_of(model)
         if alias is None:

@@ -91,11 +91,8 @@ def shown(uri: str) -> str:
 class Connection:
     """One MLflow, reached with one client, one delivery at a time.
 
-    Parameters
-    ----------
-    patience
-        Seconds that one delivery may take over the network. A SQLite file needs no such end, and
-        making its tables takes some seconds the first time.
+    patience: Seconds that one delivery may take over the network. A SQLite file needs no such end,
+        and making its tables takes some seconds the first time.
     """
 
     def __init__(self, tracking_uri: str, registry_uri: str | None, idle_timeout: float) -> None:
@@ -110,10 +107,7 @@ class Connection:
     def open(self, requested: str) -> Iterator[MlflowClient]:
         """Give a client whose calls end in time and whose errors are ours.
 
-        Raises
-        ------
-        DeliveryFailed
-            For any failure of MLflow inside the block.
+        Raises `DeliveryFailed`, for any failure of MLflow inside the block.
         """
         is_there = self._answered + _FRESH > time.monotonic()
         if not is_there:
@@ -142,10 +136,7 @@ class Connection:
     def check_reachable(self, requested: str) -> None:
         """Find out that nothing listens, before anything slow is done for it.
 
-        Raises
-        ------
-        DeliveryFailed
-            If no connection can be had.
+        Raises `DeliveryFailed` if no connection can be had.
         """
         try:
             check_reachable(self.tracking_uri)
@@ -239,10 +230,7 @@ class Deadline:
     def seconds_for_a_call(self) -> int:
         """Return the whole seconds that the next call may wait: at least 1, at most 10.
 
-        Raises
-        ------
-        DeliveryFailed
-            If no time is left.
+        Raises `DeliveryFailed` if no time is left.
         """
         remaining = self._end - time.monotonic()
         if remaining <= 0:

@@ -37,10 +37,7 @@ def find_or_create_experiment(
 ) -> TrackedExperiment:
     """Find or create an experiment; files go to ``artifacts``, or where the server wants them.
 
-    Raises
-    ------
-    DeliveryFailed
-        If the experiment was deleted: only a person can decide about that.
+    Raises `DeliveryFailed` if the experiment was deleted: only a person can decide about that.
     """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 

@@ -94,10 +94,7 @@ class MlflowSettings(Settings):
 class MlflowHandler:
     """Do the effects for MLflow; each is safe to repeat and ends as one run per key.
 
-    Parameters
-    ----------
-    base_folder
-        What a relative SQLite path is relative to: the folder of the config.
+    base_folder: What a relative SQLite path is relative to: the folder of the config.
     """
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
@@ -120,10 +117,7 @@ class MlflowHandler:
         ``models:/<name>/<version>``. A model version that is not there, or takes no tags, costs
         its tags and nothing else: the receipt records it, and the runs behind it do not wait.
 
-        Raises
-        ------
-        DeliveryFailed
-            If MLflow did not take it, or may not have taken it.
+        Raises `DeliveryFailed` if MLflow did not take it, or may not have taken it.
         """
         digest = values.digest(effect.payload)
         if effect.kind is EffectKind.CLASS_AVERAGES:
@@ -147,12 +141,8 @@ class MlflowHandler:
     def check_model(self, uri: str) -> str:
         """Find which version of a registered model a URI names.
 
-        Raises
-        ------
-        ConfigRefused
-            If none exists, or this user may not see it.
-        DeliveryFailed
-            If MLflow does not answer.
+        Raises `ConfigRefused` if none exists, or this user may not see it; `DeliveryFailed` if
+        MLflow does not answer.
         """
         try:
             with self._connection.open(f"model version {uri}") as client:

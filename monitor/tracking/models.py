@@ -21,10 +21,7 @@ _NOT_THERE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "P
 def model_version(client: MlflowClient, uri: str) -> ModelVersion:
     """Find ``models:/name/7`` or ``models:/name@alias``.
 
-    Raises
-    ------
-    DeliveryFailed
-        If the URI is neither, or names nothing.
+    Raises `DeliveryFailed` if the URI is neither, or names nothing.
     """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
@@ -49,10 +46,7 @@ def model_version(client: MlflowClient, uri: str) -> ModelVersion:
 def watched_version(client: MlflowClient, report: RoundReport) -> ModelVersion:
     """Find the version that the predictions of a round are of.
 
-    Raises
-    ------
-    DeliveryFailed
-        If none exists.
+    Raises `DeliveryFailed` if none exists.
     """
     if report.watched is None:
         message = f"monitor {report.monitor} names no `model`, so there is nothing to tag"

@@ -32,10 +32,7 @@ class Health:
 def check_reachable(uri: str) -> None:
     """Connect and hang up; no error where there is nobody to connect to, or only a proxy.
 
-    Raises
-    ------
-    OSError
-        If nothing listens there.
+    Raises `OSError` if nothing listens there.
     """
     parts = urlsplit(uri)
     scheme = parts.scheme.partition("+")[0]

@@ -40,10 +40,7 @@ _NEWEST_FIRST = ["attributes.start_time DESC"]  # a run starts at its slot
 class MlflowRuns:
     """The runs of a store's rounds, found by their keys regardless of their history.
 
-    Parameters
-    ----------
-    base_folder
-        What a relative SQLite path is relative to: the folder of the config.
+    base_folder: What a relative SQLite path is relative to: the folder of the config.
     """
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:

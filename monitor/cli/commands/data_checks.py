@@ -59,11 +59,8 @@ class CheckResult:
 def check_source(context: MonitorContext) -> CheckResult:
     """Scan the newest window as a round would, and say what is there.
 
-    Raises
-    ------
-    SourceRefused
-        If a column is missing or of a wrong type, no file is there, so many rows are bad that no
-        round could be drawn, or the config cannot be meant for these values.
+    Raises `SourceRefused` if a column is missing or of a wrong type, no file is there, so many rows
+    are bad that no round could be drawn, or the config cannot be meant for these values.
     """
     settings = context.settings.round
     slot = newest_slot(settings.schedule, context.clock())
@@ -142,10 +139,7 @@ def _reference_warnings(context: MonitorContext) -> Iterator[str]:
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     """Describe what people would not see of some items.
 
-    Raises
-    ------
-    SourceRefused
-        If so many pictures cannot be shown that no round could be drawn.
+    Raises `SourceRefused` if so many pictures cannot be shown that no round could be drawn.
     """
     settings = context.settings.round
     if not context.asks_people(settings):
@@ -201,12 +195,9 @@ def _nothing(context: MonitorContext, window: Window) -> CheckResult:
 def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
     """Join the truth with a window that should have it, and say how many ids match.
 
-    Raises
-    ------
-    LabelsRefused
-        If a column is missing, values are neither positive nor negative, nothing joins though
-        the truth should be known, only flagged items have rows though others should, or a row is
-        there by an id in another form where a missing one means negative.
+    Raises `LabelsRefused` if a column is missing, values are neither positive nor negative, nothing
+    joins though the truth should be known, only flagged items have rows though others should, or a
+    row is there by an id in another form where a missing one means negative.
     """
     settings = labeler.settings
     labeler.columns()  # refuses a missing column before rows are read

@@ -39,10 +39,7 @@ class Tested:
 def try_hooks(path: Path, only: str | None) -> list[Tested]:
     """Send a test through each hook of a config, one after the other.
 
-    Raises
-    ------
-    InputRefused
-        If the config has no such hook.
+    Raises `InputRefused` if the config has no such hook.
     """
     set_up_logs()
     config = load_config(path)

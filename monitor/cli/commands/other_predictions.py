@@ -28,21 +28,12 @@ def read_others(
 ) -> Others:
     """Read decisions on the labeled items, and count all that the file flags.
 
-    Parameters
-    ----------
-    file
-        A Parquet or CSV file.
-    ids
-        Of the labeled items; the file must have each of them once.
-    id_column, score, predicted
-        Its columns; either ``score`` or ``predicted``.
-    threshold
-        Scores from it on are flagged.
+    file: A Parquet or CSV file.
+    ids: Of the labeled items; the file must have each of them once.
+    id_column, score, predicted: Its columns; either ``score`` or ``predicted``.
+    threshold: Scores from it on are flagged.
 
-    Raises
-    ------
-    InputRefused
-        If the file cannot be used, in a sentence that says why.
+    Raises `InputRefused` if the file cannot be used, in a sentence that says why.
     """
     _check_kind(file)
     files = DataFiles((str(file),), Path.cwd(), refused=InputRefused)

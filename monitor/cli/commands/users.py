@@ -154,10 +154,8 @@ class _UserChange:
     def refuse_similar_name(self) -> None:
         """Refuse a name that people would confuse with another user's.
 
-        Raises
-        ------
-        InputRefused
-            If a user has a name that differs in capitals or the form of letters alone.
+        Raises `InputRefused` if a user has a name that differs in capitals or the form of letters
+        alone.
         """
         from monitor.domain.errors import InputRefused
         from monitor.service.pages.names import similar_name

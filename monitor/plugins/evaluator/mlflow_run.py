@@ -64,10 +64,7 @@ def evaluate_dataset(
 ) -> EvaluationResult:
     """Evaluate MLflow's data set and log the result to the run.
 
-    Raises
-    ------
-    MlflowException
-        If something that was given cannot be used, with what to do.
+    Raises `MlflowException` if something that was given cannot be used, with what to do.
     """
     try:
         _check_request(model_type, config)

@@ -26,12 +26,8 @@ if TYPE_CHECKING:
 class LabelStudioLabeler:
     """A `Labeler` that people answer in Label Studio.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    store
-        Gives the id of the store, so that two stores whose rounds have equal names do not meet.
+    settings: What the config says.
+    store: Gives the id of the store, so that two stores whose rounds have equal names do not meet.
     """
 
     name = "label_studio"
@@ -50,10 +46,8 @@ class LabelStudioLabeler:
     def usable(self) -> str:
         """Ask who the token is of, and whether it may see projects.
 
-        Raises
-        ------
-        LabelsUnavailable, LabelsRefused
-            If the server does not answer, or does not accept the token.
+        Raises `LabelsUnavailable` or `LabelsRefused` if the server does not answer, or does not
+        accept the token.
         """
         who = self._server.ask("GET", "/api/current-user/whoami")
         version = self._server.ask("GET", "/api/version")
@@ -110,11 +104,8 @@ class LabelStudioLabeler:
 
         Read whole each time there is news, since a deletion is known by what is missing.
 
-        Raises
-        ------
-        LabelsRefused
-            If the project of some of them is gone: that must not look as if all labels had been
-            withdrawn.
+        Raises `LabelsRefused` if the project of some of them is gone: that must not look as if all
+        labels had been withdrawn.
         """
         if not tasks:
             return Collected(cursor=cursor, anew=False)

@@ -242,10 +242,8 @@ class Projects:
     def tasks(self, project: Project) -> list[StudioTask]:
         """Read all tasks of a project with what people said about them.
 
-        Raises
-        ------
-        LabelsUnavailable
-            If tasks came or went while it was read, so that some may be missing here.
+        Raises `LabelsUnavailable` if tasks came or went while it was read, so that some may be
+        missing here.
         """
         result: dict[int, StudioTask] = {}
         page, total = 1, 1

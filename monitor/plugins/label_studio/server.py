@@ -57,12 +57,8 @@ class Server:
     ) -> Any:
         """Ask, and return what the answer holds; None if it is empty.
 
-        Raises
-        ------
-        LabelsUnavailable
-            If the server did not answer, or says that it cannot now.
-        LabelsRefused
-            If it refuses, or is no Label Studio.
+        Raises `LabelsUnavailable` if the server did not answer, or says that it cannot now;
+        `LabelsRefused` if it refuses, or is no Label Studio.
         """
         status, content = self._sent(method, path, self._authorization(), params, body)
         if status == HTTPStatus.UNAUTHORIZED and self._access:

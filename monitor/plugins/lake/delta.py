@@ -26,12 +26,8 @@ _LISTING_TIMEOUT = {"max_retries": "3", "retry_timeout": "30s"}
 class DeltaLake:
     """A Delta table.
 
-    Parameters
-    ----------
-    address
-        Its folder, or its address in a store of objects.
-    storage
-        What deltalake is to know of that store.
+    address: Its folder, or its address in a store of objects.
+    storage: What deltalake is to know of that store.
     """
 
     def __init__(self, address: str, storage: Mapping[str, str]) -> None:
@@ -46,10 +42,8 @@ class DeltaLake:
     def at(self, snapshot: str) -> DeltaSnapshot:
         """Read the list of a snapshot's files; of an id that is a version alone, that version.
 
-        Raises
-        ------
-        SnapshotGone
-            If the table's log begins later by now, or another table took its place.
+        Raises `SnapshotGone` if the table's log begins later by now, or another table took its
+        place.
         """
         from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415
 

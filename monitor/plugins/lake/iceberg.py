@@ -26,13 +26,9 @@ class CatalogRefused(Exception):
 class IcebergLake:
     """A table of an Iceberg catalog.
 
-    Parameters
-    ----------
-    name
-        Its namespace and name.
-    catalog
-        What pyiceberg is to know of the catalog; a catalog in a database knows its tables by its
-        ``name``.
+    name: Its namespace and name.
+    catalog: What pyiceberg is to know of the catalog; a catalog in a database knows its tables by
+        its ``name``.
     """
 
     def __init__(self, name: str, catalog: Mapping[str, str]) -> None:
@@ -51,13 +47,7 @@ class IcebergLake:
         return str(current.snapshot_id)
 
     def at(self, snapshot: str) -> IcebergSnapshot:
-        """Find a snapshot.
-
-        Raises
-        ------
-        SnapshotGone
-            If the table has it no longer.
-        """
+        """Find a snapshot. Raises `SnapshotGone` if the table has it no longer."""
         table = self._table()
         if table.snapshot_by_id(int(snapshot)) is None:
             message = f"{self._name} has no snapshot {snapshot} any more"

@@ -37,20 +37,11 @@ _LONGEST = 300  # characters of another program's message
 def as_ours(location: str, settings: LakeSettings, setting: str | None = None) -> Iterator[None]:
     """Raise errors of the block as ours.
 
-    Parameters
-    ----------
-    setting
-        What the config names the table by, where that is not a setting of the source.
+    setting: What the config names the table by, where that is not a setting of the source.
 
-    Raises
-    ------
-    SourceRefused
-        If there is no such table or bucket, if settings or credentials do not lead to it, or if
-        what reads it is not installed.
-    SnapshotGone
-        If files of a snapshot are not there.
-    SourceUnavailable
-        If anything else went wrong, most of which passes.
+    Raises `SourceRefused` if there is no such table or bucket, if settings or credentials do not
+    lead to it, or if what reads it is not installed; `SnapshotGone` if files of a snapshot are not
+    there; `SourceUnavailable` if anything else went wrong, most of which passes.
     """
     try:
         yield

@@ -36,16 +36,10 @@ if TYPE_CHECKING:
 class LakeSource(EngineSource):
     """A `Source` over a Delta or Iceberg table, which reads one snapshot of it.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
-    snapshot
-        Which; None takes the newest with each reading.
-    setting
-        What the config names the table by, where that is not a setting of the source.
+    settings: What the config says.
+    base_folder: Where relative paths start: the folder of the config file.
+    snapshot: Which; None takes the newest with each reading.
+    setting: What the config names the table by, where that is not a setting of the source.
     """
 
     advice = (
@@ -81,10 +75,7 @@ class LakeSource(EngineSource):
     def truths(self, truth_columns: TruthColumns) -> LakeTruths:
         """Return the truth that some columns of this table have, or of another one beside it.
 
-        Raises
-        ------
-        SettingRefused
-            If that is no table of the catalog.
+        Raises `SettingRefused` if that is no table of the catalog.
         """
         if truth_columns.table is None:
             return LakeTruths(LakeSource(self.lake_settings, self.base_folder), truth_columns)
@@ -162,12 +153,8 @@ class LakeSource(EngineSource):
 class LakeTruths(TableTruths):
     """The truth in some columns of the newest snapshot.
 
-    Parameters
-    ----------
-    source
-        Reads the table with the truth.
-    asked
-        Which columns.
+    source: Reads the table with the truth.
+    asked: Which columns.
     """
 
     def __init__(self, source: LakeSource, truth_columns: TruthColumns) -> None:

@@ -79,18 +79,10 @@ class Snapshot(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LakeTable(OpenTable):
-    """An open snapshot.
+    """An open snapshot."""
 
-    Parameters
-    ----------
-    snapshot
-        Which.
-    near
-        Rows that queries ask for.
-    """
-
-    snapshot: Snapshot = field(kw_only=True)
-    near: Near | None = None
+    snapshot: Snapshot = field(kw_only=True)  # Which.
+    near: Near | None = None  # Rows that queries ask for.
 
     def stream(self, sql: str, parameters: Parameters | None = None) -> Iterator[tuple[Any, ...]]:
         """Run a query over a stream of the columns that it names."""

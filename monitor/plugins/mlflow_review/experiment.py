@@ -36,13 +36,7 @@ class ReviewQueue(NamedTuple):
 
 
 def find_experiment(calls: Calls, name: str) -> ReviewExperiment | None:
-    """Find an experiment; None if it was not made yet.
-
-    Raises
-    ------
-    LabelsRefused
-        If it was deleted.
-    """
+    """Find an experiment; None if it was not made yet. Raises `LabelsRefused` if it was deleted."""
     result = calls.find(f"{_EXPERIMENTS}/get-by-name", experiment_name=name)
     if result is None:
         return None
@@ -98,10 +92,8 @@ class ReviewExperiment:
     def delete(self, ids: Sequence[str]) -> None:
         """Delete traces; their answers and their places in queues go with them.
 
-        Raises
-        ------
-        LabelsRefused
-            If none was deleted: anyone who goes on until none is there would not come to an end.
+        Raises `LabelsRefused` if none was deleted: anyone who goes on until none is there would not
+        come to an end.
         """
         body = {"experiment_id": self.id, "request_ids": list(ids)}
         answer = self.calls.post(f"{V3}/traces/delete-traces", body)

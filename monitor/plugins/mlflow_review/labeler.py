@@ -39,18 +39,11 @@ log = structlog.get_logger("monitor.labels")
 class MlflowReviewLabeler:
     """A `Labeler` over MLflow's review queues.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    folder
-        Of the config; nothing in it is needed.
-    clock
-        Dates the traces.
-    database
-        The store, of which only the id is read: two stores may share an experiment.
-    mlflow
-        The server, and the experiment of this monitor's labels.
+    settings: What the config says.
+    folder: Of the config; nothing in it is needed.
+    clock: Dates the traces.
+    database: The store, of which only the id is read: two stores may share an experiment.
+    mlflow: The server, and the experiment of this monitor's labels.
     """
 
     name = "mlflow"
@@ -79,13 +72,8 @@ class MlflowReviewLabeler:
     def usable(self) -> str:
         """Find out whether people could label there, and say where that is.
 
-        Raises
-        ------
-        LabelsRefused
-            If there is no server, if it has no review view, or if it cannot keep two people apart
-            though ``overlap`` wants two.
-        LabelsUnavailable
-            If it does not answer.
+        Raises `LabelsRefused` if there is no server, if it has no review view, or if it cannot keep
+        two people apart though ``overlap`` wants two; `LabelsUnavailable` if it does not answer.
         """
         with self._calls() as calls:
             experiment = find_experiment(calls, self.experiment)
@@ -133,12 +121,8 @@ class MlflowReviewLabeler:
         Tasks without a text are left out: they were forgotten. Second copies have a queue of
         their own.
 
-        Raises
-        ------
-        LabelsRefused
-            If there is nothing to show, or MLflow does not take it.
-        LabelsUnavailable
-            If it does not answer.
+        Raises `LabelsRefused` if there is nothing to show, or MLflow does not take it;
+        `LabelsUnavailable` if it does not answer.
         """
         shown = [task for task in tasks if task.shown]
         if tasks and not shown:
@@ -179,12 +163,8 @@ class MlflowReviewLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Read all that people said of these tasks, and notice what vanished since the cursor.
 
-        Raises
-        ------
-        LabelsRefused
-            If the experiment was deleted, or MLflow does not show it.
-        LabelsUnavailable
-            If it does not answer.
+        Raises `LabelsRefused` if the experiment was deleted, or MLflow does not show it;
+        `LabelsUnavailable` if it does not answer.
         """
         with self._calls() as calls:
             reading = self._reading(find_experiment(calls, self.experiment), tasks)

@@ -47,16 +47,10 @@ class MlflowRefused(LabelsRefused):
 
 @dataclass(frozen=True, slots=True)
 class MlflowRest:
-    """Makes requests to one server.
-
-    Parameters
-    ----------
-    timeout
-        Of one request: of connecting and sending, and of all of its answer.
-    """
+    """Makes requests to one server."""
 
     uri: str
-    timeout: timedelta
+    timeout: timedelta  # Of one request: of connecting and sending, and of all of its answer.
 
     @property
     def shown(self) -> str:
@@ -104,12 +98,8 @@ class Calls:
     ) -> dict[str, Any]:
         """Post a body as JSON, and return the answer, which is an empty one where it is not JSON.
 
-        Raises
-        ------
-        MlflowRefused
-            If MLflow does not do it, however often it is asked.
-        LabelsUnavailable
-            If it does not answer, or not now.
+        Raises `MlflowRefused` if MLflow does not do it, however often it is asked;
+        `LabelsUnavailable` if it does not answer, or not now.
         """
         return self._ask("POST", path, json=body, headers=headers)
 

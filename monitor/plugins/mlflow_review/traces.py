@@ -109,8 +109,6 @@ def as_markdown(text: str) -> str:
 
     A picture in a mail would be loaded, and so tell its sender that somebody reads it.
 
-    Examples
-    --------
     >>> print(as_markdown("![a](http://b/c.png) <b>*d*</b>"))
     !\[a\](http\://b/c.png) \<b\>\*d\*\</b\>
     >>> print(as_markdown("# one"))

@@ -46,10 +46,7 @@ def groups_of(
 ) -> list[frames.BucketCount]:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
 
-    Raises
-    ------
-    SourceUnavailable
-        If rows keep changing while they are read.
+    Raises `SourceUnavailable` if rows keep changing while they are read.
     """
     result = None
     if at_most <= MOST_AT_ONCE:

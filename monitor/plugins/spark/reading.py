@@ -29,12 +29,8 @@ if TYPE_CHECKING:
 class SparkStatements:
     """Executes statements over some rows, which have a name in the session while it does.
 
-    Parameters
-    ----------
-    session
-        What executes them.
-    rows
-        What they read: the same files with every statement.
+    session: What executes them.
+    rows: What they read: the same files with every statement.
     """
 
     def __init__(self, session: SparkSession, rows: DataFrame) -> None:

@@ -37,17 +37,10 @@ _LONGEST = 300  # characters of Spark's message
 def as_ours(location: str, settings: SparkSettings, setting: str | None = None) -> Iterator[None]:
     """Raise errors of the block as ours.
 
-    Parameters
-    ----------
-    setting
-        What the config names the rows by, where that is not a setting of the source.
+    setting: What the config names the rows by, where that is not a setting of the source.
 
-    Raises
-    ------
-    SourceRefused
-        If there is no such table, this user may not read it, or what reads it is not installed.
-    SourceUnavailable
-        If anything else went wrong, most of which passes.
+    Raises `SourceRefused` if there is no such table, this user may not read it, or what reads it is
+    not installed; `SourceUnavailable` if anything else went wrong, most of which passes.
     """
     try:
         yield

@@ -32,12 +32,8 @@ if TYPE_CHECKING:
 class SparkSource(TableSource):
     """A `Source` over a table or files that Spark reads.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
+    settings: What the config says.
+    base_folder: Where relative paths start: the folder of the config file.
     """
 
     advice = (

@@ -82,10 +82,7 @@ def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
 def retire_orphans(database: Database, sinks: Collection[str], clock: Clock) -> None:
     """Mark as dead what waits for hooks that the config no longer has.
 
-    Parameters
-    ----------
-    sinks
-        All that the config has, even where this process delivers to only some.
+    sinks: All that the config has, even where this process delivers to only some.
     """
     now = clock()
     before = now - ORPHANED

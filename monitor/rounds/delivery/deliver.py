@@ -105,10 +105,7 @@ def deliver(
     again when all else is done. At the end, sinks that forget alerts are reminded of those that
     are open.
 
-    Parameters
-    ----------
-    link
-        Finds where the round of a notice shows in MLflow; asked once for each notice.
+    link: Finds where the round of a notice shows in MLflow; asked once for each notice.
     """
     call = _Call(database, handlers, clock, link)
     while turn := call.turn():

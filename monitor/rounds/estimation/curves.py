@@ -131,10 +131,7 @@ def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
 def scored_sample(round_: Round, labels: RoundLabels) -> ScoredSample:
     """Take the labeled items of a round with their scores.
 
-    Raises
-    ------
-    NoCurves
-        If items have no score, or a stratum that holds items no label.
+    Raises `NoCurves` if items have no score, or a stratum that holds items no label.
     """
     return pooled_sample([(round_, labels)])
 
@@ -142,10 +139,7 @@ def scored_sample(round_: Round, labels: RoundLabels) -> ScoredSample:
 def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
     """Take the scored items of rounds with the same strata as one sample, of all their windows.
 
-    Raises
-    ------
-    NoCurves
-        As `scored_sample` does, for any of the rounds.
+    Raises `NoCurves`, as `scored_sample` does, for any of the rounds.
     """
     drawn = [item for _, labels in rounds for item in labels.labeled]
     scores = [item.score for item in drawn if item.score is not None]
@@ -165,10 +159,8 @@ def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
 def labeled_sample(labels: RoundLabels, sample: Sample) -> LabeledSample:
     """Take the labeled items of a round, in the order of the draw.
 
-    Raises
-    ------
-    NoCurves
-        If a stratum that holds items has no label; where strata are score cells, a class of them.
+    Raises `NoCurves` if a stratum that holds items has no label; where strata are score cells, a
+    class of them.
     """
     return _grouped([labels], sample)[0]
 

@@ -24,12 +24,8 @@ def density_rows(
 ) -> tuple[DensityRow, ...]:
     """Give a density for each estimate of precision and recall that there is.
 
-    Parameters
-    ----------
-    drawn
-        Draws of the confusion matrix, by basis.
-    rows
-        The estimates: one without a value has no density either.
+    drawn: Draws of the confusion matrix, by basis.
+    rows: The estimates: one without a value has no density either.
     """
     there = {(row.metric, row.basis, row.estimand) for row in rows if row.point is not None}
     results = []

@@ -96,27 +96,16 @@ def estimate_round(
 ) -> RoundEstimate:
     """Estimate a round from its own labels and, apart from that, with its history.
 
-    Parameters
-    ----------
-    now, earlier
-        This round and the earlier estimated rounds of its history in slot order, all with the
-        same strata.
-    history_state
-        What they and the reference, pooled, give for the strata.
-    evidence
-        This round with its labels as evidence counts them, wave by wave.
-    evidence_earlier
-        The earlier rounds as evidence counts them; ``earlier`` if not given.
-    reference
-        Positive and labeled per stratum from before launch, or None.
-    settings
-        As frozen when the round opened.
-    seed
-        Fixes the Sobol points.
-    completed
-        ``history_state`` if all missing answers of the history were negative, and if all were
-        positive;
-        empty where none is missing.
+    now, earlier: This round and the earlier estimated rounds of its history in slot order, all with
+        the same strata.
+    history_state: What they and the reference, pooled, give for the strata.
+    evidence: This round with its labels as evidence counts them, wave by wave.
+    evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
+    reference: Positive and labeled per stratum from before launch, or None.
+    settings: As frozen when the round opened.
+    seed: Fixes the Sobol points.
+    completed: ``history_state`` if all missing answers of the history were negative, and if all
+        were positive; empty where none is missing.
     """
     before = before_launch(now.frame, reference)
     pooled = _with_robust_weight(history_state, settings)

@@ -53,19 +53,12 @@ def history_states(
 ) -> list[HistoryState]:
     """Pooling a history round by round; one `HistoryState` for each.
 
-    Parameters
-    ----------
-    rounds
-        The rounds of a history in slot order, one or more, all with the same strata.
-    reference
-        What was labeled in these strata before launch, or None.
-    settings
-        How they are pooled.
-    cells
-        Whether strata are score cells; earlier rounds are then counted anew for the sizes of each
-        round.
-    since
-        How many of the first rounds are left out of what is returned.
+    rounds: The rounds of a history in slot order, one or more, all with the same strata.
+    reference: What was labeled in these strata before launch, or None.
+    settings: How they are pooled.
+    cells: Whether strata are score cells; earlier rounds are then counted anew for the sizes of
+        each round.
+    since: How many of the first rounds are left out of what is returned.
     """
     counts = [each.counts for each in rounds]
     return (_by_cells if cells else _by_bands)(counts, reference, settings, since)

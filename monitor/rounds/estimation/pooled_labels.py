@@ -71,17 +71,10 @@ def labels_to_pool(
 ) -> list[PooledLabels]:
     """Take the labels of rounds as they are pooled, cells at the sizes of one window.
 
-    Parameters
-    ----------
-    rounds
-        Counts of the same strata.
-    now
-        Items of each cell in the window that the estimate is about, shape ``(H,)``.
-    cells
-        Whether strata are score cells.
+    rounds: Counts of the same strata.
+    now: Items of each cell in the window that the estimate is about, shape ``(H,)``.
+    cells: Whether strata are score cells.
 
-    Examples
-    --------
     >>> counts = Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
     ...     is_flagged=[True, True, False, False],

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 def pooled_matrix(history_state: HistoryState) -> Matrix:
     """Scale the round's rates, drawn toward its history, to the items of the window.
 
-    Parameters
-    ----------
-    history_state
-        The labels of the round, and its prior.
+    history_state: The labels of the round, and its prior.
     """
     labeled, positive = zip(
         *(_class_labels(history_state, name, flagged=up) for name, up in CLASSES.items()),

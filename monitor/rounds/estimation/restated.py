@@ -77,10 +77,7 @@ class Restatement:
     def refuse_unlabeled(self, batch: HistoryBatch) -> None:
         """Refuse to take away all labels of a predicted class.
 
-        Raises
-        ------
-        InputRefused
-            Naming the round.
+        Raises `InputRefused`, naming the round.
         """
         for member in batch.affected:
             if self._has(member.round) and _lost_a_class(member):

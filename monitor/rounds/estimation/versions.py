@@ -26,10 +26,7 @@ def write_versions(
 ) -> None:
     """Store what versions count and estimate.
 
-    Raises
-    ------
-    RoundMoved
-        If somebody published into the history meanwhile.
+    Raises `RoundMoved` if somebody published into the history meanwhile.
     """
     # First of all writes: whoever computed from an older state of the history stops here.
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)

@@ -24,21 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """The decisions of another classifier on the labeled items.
+    """The decisions of another classifier on the labeled items."""
 
-    Parameters
-    ----------
-    flags
-        Its decision by item id, for every labeled item.
-    rows
-        How many predictions it made.
-    flagged
-        How many of them it flags.
-    """
-
-    flags: Mapping[str, bool]
-    rows: int
-    flagged: int
+    flags: Mapping[str, bool]  # Its decision by item id, for every labeled item.
+    rows: int  # How many predictions it made.
+    flagged: int  # How many of them it flags.
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +49,7 @@ class Compared:
 def labeled_ids(connection: Connection, round_: Round) -> list[str]:
     """Read the ids of the items that are labeled 1 or 0 now.
 
-    Raises
-    ------
-    InputRefused
-        If there are none.
+    Raises `InputRefused` if there are none.
     """
     ids = [item.id for item in read_labels(connection, round_).labeled]
     if not ids:
@@ -74,10 +61,7 @@ def labeled_ids(connection: Connection, round_: Round) -> list[str]:
 def at_threshold(connection: Connection, round_: Round, threshold: float) -> Compared:
     """Compare the classifier as it is with itself at another threshold.
 
-    Raises
-    ------
-    InputRefused
-        If items have no score, or one in percent, or a stratum no label.
+    Raises `InputRefused` if items have no score, or one in percent, or a stratum no label.
     """
     try:
         labels = read_labels(connection, round_)
@@ -103,10 +87,8 @@ def at_threshold(connection: Connection, round_: Round, threshold: float) -> Com
 def with_others(connection: Connection, round_: Round, others: Others) -> Compared:
     """Compare the classifier with another one, by its decisions on the labeled items.
 
-    Raises
-    ------
-    InputRefused
-        If a stratum has no label, or the counted flagged items contradict the labels.
+    Raises `InputRefused` if a stratum has no label, or the counted flagged items contradict the
+    labels.
     """
     labels = read_labels(connection, round_)
     try:

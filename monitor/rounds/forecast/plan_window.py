@@ -140,10 +140,7 @@ def two_strata(prospect: Prospect) -> PlannedWindow:
 def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     """Scan the newest window that has predictions, and find the prior of its strata.
 
-    Raises
-    ------
-    SourceRefused
-        If there are no predictions yet, or the window could not be sampled.
+    Raises `SourceRefused` if there are no predictions yet, or the window could not be sampled.
     """
     round_ = _as_if_drawn(context)
     seen = scan_window(context, round_)
@@ -185,10 +182,7 @@ def forecast_plan(
 ) -> PlanForecast:
     """Plan for margins, a number of labels or both, and show what that buys.
 
-    Raises
-    ------
-    ValueError
-        If neither is given, or nothing is known and there is no number of labels.
+    Raises `ValueError` if neither is given, or nothing is known and there is no number of labels.
     """
     prospect = planned.prospect
     outlook = plan_options(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
@@ -205,12 +199,7 @@ def forecast_monitor(
 ) -> PlanForecast:
     """Plan the next round of a monitor: as asked, or as its config has it if nothing is asked.
 
-    Raises
-    ------
-    SourceRefused
-        As `scan_to_plan` does.
-    ValueError
-        As `forecast_plan` does.
+    Raises `SourceRefused`, as `scan_to_plan` does; `ValueError`, as `forecast_plan` does.
     """
     settings = context.settings.round
     if not margins and max_labels is None:

@@ -110,10 +110,7 @@ def expected_round(
 ) -> ExpectedRound:
     """Find the best that is known: given numbers, else closed rounds, else the reference.
 
-    Raises
-    ------
-    InputRefused
-        If there is nothing to go by, or the given numbers contradict each other.
+    Raises `InputRefused` if there is nothing to go by, or the given numbers contradict each other.
     """
     settings = context.settings.round
     if levels is not None:
@@ -153,10 +150,7 @@ def simulate_alerts(
 ) -> Forecast:
     """Simulate the alerts of a monitor without and with a drift.
 
-    Raises
-    ------
-    InputRefused
-        If the drift is impossible from where the metrics are.
+    Raises `InputRefused` if the drift is impossible from where the metrics are.
     """
     drifted = _drifted(expected.scenario, drift)
     edge = _at_limits(expected.scenario, limits)

@@ -61,10 +61,7 @@ def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
 def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | None:
     """Ask labelers for news of some rounds and store it; None if no round asks.
 
-    Raises
-    ------
-    MonitorError
-        The first obstacle met, once every place was asked.
+    Raises `MonitorError`, the first obstacle met, once every place was asked.
     """
     with context.database.read() as connection:
         rounds = round_store.read_rounds(connection, round_ids)
@@ -85,10 +82,7 @@ def retire(context: MonitorContext) -> None:
     Items and labels stay; a round without payloads is retired. One whose labeler cannot end it,
     such as after an uninstall, keeps no other.
 
-    Raises
-    ------
-    MonitorError
-        The gravest obstacle met, once every round was tried.
+    Raises `MonitorError`, the gravest obstacle met, once every round was tried.
     """
     now = context.clock()
     with context.database.read() as connection:

@@ -111,10 +111,7 @@ def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Windo
 
     Earlier windows are looked at where one alone cannot tell, and several together may.
 
-    Raises
-    ------
-    LabelsRefused
-        With what was looked at, and what to set.
+    Raises `LabelsRefused`, with what was looked at, and what to set.
     """
     reach = Reach()
     earlier = windows_before(context.settings.round.schedule, window)
@@ -149,10 +146,7 @@ def near_misses_concern(
 ) -> str | None:
     """Report how many items have a label only by an id in another form; None if few have.
 
-    Raises
-    ------
-    LabelsRefused
-        If any has, and would be negative for it.
+    Raises `LabelsRefused` if any has, and would be negative for it.
     """
     near = _near_misses(context, labeler, ids) if ids else []
     refused = labeler.must_match_ids

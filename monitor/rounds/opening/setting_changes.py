@@ -63,12 +63,8 @@ def changes_between(
 ) -> dict[int, list[Change]]:
     """Find where a new history or another schedule began, by the id of the round that began it.
 
-    Parameters
-    ----------
-    rounds
-        All rounds of one monitor, in slot order.
-    histories
-        The histories of these rounds, by id.
+    rounds: All rounds of one monitor, in slot order.
+    histories: The histories of these rounds, by id.
     """
     result: dict[int, list[Change]] = {}
     before: Round | None = None

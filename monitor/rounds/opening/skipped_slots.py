@@ -43,18 +43,12 @@ def refuse_if_forgotten(
     slots were missed or a round is gone, and one that does not answer holds nothing up:
     `pr-monitor db restored` opens recorded skips too.
 
-    Parameters
-    ----------
-    newest
-        Slot of the store's newest round.
-    lost
-        Slot of a newer one that this process has seen there: hooks are notified of it, and its
+    newest: Slot of the store's newest round.
+    lost: Slot of a newer one that this process has seen there: hooks are notified of it, and its
         slot is opened again.
 
-    Raises
-    ------
-    ConfigRefused
-        If MLflow shows a run of this store for a slot that the store does not know.
+    Raises `ConfigRefused` if MLflow shows a run of this store for a slot that the store does not
+    know.
     """
     name, store = context.settings.name, context.database.shown
     shown = _shown_by_mlflow(context)

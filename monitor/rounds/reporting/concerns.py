@@ -45,17 +45,10 @@ and so many: where positives are rare, a source that lost half of them turns few
 def note(connection: Connection, round_: Round, kind: str, sentence: str, now: datetime) -> bool:
     """Note a concern about a claimed round and notify the log, the hooks and MLflow, once.
 
-    Parameters
-    ----------
-    kind
-        What it is about; a round has at most one concern of a kind.
-    sentence
-        Without its end, such as ``nothing is flagged``.
+    kind: What it is about; a round has at most one concern of a kind.
+    sentence: Without its end, such as ``nothing is flagged``.
 
-    Returns
-    -------
-    bool
-        False if there was one of this kind.
+    Returns false if there was one of this kind.
     """
     if not concern_store.add_concern(connection, round_.id, kind, sentence, now):
         return False

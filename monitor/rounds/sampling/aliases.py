@@ -34,11 +34,8 @@ class WatchedAlias:
     def registered(self, row_version: str | None) -> str | None:
         """Write the URI of the registered version that a round is of; None if it is not known.
 
-        Parameters
-        ----------
-        row_version
-            What the rows say made them. Where the alias ever named that, they are right: a scorer
-            may load a version long after the alias moved to it. Else it is their own name.
+        row_version: What the rows say made them. Where the alias ever named that, they are right: a
+            scorer may load a version long after the alias moved to it. Else it is their own name.
         """
         named = self.named
         if row_version is not None and row_version in named.ever:
@@ -59,10 +56,7 @@ class WatchedAlias:
     def concerns(self, why_not: str | None) -> list[Concern]:
         """Return what keeps the window from being known to be of one version.
 
-        Parameters
-        ----------
-        why_not
-            Why it could not be looked at.
+        why_not: Why it could not be looked at.
         """
         name, named, window = self.alias.alias, self.named, self.round.window
         results = []

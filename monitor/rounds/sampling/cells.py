@@ -40,15 +40,10 @@ def rates_of_cells(
 ) -> PriorRates | None:
     """Smooth the rates of cells along the score; None without a label.
 
-    Parameters
-    ----------
-    strata, sizes
-        The cells, and how many items of the window each holds.
-    earlier
-        Rounds of the same history in slot order; the newest weighs most, as in the detector's
+    strata, sizes: The cells, and how many items of the window each holds.
+    earlier: Rounds of the same history in slot order; the newest weighs most, as in the detector's
         guess.
-    reference
-        Positive and labeled per cell from before launch, or None.
+    reference: Positive and labeled per cell from before launch, or None.
     """
     launch = before_launch(strata, reference)
     existing = [*([] if launch is None else [launch]), *(each.counts for each in earlier)]

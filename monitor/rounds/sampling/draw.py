@@ -90,10 +90,7 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     What may still be fixed is waited for. After that a window that cannot be used abandons the
     round with the reason; one that looks incomplete is drawn as it is, with a concern.
 
-    Raises
-    ------
-    SourceRefused
-        If the round waits for its predictions, with what is wrong with them.
+    Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them.
     """
     now = context.clock()
     first_scan = round_.first_look_at or now

@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 def edges_of(flagged: ArrayLike, passed: ArrayLike, sample: Sample, *, unscored: bool) -> BandEdges:
     """Cut the scores of both classes as finely as the settings ask and the labels allow.
 
-    Parameters
-    ----------
-    flagged, passed
-        Scores of each class; NaN without one.
-    sample
-        The settings of the history's first round.
-    unscored
-        Whether items without a score are to have their own band.
+    flagged, passed: Scores of each class; NaN without one.
+    sample: The settings of the history's first round.
+    unscored: Whether items without a score are to have their own band.
     """
     bands, cells = sample.bands, sample.cells
     if cells is None:

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[str, ...]:
     """Return how many of these items have a picture that cannot be shown; nothing if none has.
 
-    Raises
-    ------
-    SourceRefused
-        If they are more than may be unusable of a window's rows.
+    Raises `SourceRefused` if they are more than may be unusable of a window's rows.
     """
     problems = [problem for one in shown if (problem := problem_of(one)) is not None]
     if not problems:

@@ -29,15 +29,10 @@ def plan_labels(
 ) -> Allocation:
     """Plan a round within its margins and budget.
 
-    Parameters
-    ----------
-    frame
-        The counted window.
-    prior_rates
-        What the reference and the earlier rounds of the history say, or None before both. Then
-        the launch matrix, then the scores, then nothing steers the plan.
-    settings, seed
-        Those of the round.
+    frame: The counted window.
+    prior_rates: What the reference and the earlier rounds of the history say, or None before both.
+        Then the launch matrix, then the scores, then nothing steers the plan.
+    settings, seed: Those of the round.
     """
     sizes = [part.size for part in frame.strata]
     is_flagged = [part.stratum.flagged for part in frame.strata]
@@ -85,12 +80,8 @@ def positions(
 
     NaN for a stratum without scores.
 
-    Parameters
-    ----------
-    scores
-        Of some items of each stratum; strata of a class from low to high score.
-    is_flagged
-        Which strata are predicted positive.
+    scores: Of some items of each stratum; strata of a class from low to high score.
+    is_flagged: Which strata are predicted positive.
     """
     means = _means(scores)
     if means is not None:

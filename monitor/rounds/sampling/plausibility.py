@@ -61,10 +61,8 @@ class Usual:
 def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     """Refuse a window in which too many predicted values mean nothing.
 
-    Raises
-    ------
-    SourceRefused
-        If their share is more than ``bad_rows_max``: fewer are noise, and left out.
+    Raises `SourceRefused` if their share is more than ``bad_rows_max``: fewer are noise, and left
+    out.
     """
     unknown = frame.bad_rows.get(BadRow.UNKNOWN_CLASS, 0)
     if unknown <= settings.bad_rows_max * (frame.size + sum(frame.bad_rows.values())):

@@ -92,18 +92,11 @@ def pooled_reference(
     Per class the items since its last change are pooled (where the rounds show one), and
     ``before``, the evidence from before launch, is added where there was none.
 
-    Parameters
-    ----------
-    rounds
-        Closed rounds in slot order, one or more.
-    edges
-        The bands of the new history.
-    before
-        Positive and labeled per new stratum, or None.
-    hazard, restart
-        As for pooling.
-    cells
-        Items of the new window in each new stratum where these are score cells, of which each
+    rounds: Closed rounds in slot order, one or more.
+    edges: The bands of the new history.
+    before: Positive and labeled per new stratum, or None.
+    hazard, restart: As for pooling.
+    cells: Items of the new window in each new stratum where these are score cells, of which each
         class is pooled as one rate.
     """
     drawn = [

@@ -99,11 +99,8 @@ def hand_out_rest(
     People are not asked after the deadline. Labels that come by themselves are there all the same,
     and nobody needs to see their items.
 
-    Raises
-    ------
-    SourceRefused
-        If people are to be asked about items that are no longer among the predictions, or whose
-        pictures cannot be shown.
+    Raises `SourceRefused` if people are to be asked about items that are no longer among the
+    predictions, or whose pictures cannot be shown.
     """
     asks_people = context.asks_people(round_.settings)
     if asks_people and round_.is_late(context.clock()):

@@ -34,12 +34,8 @@ class Accounts(Protocol):
     def name_of(self, name: str, password: str) -> str | None:
         """Find whose they are; None if the two do not go together.
 
-        Raises
-        ------
-        AccountsAway
-            If that cannot be found out now.
-        NameRefused
-            If answers cannot be kept under the name.
+        Raises `AccountsAway` if that cannot be found out now; `NameRefused` if answers cannot be
+        kept under the name.
         """
 
     def role(self, connection: Connection, name: str) -> Role | None:

@@ -25,10 +25,7 @@ SOON = timedelta(days=14)
 def key_files(tls: TlsSettings, folder: Path) -> tuple[Path, Path]:
     """Find certificate and key, and make sure that they belong together.
 
-    Raises
-    ------
-    ConfigRefused
-        If they cannot be read, or are not what they should be.
+    Raises `ConfigRefused` if they cannot be read, or are not what they should be.
     """
     certificate, key = folder / tls.certificate, folder / tls.key
     for setting, path in (("certificate", certificate), ("key", key)):
@@ -76,10 +73,7 @@ def certificate_warnings(
 ) -> tuple[str, list[str]]:
     """Describe until when a certificate is good, and what about it needs a look.
 
-    Raises
-    ------
-    ConfigRefused
-        If it cannot be used now.
+    Raises `ConfigRefused` if it cannot be used now.
     """
     path, key = key_files(tls, folder)
     first = x509.load_pem_x509_certificates(path.read_bytes())[0]

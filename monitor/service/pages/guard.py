@@ -45,12 +45,8 @@ HEADERS = {
 class Guard:
     """Lets in requests for a name of the pages, from their forms and of a bounded size.
 
-    Parameters
-    ----------
-    app
-        The page.
-    settings
-        Where it is, and by which names it is asked for.
+    app: The page.
+    settings: Where it is, and by which names it is asked for.
     """
 
     def __init__(self, app: ASGI, settings: PagesSettings) -> None:

@@ -41,10 +41,7 @@ _CERTIFICATES = ("MLFLOW_TRACKING_SERVER_CERT_PATH", "REQUESTS_CA_BUNDLE")
 class MlflowAccounts:
     """The accounts of the MLflow server at an address; what they may do is in the config.
 
-    Parameters
-    ----------
-    seconds
-        After which an answer is not waited for, however slowly it comes.
+    seconds: After which an answer is not waited for, however slowly it comes.
     """
 
     kind = "mlflow"
@@ -79,12 +76,7 @@ class MlflowAccounts:
     def check(self) -> str:
         """Make sure that MLflow has accounts, and refuses a password that nobody has.
 
-        Raises
-        ------
-        ConfigRefused
-            If it lets anybody in, or nobody.
-        TryLater
-            If it does not answer.
+        Raises `ConfigRefused` if it lets anybody in, or nobody; `TryLater` if it does not answer.
         """
         name = base64.urlsafe_b64encode(os.urandom(12)).decode()
         try:

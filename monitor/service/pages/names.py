@@ -19,8 +19,6 @@ def annotator_name(text: str) -> str:
 
     Wide and narrow forms of a letter are the same, and so are compositions of letters and marks.
 
-    Examples
-    --------
     >>> annotator_name("  Ada   Lovelace ")
     'Ada Lovelace'
     """
@@ -40,8 +38,6 @@ def annotator_name(text: str) -> str:
 def similar_name(name: str, other: str) -> bool:
     """Whether two names differ in capitals, or in the form of a letter, at most.
 
-    Examples
-    --------
     >>> similar_name("Ada Weiß", "ada weiss"), similar_name("ada", "adam")
     (True, False)
     """

@@ -45,12 +45,8 @@ class SignInRefused(Exception):
 class SignIn:
     """Lets in who has an account.
 
-    Parameters
-    ----------
-    accounts
-        Who knows the accounts.
-    attempts
-        Counts the sign-ins that fail.
+    accounts: Who knows the accounts.
+    attempts: Counts the sign-ins that fail.
     """
 
     unauthenticated = (
@@ -73,10 +69,7 @@ class SignIn:
     def name_of(self, name: str, password: str, address: str) -> str:
         """Find whose name and password these are.
 
-        Raises
-        ------
-        SignInRefused
-            If they belong to no account, or cannot be checked now.
+        Raises `SignInRefused` if they belong to no account, or cannot be checked now.
         """
         # No thread waits here, or all of them would, and who is labeling with them.
         if not self._room.acquire(blocking=False):

@@ -51,11 +51,8 @@ class _WebAnswer:
 class Pages:
     """The application that uvicorn calls for each request.
 
-    Parameters
-    ----------
-    listen
-        The address it is on if only this machine may ask (`monitor.service.web.host_check`). None
-        accepts any name, since others may ask.
+    listen: The address it is on if only this machine may ask (`monitor.service.web.host_check`).
+        None accepts any name, since others may ask.
     """
 
     def __init__(self, answers: Answers, *, listen: str | None = None) -> None:

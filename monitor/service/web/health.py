@@ -26,12 +26,9 @@ STUCK = timedelta(hours=1)
 class Heartbeat:
     """Signs of life of the service's loops, and what they are at.
 
-    Parameters
-    ----------
-    loops
-        Names of the loops, all of them alive now.
-    silent, stuck
-        How long a loop may be silent, and a step may take, before the service counts as hung.
+    loops: Names of the loops, all of them alive now.
+    silent, stuck: How long a loop may be silent, and a step may take, before the service counts as
+        hung.
     """
 
     def __init__(

@@ -50,14 +50,9 @@ class Own:
 def exposition(database: Database, monitors: Collection[str], own: Own, now: datetime) -> str:
     """Write all metrics in Prometheus' text format.
 
-    Parameters
-    ----------
-    monitors
-        Monitors of the config; others in the store are omitted.
-    own
-        What only the process knows.
-    now
-        The present, to count ages from.
+    monitors: Monitors of the config; others in the store are omitted.
+    own: What only the process knows.
+    now: The present, to count ages from.
     """
     try:
         with database.read() as connection:

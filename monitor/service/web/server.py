@@ -40,21 +40,12 @@ _QUEUED = 32
 class WebServer:
     """A uvicorn server in a thread.
 
-    Parameters
-    ----------
-    pages
-        The application.
-    address
-        Where it listens; ``setting`` is what chose that.
-    key_files
-        The certificate and its key, for https.
+    pages: The application.
+    address: Where it listens; ``setting`` is what chose that.
+    key_files: The certificate and its key, for https.
 
-    Raises
-    ------
-    TryLater
-        If another program listens on the address.
-    ConfigRefused
-        If this machine has no such address, or this user may not listen there.
+    Raises `TryLater` if another program listens on the address; `ConfigRefused` if this machine has
+    no such address, or this user may not listen there.
     """
 
     def __init__(
@@ -132,12 +123,8 @@ def _unavailable_when_cut(pages: ASGI) -> ASGI:
 def listening(address: Address, setting: str) -> socket.socket:
     """Listen on an address.
 
-    Raises
-    ------
-    TryLater
-        If another program does.
-    ConfigRefused
-        If this machine has no such address, or this user may not listen there.
+    Raises `TryLater` if another program does; `ConfigRefused` if this machine has no such address,
+    or this user may not listen there.
     """
     try:
         return _bound(address)

@@ -236,10 +236,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
 def task_locations(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
     """Find round and item of some tasks, by key.
 
-    Raises
-    ------
-    RoundMoved
-        If one was taken back since its answer was read: its round is done again.
+    Raises `RoundMoved` if one was taken back since its answer was read: its round is done again.
     """
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
         tasks.c.key.in_(listed(connection, keys))

@@ -210,10 +210,7 @@ def claim_effect(
     The claim counts as a try, since a delivery may end its process before that is counted; it is
     taken back from a try that its process did not end by itself for all that is known.
 
-    Parameters
-    ----------
-    interrupted
-        What to keep as the last error where nobody came back from the delivery before.
+    interrupted: What to keep as the last error where nobody came back from the delivery before.
     """
     query = (
         select(effects, monitors.c.name)
@@ -288,10 +285,7 @@ def put_off_effect(
 
     Of one that ends processes it stays on record who had it last: it is tried by itself again.
 
-    Parameters
-    ----------
-    aside_at
-        When it steps aside, if it does now.
+    aside_at: When it steps aside, if it does now.
     """
     retained: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
     retained |= {} if aside_at is None else {"done_at": aside_at}
@@ -312,10 +306,7 @@ def put_link(
 
     Returns the notice as it is from now on.
 
-    Parameters
-    ----------
-    keys
-        Those that copies would have.
+    keys: Those that copies would have.
     """
     query = (
         select(effects.c.id, effects.c.payload)

@@ -43,10 +43,7 @@ NOTHING = MonitorVersion()
 def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersion]:
     """Read how every monitor stands, in two queries.
 
-    Parameters
-    ----------
-    since
-        Slots later than this are recent: long enough for rounds that still take labels.
+    since: Slots later than this are recent: long enough for rounds that still take labels.
     """
     standings = _recent(connection, since)
     query = (

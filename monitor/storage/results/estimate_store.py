@@ -40,10 +40,7 @@ VersionId: TypeAlias = tuple[int, int]
 def claim_history(connection: Connection, history_id: int, revision: int) -> None:
     """Make sure nobody published into the history since ``revision`` was read.
 
-    Raises
-    ------
-    RoundMoved
-        If somebody did; the caller reads again and computes again.
+    Raises `RoundMoved` if somebody did; the caller reads again and computes again.
     """
     # The row stays locked until the commit: whoever publishes next waits here, and finds the
     # revision changed.

@@ -97,10 +97,7 @@ def move(
 ) -> None:
     """Move the claimed round and record why; of several racing workers exactly one succeeds.
 
-    Raises
-    ------
-    RoundMoved
-        If the round is not in ``before``, or the claim is no longer ours.
+    Raises `RoundMoved` if the round is not in ``before``, or the claim is no longer ours.
     """
     check_move(before, after)
     # The monitor before the round, as all writers do: two of them cannot wait for each other.

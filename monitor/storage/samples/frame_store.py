@@ -145,10 +145,8 @@ def add_history(
 ) -> int:
     """Open a history and freeze its band edges and reference counts.
 
-    Raises
-    ------
-    RoundMoved
-        If another round opened it meanwhile, maybe with other edges than the caller sampled by.
+    Raises `RoundMoved` if another round opened it meanwhile, maybe with other edges than the caller
+    sampled by.
     """
     history_id = insert_new(
         connection,

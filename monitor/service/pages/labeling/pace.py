@@ -46,8 +46,6 @@ class AnnotatorProgress:
     def text(self) -> str:
         """Describe it.
 
-        Examples
-        --------
         >>> AnnotatorProgress(120, 0, 4.5).text, AnnotatorProgress(1, 0, 5.0).text
         ('120 to go, about 9 minutes', '1 to go, less than a minute')
         >>> AnnotatorProgress(120, 0, 4.5, {"precision": 0.068, "recall": 0.09}).text
@@ -64,8 +62,6 @@ class AnnotatorProgress:
 def seconds_each(times: Sequence[datetime]) -> float:
     """Seconds that somebody takes for an item, by the times of their last answers.
 
-    Examples
-    --------
     >>> seconds_each([])
     5.0
     """

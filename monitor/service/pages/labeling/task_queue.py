@@ -84,12 +84,8 @@ class Screen:
 class TaskQueue:
     """Hands out tasks and takes answers.
 
-    Parameters
-    ----------
-    database, clock
-        The store and the present.
-    monitors
-        Names of the monitors whose tasks are handed out.
+    database, clock: The store and the present.
+    monitors: Names of the monitors whose tasks are handed out.
     """
 
     def __init__(
@@ -150,12 +146,8 @@ class TaskQueue:
         which a colleague may have read out, opens nothing. What is sent again, since its receipt
         was lost, is taken once.
 
-        Parameters
-        ----------
-        revision
-            How often the person had spoken about it when they saw it.
-        decides
-            Whether it is the decision of an adjudicator, to whom no task is handed.
+        revision: How often the person had spoken about it when they saw it.
+        decides: Whether it is the decision of an adjudicator, to whom no task is handed.
         """
         now = self.clock()
         with self.database.write() as connection:

@@ -105,10 +105,7 @@ class Board:
     ) -> MonitorPage:
         """Read one monitor, and the last of its rounds, or of those before one.
 
-        Raises
-        ------
-        InputRefused
-            If there is no such round.
+        Raises `InputRefused` if there is no such round.
         """
         name = settings.name
         [overview] = overviews(self.database, [settings], self.clock())
@@ -139,10 +136,7 @@ class Board:
     def report(self, name: str, number: int, version: int | None) -> RoundReport:
         """Read the report of one version of a round, the latest unless one is named.
 
-        Raises
-        ------
-        InputRefused
-            If there is no such round, or no such version, or no report yet.
+        Raises `InputRefused` if there is no such round, or no such version, or no report yet.
         """
         with self.database.read() as connection:
             return read_report(connection, name, number, version)
@@ -150,10 +144,7 @@ class Board:
     def round(self, name: str, number: int, version: int | None) -> OneRound:
         """Read one version of a round, the latest unless one is named.
 
-        Raises
-        ------
-        InputRefused
-            If there is no such round, or no such version.
+        Raises `InputRefused` if there is no such round, or no such version.
         """
         with self.database.read() as connection:
             round_ = find_round(connection, name, number)
