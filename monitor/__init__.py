@@ -21,14 +21,7 @@ __all__ = ["estimate", "evaluate", "history", "plan"]
 
 
 def estimate(
-    *,
-    tp: int,
-    fp: int,
-    fn: int,
-    tn: int,
-    flagged_size: int,
-    passed_size: int,
-    level: float = 0.95,
+    *, tp: int, fp: int, fn: int, tn: int, flagged_size: int, passed_size: int, level: float = 0.95
 ) -> dict[str, list[dict[str, Any]]]:
     """Estimate precision, recall and more from one labeled confusion matrix.
 
@@ -64,13 +57,7 @@ def estimate(
     from monitor import api  # noqa: PLC0415
 
     return api.estimate(
-        tp=tp,
-        fp=fp,
-        fn=fn,
-        tn=tn,
-        flagged_size=flagged_size,
-        passed_size=passed_size,
-        level=level,
+        tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size, level=level
     )
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from monitor.config.adapters import LABELERS, SOURCES
-from monitor.config.model import ReferenceFile
+from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.adapters import MlflowEndpoint
 from monitor.domain.clock import utc_now
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.model import EffectKind
-from monitor.domain.ports import Checkable
+from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.time_limit import within
@@ -39,10 +39,8 @@ from monitor.tracking.shown import MlflowRuns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from monitor.config.model import Config, MonitorConfig
     from monitor.domain.block import Block
     from monitor.domain.notice import Notice
-    from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
     from monitor.domain.settings import Labeling, RoundSettings
     from monitor.hooks.links import Link
 

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from pydantic import BeforeValidator, TypeAdapter
+from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
 from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
 from monitor.domain.errors import MonitorError
@@ -29,7 +29,6 @@ from monitor.sources.sql_settings import SqlSettings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema
 
     from monitor.domain.ports import Labeler, Source

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from monitor.config.block_requests import BLOCKS
 from monitor.config.blocks import written_out
 from monitor.config.load import shown
-from monitor.config.yaml_tree import read_yaml
+from monitor.config.yaml_tree import Scalar, Tree, Way, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from monitor.config.model import Config
-    from monitor.config.yaml_tree import Scalar, Tree, Way
 
 _UNTOLD = ("hooks",)
 """Sections whose values are not shown: addresses and arguments that may be worth hiding."""

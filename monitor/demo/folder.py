@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from monitor.demo.digits import START, THRESHOLD, Camera, Confusion
+from monitor.demo.digits import START, THRESHOLD, Batch, Camera, Confusion, DigitScenario
 from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from monitor.demo.digits import Batch, DigitScenario
 
 MARKER = ".pr-monitor-demo"
 MONITOR = "digits-eight"

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from monitor.demo import folder as demo_folder
-from monitor.demo.digits import DigitScenario
+from monitor.demo.digits import Confusion, DigitScenario
 from monitor.demo.play import open_application, send, ui_command
 from monitor.demo.table import columns_text, lines
 from monitor.domain.errors import MonitorError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from monitor.demo.digits import Confusion
     from monitor.demo.watch import DemoRound
     from monitor.wiring import Application
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.demo.digits import Pixels, Values
 
+
 SIDE = 200  # pixels of a picture
 _MARGIN = 1  # of white around the digit, in its own pixels
 _EDGE, _SHARPNESS = 0.62, 10.0  # how much ink is gray, and how fast more of it gets black

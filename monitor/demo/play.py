@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.console import Console
 
 from monitor.demo.digits import DigitScenario
-from monitor.demo.folder import CONFIG, FIGURE, fill, prepare
+from monitor.demo.folder import CONFIG, FIGURE, WrittenFolder, fill, prepare
 from monitor.demo.result import DemoResult
 from monitor.demo.table import show_end, show_round, show_start, show_way_on
-from monitor.domain.model import EffectKind
+from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import RoundReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monitor.demo.folder import WrittenFolder
     from monitor.demo.watch import DemoRound
-    from monitor.domain.model import Effect
     from monitor.wiring import Application
 
 FOLDER = Path("demo")

@@ -6,13 +6,12 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from monitor.demo.watch import METRICS
+from monitor.demo.watch import METRICS, DemoRound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from monitor.demo.watch import DemoRound
 
 FIND_WITHIN = 4
 """Rounds of the drop within which the alert has to fire."""

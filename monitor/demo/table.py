@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from monitor.demo.result import mean
-from monitor.demo.watch import METRICS
+from monitor.demo.result import DemoResult, mean
+from monitor.demo.watch import METRICS, DemoRound, WatchedEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from monitor.demo.digits import DigitScenario
     from monitor.demo.folder import WrittenFolder
-    from monitor.demo.result import DemoResult
-    from monitor.demo.watch import DemoRound, WatchedEstimate
 
 _WIDTHS = (5, 10, 6, 6, 4, 16, 4, 16, 6, 8)
 _HEADS = (

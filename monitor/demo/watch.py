@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.demo.digits import WEEK, Confusion
-from monitor.demo.folder import MONITOR
+from monitor.demo.folder import MONITOR, WrittenFolder
 from monitor.domain.errors import MonitorError
 from monitor.domain.notice import Notice
 from monitor.domain.sinks import LOG
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.demo.folder import WrittenFolder
     from monitor.domain.model import Effect
     from monitor.domain.report import EstimateRow
     from monitor.storage.rounds.round_store import Round
@@ -137,8 +136,7 @@ def read_round(
         alone=_estimates(rows, "round"),
         pooled=_estimates(rows, "pooled"),
         evidence=max(
-            (math.exp(r.log_evidence) for r in readings if r.log_evidence is not None),
-            default=None,
+            (math.exp(r.log_evidence) for r in readings if r.log_evidence is not None), default=None
         ),
         fires_at=max(math.exp(reading.log_threshold) for reading in readings),
         fired=tuple(str(n.metric) for n in notices if n.event == "alert.firing"),

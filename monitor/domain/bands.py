@@ -5,12 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Stratum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.domain.model import Stratum
     from monitor.domain.sample_settings import Sample
 
 

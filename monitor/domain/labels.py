@@ -10,14 +10,13 @@ Statements come in the order in which they were accepted.
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.model import Answer, LabelKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
 
 CLOCK_TOLERANCE = timedelta(minutes=15)

@@ -5,23 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from monitor.domain.id_forms import NearMiss
-    from monitor.domain.model import (
-        Collected,
-        Effect,
-        Frame,
-        ShownRun,
-        Stratum,
-        Task,
-        Window,
-    )
+    from monitor.domain.model import Collected, Effect, Frame, ShownRun, Stratum, Task, Window
     from monitor.domain.shown import Shown
     from monitor.domain.truth import JoinedTruth, TruthColumns, Truths
 

@@ -75,7 +75,7 @@ class NamedVersions:
     """What an alias named for a window, as far as the looks at it tell.
 
     versions: One, where it did not move inside the window; more, in order, where it did or may
-        have; none where it was never found to name any.
+        have; none if it never named any.
     moves: The moves that lie or may lie inside the window.
     last_check: When it was last looked at; None if never.
     is_removed: Whether that look found that it names none any more.

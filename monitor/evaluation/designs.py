@@ -15,8 +15,8 @@ import numpy as np
 
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import percent_text, plural
-from monitor.stats.core.draws import POINTS
-from monitor.stats.core.metrics import FLAGGED, PASSED
+from monitor.stats.core.draws import POINTS, Estimand
+from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.four_cells import FourCells
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from monitor.evaluation.rows import LabeledRows
     from monitor.stats.core.counts import Counts
-    from monitor.stats.core.draws import Estimand
-    from monitor.stats.core.metrics import Matrix
 
 SEED = 0
 """The same labels give the same numbers."""

@@ -8,15 +8,13 @@ import numpy as np
 
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.designs import EvaluationSample
-from monitor.evaluation.result import evaluate_rows
+from monitor.evaluation.result import Evaluation, evaluate_rows
 from monitor.evaluation.rows import Column, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
-
-    from monitor.evaluation.result import Evaluation
 
 
 def evaluate_frame(

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
     Types = Mapping[str, str]
 
-_KINDS = {
-    "number": NUMBERS,
-    "text": TEXTS,
-    "aware": AWARE_TIMES,
-    "naive": TIMES,
-}
+_KINDS = {"number": NUMBERS, "text": TEXTS, "aware": AWARE_TIMES, "naive": TIMES}
 
 
 _CACHE_SIZE = 16

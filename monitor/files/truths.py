@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
-from monitor.domain.truth import AWARE, NAIVE, UNREADABLE, ZONE, bare_ids, of_items, truth_rows
+from monitor.domain.truth import (
+    AWARE,
+    NAIVE,
+    UNREADABLE,
+    ZONE,
+    TruthColumns,
+    Truths,
+    bare_ids,
+    of_items,
+    truth_rows,
+)
 from monitor.files.missing_markers import TEXTS, TIMES, bare_text, quoted
-from monitor.files.relations import DataFiles, opened
+from monitor.files.relations import DataFiles, OpenTable, opened
 from monitor.files.stamps import stamps_of
 
 if TYPE_CHECKING:
@@ -18,9 +28,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
-
-    from monitor.domain.truth import TruthColumns, Truths
-    from monitor.files.relations import OpenTable
 
 
 class TableTruths:

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 from monitor.domain.clock import utc_now
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration, Settings
-from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.links import Link, no_link, read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 from monitor.hooks.texts import clean
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock
     from monitor.hooks.context import HookContext
-    from monitor.hooks.links import Link
 
 _PATH = "/api/v2/alerts"
 _NAMES = {

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, SecretStr
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.links import Link, no_link, read_notice
 from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Timeout
 from monitor.hooks.texts import body, disarmed, title
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Effect
     from monitor.hooks.context import HookContext
-    from monitor.hooks.links import Link
 
 _TYPES = {"alert.firing": "failure", "alert.resolved": "success", "delivery.recovered": "success"}
 _CALM = ("alert.revised", "test")

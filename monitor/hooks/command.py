@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.links import Link, no_link, read_notice
 from monitor.hooks.receiver import Timeout
 from monitor.hooks.texts import clean
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Effect
     from monitor.hooks.context import HookContext
-    from monitor.hooks.links import Link
 
 _DATA_REFUSED, _TRY_LATER, _CONFIG = 65, 75, 78  # sysexits.h
 _TAIL = 300  # characters of standard error that an error shows
@@ -75,11 +74,7 @@ class CommandHandler:
     """Run the program once for each notice."""
 
     def __init__(
-        self,
-        settings: CommandSettings,
-        folder: Path,
-        name: str = "command",
-        link: Link = no_link,
+        self, settings: CommandSettings, folder: Path, name: str = "command", link: Link = no_link
     ) -> None:
         self._settings = settings
         self._folder = folder

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from monitor.domain.notice import Notice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Link = Callable[[Notice], str | None]
 """Finds where the round of a notice shows in MLflow; None where there is no page."""

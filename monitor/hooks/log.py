@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import structlog
 
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.links import Link, no_link, read_notice
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.notice import Notice
     from monitor.hooks.context import HookContext
-    from monitor.hooks.links import Link
 
 _CALM = ("alert.resolved", "delivery.recovered", "notice.", "test")
 """How the events begin that need nobody."""

@@ -13,7 +13,7 @@ import httpx
 from monitor.domain.clock import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.hooks.answers import denial_in, is_page
-from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR
+from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Receiver
 from monitor.hooks.ssrf import AddressRefused, GuardedBackend
 from monitor.hooks.texts import clean
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from monitor.domain.errors import DeliveryFailed
-    from monitor.hooks.receiver import Receiver
 
 _ANSWER = 2000  # bytes of an answer that are read
 _SUCCESS = range(200, 300)

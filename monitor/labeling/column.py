@@ -14,27 +14,22 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model
 from monitor.domain.clock import utc_now
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.id_forms import NearMiss, id_styles, other_forms
-from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
-from monitor.domain.ports import HasTruths
+from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
+from monitor.domain.ports import Clock, HasTruths, Source, TruthTable
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
-from monitor.domain.time_limit import within
-from monitor.domain.truth import JoinedTruth, TruthColumns
+from monitor.domain.time_limit import T, within
+from monitor.domain.truth import JoinedTruth, TruthColumns, TruthRow
 from monitor.domain.values import listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
 from monitor.labeling.shared_truths import shared_by
-from monitor.labeling.value_meanings import ValueMeanings
+from monitor.labeling.value_meanings import ValueCounts, ValueMeanings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from monitor.domain.model import Task
-    from monitor.domain.ports import Clock, Source, TruthTable
-    from monitor.domain.time_limit import T
-    from monitor.domain.truth import TruthRow
-    from monitor.labeling.value_meanings import ValueCounts
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Collected
+from monitor.domain.model import Collected, Task
 from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
 from monitor.labeling import file_stability, workbook
@@ -21,19 +21,12 @@ from monitor.labeling.blanking import RETAINED_COLUMNS, WITHOUT_NOTES, blank
 from monitor.labeling.file_cursor import FileCursor
 from monitor.labeling.file_stability import FileStamp, file_stamp
 from monitor.labeling.folder_scan import FolderScan
-from monitor.labeling.label_files import (
-    Format,
-    file_ending,
-    read_keys,
-    read_labels,
-    write_tasks,
-)
+from monitor.labeling.label_files import Format, file_ending, read_keys, read_labels, write_tasks
 from monitor.labeling.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from monitor.domain.model import Task
 
 __all__ = ["FilesLabeler", "FilesSettings", "read_labels", "write_tasks"]
 

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Literal
 from monitor.domain.clock import utc_now
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.labels import CLOCK_TOLERANCE
-from monitor.domain.model import Collected, LabelEvent, Refusal
+from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.files.atomic_write import write_whole, write_whole_bytes
@@ -41,7 +41,7 @@ from monitor.labeling.moved_rows import (
     moved_columns,
     sorted_answers,
 )
-from monitor.labeling.reading import LONGEST_CELL, printable, read_lines
+from monitor.labeling.reading import LONGEST_CELL, Line, printable, read_lines
 from monitor.labeling.tool_rows import TOOLS
 from monitor.presentation.numbers import minute_text
 
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from monitor.domain.model import Answer, Task
-    from monitor.labeling.reading import Line
 
 Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
 """What a task file is like; what comes back may be any of them."""
@@ -124,12 +122,7 @@ def _write_csv(stream: IO[str], tasks: Sequence[Task], question: str | None) -> 
 def _workbook(tasks: Sequence[Task], question: str | None) -> bytes:
     names = _shown_names(tasks)
     rows = [
-        [
-            task.key,
-            *(_sheet_text(task, name) for name in names),
-            *("", "", ""),
-        ]
-        for task in tasks
+        [task.key, *(_sheet_text(task, name) for name in names), *("", "", "")] for task in tasks
     ]
     return workbook.workbook_bytes(_header(names, question), rows)
 

@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from itertools import groupby
 from math import lgamma, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
@@ -18,7 +18,6 @@ from monitor.labeling.cells import is_ours, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
     from monitor.domain.model import Task
 

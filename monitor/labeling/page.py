@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind
+from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Task
 from monitor.domain.page_answer import answer_for
 from monitor.domain.visible import visible_lines
 from monitor.labeling.gold import read_gold
 from monitor.storage.pages import control_store, page_store, shared_task_store
-from monitor.storage.pages.control_store import ControlRates
-from monitor.storage.pages.page_store import PageRound
+from monitor.storage.pages.control_store import ControlRates, GoldItem
+from monitor.storage.pages.page_store import PageRound, PageStatement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -29,12 +29,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.block import Block
-    from monitor.domain.model import Task
     from monitor.domain.ports import Clock
     from monitor.labeling.page_settings import PageSettings
     from monitor.storage.database import Database
-    from monitor.storage.pages.control_store import GoldItem
-    from monitor.storage.pages.page_store import PageStatement
     from monitor.storage.pages.shared_task_store import SharedTask
 
 MOST_BYTES = 100_000

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from monitor.domain.attention import Matter
+from monitor.domain.attention import Attention, Matter
 from monitor.presentation.numbers import NOT_ESTIMABLE
-
-if TYPE_CHECKING:
-    from monitor.domain.attention import Attention
 
 
 def attention_text(attention: Attention) -> str:

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 _NAMED = 5
 """Classes that a line names; of more it says how many there are."""
 
-_LACKING = {
-    "precision": "nothing was predicted as",
-    "recall": "no item is known of",
-}
+_LACKING = {"precision": "nothing was predicted as", "recall": "no item is known of"}
 
 
 def ended_text(number: int, state: str, reason: str | None) -> str:

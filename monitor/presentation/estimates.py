@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.domain.report import MISSING_MAX
+from monitor.domain.report import MISSING_MAX, AnswersRow, EstimateRow, ReportedEstimate
 from monitor.presentation.numbers import NOT_ESTIMABLE, number_text, percent_text, range_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate
 
 
 BASES = {"round": "this round alone", "pooled": "with earlier rounds"}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.fixed_text import fixed_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime, timedelta
 
 NOT_ESTIMABLE = "not estimable"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, keeps
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
-from monitor.domain.report import Status
+from monitor.domain.report import AlertRow, EstimateRow, RoundReport, Status
 from monitor.presentation.alerts import REMEDIES, end_alert_text
 from monitor.presentation.estimates import estimate_text
 from monitor.presentation.numbers import (
@@ -23,7 +23,6 @@ from monitor.presentation.status import proposal_cautions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.domain.report import AlertRow, EstimateRow, RoundReport
 
 _HEADLINE = ("precision", "recall", "f1", "prevalence")
 _BEST = (("pooled", "rate"), ("round", "window"))

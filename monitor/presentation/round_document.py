@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from monitor.domain.alerting import AlertState
 from monitor.fixed_text import fixed_text
 from monitor.presentation.alerts import alert_cause, recovery_sentence
-from monitor.presentation.challenger import (
-    challenger_lines,
-    challenger_sentence,
-    challenger_tables,
-)
+from monitor.presentation.challenger import challenger_lines, challenger_sentence, challenger_tables
 from monitor.presentation.classes import report_lines
 from monitor.presentation.estimates import (
     BASES,

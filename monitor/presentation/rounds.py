@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from monitor.presentation.alerts import AlertSummary, broken_limit
@@ -12,7 +12,6 @@ from monitor.presentation.sentences import capital
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from monitor.domain.model import Window
     from monitor.domain.report import EstimateRow
@@ -157,11 +156,7 @@ def no_reports_text(monitor: str) -> str:
 
 
 def remarks_text(
-    version: int,
-    *,
-    partial: bool = False,
-    worst_case: bool = False,
-    restated: bool = False,
+    version: int, *, partial: bool = False, worst_case: bool = False, restated: bool = False
 ) -> str:
     """Describe in a list of rounds what is special about the estimates of one.
 

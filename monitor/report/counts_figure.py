@@ -56,11 +56,7 @@ def counts_svg(report: RoundReport) -> bytes | None:
         Key("bar", _WRONG, "wrong (FP, FN)"),
         Key("bar", _NONE, "no label"),
     ]
-    whole = [
-        text_at((8, 15), title, 11, bold=True),
-        *legend.row(keys, (8, 33), 8),
-        *shapes,
-    ]
+    whole = [text_at((8, 15), title, 11, bold=True), *legend.row(keys, (8, 33), 8), *shapes]
     of = f"{report.monitor}, round {report.round}"
     return picture((_WIDTH, top + 6), f"{of}: {title}", _as_text(rows), whole)
 

@@ -22,10 +22,7 @@ _MOST_ROUNDS = 60  # more could not be distinguished at this width
 _CROWDED = 25
 _SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptions
 _MARGIN, _WIDTH = 49.0, 386.0
-_BOXES = {
-    "precision": Box(_MARGIN, 62, _WIDTH, 126),
-    "recall": Box(_MARGIN, 206, _WIDTH, 126),
-}
+_BOXES = {"precision": Box(_MARGIN, 62, _WIDTH, 126), "recall": Box(_MARGIN, 206, _WIDTH, 126)}
 _BOTTOM = _BOXES["recall"].top + _BOXES["recall"].height
 _MOST_NARROW = 26
 _NARROW_SIZE = (330.0, 190.0)

@@ -15,13 +15,12 @@ import structlog
 
 from monitor.domain.errors import MonitorError
 from monitor.storage.rounds import round_claims
-from monitor.storage.rounds.round_claims import CLAIM_MS
+from monitor.storage.rounds.round_claims import CLAIM_MS, Claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from monitor.storage.database import Database
-    from monitor.storage.rounds.round_claims import Claim
 
 log = structlog.get_logger("monitor.rounds")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.class_report import ClassReport
 from monitor.storage.results import class_store
@@ -11,7 +11,6 @@ from monitor.storage.results import class_store
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime
-    from typing import Any
 
     from sqlalchemy import Connection
 

@@ -21,7 +21,7 @@ from monitor.rounds.labels.truth_reach import (
 from monitor.rounds.sampling import second_wave
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
-from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.results.concern_store import UNLABELED
 from monitor.storage.rounds import round_store, round_transitions
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.time_limit import T
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally

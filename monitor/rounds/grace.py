@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.storage.rounds.round_store import Round
 
 SHORTEST = timedelta(hours=6)

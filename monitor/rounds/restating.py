@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.labels import current_answers
-from monitor.domain.model import Collected, LabelEvent, LabelKind
+from monitor.domain.model import Collected, LabelEvent, LabelKind, Refusal, Task
 from monitor.domain.state import RoundState
 from monitor.presentation.restatements import (
     busy_text,
@@ -30,7 +30,7 @@ from monitor.rounds import versions
 from monitor.rounds.claims import renewed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
-from monitor.rounds.estimation.restated import Restatement
+from monitor.rounds.estimation.restated import RestatedRound, Restatement
 from monitor.rounds.labels.second_annotator import without_same_person
 from monitor.storage.labels import label_store
 from monitor.storage.rounds import round_claims, round_store
@@ -38,12 +38,9 @@ from monitor.storage.rounds import round_claims, round_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
-    from typing import Any
 
-    from monitor.domain.model import Refusal, Task
     from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.estimation.restated import RestatedRound
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
 

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import (
-    InputRefused,
-    MonitorError,
-    StoppedByBug,
-    TryLater,
-    gravest_of,
-)
+from monitor.domain.errors import InputRefused, MonitorError, StoppedByBug, TryLater, gravest_of
 from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
@@ -34,7 +28,6 @@ from monitor.storage.rounds import round_claims, round_store, round_transitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from datetime import datetime
 
     from monitor.rounds.context import MonitorContext
     from monitor.storage.labels.label_store import SentTask

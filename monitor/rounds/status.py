@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from monitor.domain.alerting import LEARNING_ROUNDS, AlertState
 from monitor.domain.model import EffectKind
 from monitor.domain.receipts import why_untagged
-from monitor.domain.report import EstimateRow, Status
+from monitor.domain.report import AnswersRow, EstimateRow, RecoveryRow, RestatedRow, Status
 from monitor.domain.slots import newest_slot, next_slot
 from monitor.domain.state import RoundState
 from monitor.presentation.attention import attention_text
@@ -33,36 +33,28 @@ from monitor.presentation.status import (
 from monitor.rounds.estimation.limit_proposals import proposed_limits
 from monitor.rounds.grace import gives_up_at
 from monitor.rounds.open_alerts import firing_notices, recoveries
-from monitor.rounds.open_rounds import (
-    OpenRound,
-    closing_lines,
-    near_deadline,
-    second_wave_lines,
-)
+from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline, second_wave_lines
 from monitor.rounds.past_limits import is_missed_limit, missed_limits
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.storage.labels import label_notes
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.overview import attention_store, many_rounds
-from monitor.storage.overview.many_rounds import MonitorRounds
+from monitor.storage.overview.many_rounds import MonitorRounds, RoundProgress
 from monitor.storage.results import alert_store
 from monitor.storage.rounds import restored_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention
     from monitor.domain.notice import Notice
-    from monitor.domain.report import AnswersRow, RecoveryRow, RestatedRow
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.labels.label_notes import LabelNotes
     from monitor.storage.outbox.effect_store import WaitingSink
-    from monitor.storage.overview.many_rounds import RoundProgress
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
@@ -264,11 +256,7 @@ def _overview(
         waiting=one.held_up,
         problems=problems,
         concerns=concerns,
-        notes=[
-            *_notes(one),
-            *proposal_cautions(*proposal),
-            *_untagged(connection, settings),
-        ],
+        notes=[*_notes(one), *proposal_cautions(*proposal), *_untagged(connection, settings)],
         firing_notices=_of_alerts(read.firing_notices, one.alerts),
         recoveries=_of_alerts(read.recoveries, one.alerts),
     )

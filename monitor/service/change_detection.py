@@ -11,28 +11,25 @@ time: then everything is looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.errors import MonitorError, StoreUnavailable
-from monitor.domain.ports import Watchable
+from monitor.domain.ports import Clock, Labeler, Watchable
 from monitor.domain.slots import next_slot
 from monitor.rounds.labels.endpoints import endpoint_name
 from monitor.service.prefetch import Prefetcher
 from monitor.service.saved_scans import SavedScan, keep, read_saved, version_of
-from monitor.storage.overview.change_marks import NOTHING, standings
+from monitor.storage.overview.change_marks import NOTHING, MonitorVersion, standings
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
-    from monitor.domain.ports import Clock, Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.database import Database
-    from monitor.storage.overview.change_marks import MonitorVersion
 
 log = structlog.get_logger("monitor.service.loop")
 

@@ -7,21 +7,15 @@ import signal
 import sys
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from datetime import timedelta
-from queue import Empty
+from datetime import datetime, timedelta
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import (
-    EXIT_INPUT,
-    EXIT_TRY_LATER,
-    MonitorError,
-    StoppedByBug,
-    gravest,
-)
+from monitor.domain.errors import EXIT_INPUT, EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
 from monitor.domain.sinks import MLFLOW
 from monitor.rounds.aliases import check_aliases
 from monitor.rounds.claims import let_claims_run_out
@@ -30,7 +24,7 @@ from monitor.rounds.delivery.deliver import Delivered, deliver
 from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
 from monitor.service import signals
-from monitor.service.change_detection import Idle, last_ones
+from monitor.service.change_detection import Idle, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for, import_for_workers
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.service.runtime import Running
@@ -41,16 +35,12 @@ from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
     from pathlib import Path
-    from queue import SimpleQueue
 
     from apscheduler.schedulers.background import BackgroundScheduler
 
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.context import MonitorContext
-    from monitor.service.change_detection import MonitorScan
     from monitor.service.pages.serving import PagesServer
     from monitor.service.web.server import WebServer
     from monitor.storage.outbox.effect_store import WaitingSink

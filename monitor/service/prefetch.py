@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import MonitorError
-from monitor.domain.ports import SharesReadings
+from monitor.domain.ports import Clock, Labeler, SharesReadings
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from monitor.domain.ports import Clock, Labeler
     from monitor.storage.database import Database
 
 log = structlog.get_logger("monitor.service.prefetch")

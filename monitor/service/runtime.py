@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from monitor.config.diff import changes, written
+from monitor.config.diff import ConfigDiff, changes, written
 from monitor.config.load import load_config
 from monitor.domain.errors import MonitorError, SchemaNewer, StoppedByBug
 from monitor.presentation.health import unable_text
@@ -17,19 +17,16 @@ from monitor.service.imports import import_for_adapters
 from monitor.service.web.health import Heartbeat, unready
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
-from monitor.wiring import build
+from monitor.wiring import Application, build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
-    from typing import Any
 
-    from monitor.config.diff import ConfigDiff
     from monitor.config.model import Config
     from monitor.rounds.context import MonitorContext
     from monitor.service.web.app import Answers
-    from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")
 

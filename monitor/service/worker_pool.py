@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.errors import MonitorError, StoppedByBug
-from monitor.service.change_detection import Idle, last_ones
+from monitor.service.change_detection import Idle, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for
 from monitor.service.shared_scans import SharedScans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from monitor.rounds.context import MonitorContext
-    from monitor.service.change_detection import MonitorScan
     from monitor.service.prefetch import Prefetcher
     from monitor.service.runtime import Running
 

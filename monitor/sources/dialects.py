@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import String, TypeDecorator
+from sqlalchemy import BindParameter, ColumnElement, String, TypeDecorator
+from sqlalchemy import Dialect as EngineDialect
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import IdentifierPreparer
 from sqlalchemy.sql.functions import FunctionElement
 
 if TYPE_CHECKING:
-    from sqlalchemy import BindParameter, ColumnElement
-    from sqlalchemy import Dialect as EngineDialect
     from sqlalchemy.sql import Executable
     from sqlalchemy.types import TypeEngine
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.files.relations import DataFiles, opened
-from monitor.files.stamps import stamps_of
+from monitor.files.relations import DataFiles, OpenTable, opened
+from monitor.files.stamps import Stamps, stamps_of
 from monitor.sources.duckdb_source import EngineSource
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from monitor.domain.model import Window
-    from monitor.files.relations import OpenTable
-    from monitor.files.stamps import Stamps
     from monitor.sources.duckdb_settings import DuckdbSettings
 
 

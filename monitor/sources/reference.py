@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import SourceRefused
 from monitor.domain.values import DOUBTFUL, MISSING_MARKERS
 from monitor.files.missing_markers import bare_text, quoted
-from monitor.files.relations import DataFiles, all_texts, at_threshold, check_table, kind_of, opened
+from monitor.files.relations import (
+    DataFiles,
+    OpenTable,
+    Scalar,
+    all_texts,
+    at_threshold,
+    check_table,
+    kind_of,
+    opened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +27,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.files.relations import OpenTable, Scalar
 
 _YES: tuple[Scalar, ...] = (1, True)
 _NO: tuple[Scalar, ...] = (0, False)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.model import Decisions
+from monitor.domain.model import Decisions, Window
 from monitor.sources import frames
 from monitor.sources.shared_query import Scan, SharedQuery
 from monitor.sources.sql_draw import Draw, finish, has_all, of_one_state, untimed
@@ -14,7 +14,6 @@ from monitor.sources.sql_draw import Draw, finish, has_all, of_one_state, untime
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from monitor.domain.model import Window
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
 

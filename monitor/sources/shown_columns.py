@@ -75,8 +75,7 @@ def _is_section(value: object) -> str:
 
 
 Entry = Annotated[
-    Annotated[str, Tag("name")] | Annotated[ShownColumn, Tag("section")],
-    Discriminator(_is_section),
+    Annotated[str, Tag("name")] | Annotated[ShownColumn, Tag("section")], Discriminator(_is_section)
 ]
 Show = tuple[Entry, ...]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.sources.sql_reading import SqlDatabase, slow
-from monitor.sources.sql_table import find_table
+from monitor.sources.sql_reading import Reading, SqlDatabase, slow
+from monitor.sources.sql_table import TableInfo, find_table
 from monitor.sources.table_source import TableSource, truth_settings
 from monitor.sources.table_truths import TableTruths
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Window
     from monitor.domain.truth import TruthColumns
-    from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_settings import SqlSettings
-    from monitor.sources.sql_table import TableInfo
 
 
 class SqlSource(TableSource):

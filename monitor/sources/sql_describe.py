@@ -11,7 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from monitor.domain.errors import InputRefused
-from monitor.sources.dialects import written
+from monitor.sources.dialects import Dialect, written
 from monitor.sources.sql_reading import SqlDatabase
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import find_table
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy.types import TypeEngine
 
-    from monitor.sources.dialects import Dialect
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MOST_VALUES = 20

@@ -14,16 +14,14 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.domain.model import BadRow, Candidate, Decisions
+from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, Window
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
-from monitor.sources.sql_query import ALL
+from monitor.sources.sql_query import ALL, Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from monitor.domain.model import Frame, Stratum, Window
-    from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
 
 T = TypeVar("T")
@@ -102,12 +100,7 @@ def has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
 
 
 def drawn_from(
-    reading: Reading,
-    query: Query,
-    window: Window,
-    strata: Sequence[Stratum],
-    seed: str,
-    draw: Draw,
+    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum], seed: str, draw: Draw
 ) -> list[frames.BucketCount]:
     """Give the groups of a window that were counted their candidates and segments."""
     finish(draw, reading, query, window, strata, seed)
@@ -324,11 +317,7 @@ def candidates_of(rows: Iterable[tuple[Any, ...]], query: Query) -> Iterable[Can
 
 
 def values_of(
-    reading: Reading,
-    query: Query,
-    window: Window,
-    strata: Sequence[Stratum],
-    version: str | None,
+    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum], version: str | None
 ) -> dict[int, tuple[Mapping[str, int], ...]]:
     """Count each stratum by the values of each segment column."""
     columns: list[defaultdict[int, dict[str, int]]] = []

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    ColumnElement,
     Double,
     Integer,
     LargeBinary,
+    Select,
     String,
+    Subquery,
     Uuid,
     and_,
     bindparam,
@@ -38,8 +41,6 @@ from monitor.sources.stored_ids import as_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Select, Subquery
 
     from monitor.domain.challenger import Challenger
     from monitor.domain.model import Stratum, Window

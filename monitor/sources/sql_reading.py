@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import DDL, create_engine, event
+from sqlalchemy import DDL, URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -19,7 +19,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool
 
-from monitor.domain.errors import SourceRefused, SourceUnavailable
+from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
 from monitor.domain.time_limit import stopped_by
 from monitor.sources.dialects import DIALECTS, Dialect, dialect_of
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from sqlalchemy import URL, Connection, Engine
-
-    from monitor.domain.errors import MonitorError
     from monitor.sources.sql_settings import SqlSettings
 
 _TO_CONNECT = 10  # seconds

@@ -7,24 +7,17 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import column, inspect, types
+from sqlalchemy import ColumnElement, TableClause, column, inspect, types
 from sqlalchemy import table as table_of
 from sqlalchemy.exc import NoSuchTableError
 
 from monitor.domain.errors import InputRefused, SourceRefused
 from monitor.files.relations import there_are
-from monitor.sources.sql_times import (
-    Times,
-    aware_times,
-    local_times,
-    numbered_times,
-    read_times,
-)
+from monitor.sources.sql_times import Times, aware_times, local_times, numbered_times, read_times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy import ColumnElement, TableClause
     from sqlalchemy.engine import Inspector
     from sqlalchemy.types import TypeEngine
 

@@ -12,14 +12,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import BigInteger, DateTime, and_, literal, true
+from sqlalchemy import BigInteger, ColumnElement, DateTime, and_, literal, true
 
 from monitor.domain.truth import ZONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlalchemy import ColumnElement
     from sqlalchemy.types import TypeEngine
 
     from monitor.domain.model import Window

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import T, within
-from monitor.sources import shared_draw
+from monitor.sources import frames, shared_draw
 from monitor.sources.refusals import naive_time, parsed_instant
 from monitor.sources.shared_draw import readings_of
 from monitor.sources.shared_query import Scan
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query
-from monitor.sources.sql_times import local_times
+from monitor.sources.sql_times import Times, local_times
 from monitor.sources.table_frames import Framing
-from monitor.sources.table_settings import Columns
+from monitor.sources.table_settings import Columns, TableSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,11 +28,8 @@ if TYPE_CHECKING:
     from monitor.domain.ports import PlannedScan
     from monitor.domain.shown import Shown
     from monitor.domain.truth import TruthColumns
-    from monitor.sources import frames
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_table import TableInfo
-    from monitor.sources.sql_times import Times
-    from monitor.sources.table_settings import TableSettings
 
 _OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "challenger", "timeout", "grace"}
 """Settings in which sources of the same table may differ."""

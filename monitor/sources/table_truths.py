@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.truth import bare_ids, of_items, truth_rows
+from monitor.domain.truth import TruthColumns, Truths, bare_ids, of_items, truth_rows
 from monitor.domain.values import BLANKS
 from monitor.sources.sql_times import local_times
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from datetime import datetime
 
-    from monitor.domain.truth import TruthColumns, Truths
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
     from monitor.sources.table_source import TableSource

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Integer, TypeDecorator
-
-if TYPE_CHECKING:
-    from sqlalchemy import Dialect
+from sqlalchemy import BigInteger, DateTime, Dialect, Integer, TypeDecorator
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",

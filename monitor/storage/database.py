@@ -10,7 +10,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, Engine, cast, create_engine, event, func, select
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Engine,
+    Select,
+    Table,
+    cast,
+    create_engine,
+    event,
+    func,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.engine import make_url
@@ -29,15 +40,12 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from monitor.domain.crashpoint import crashpoint
-from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
+from monitor.domain.errors import ConfigRefused, InputRefused, MonitorError, StoreUnavailable
 from monitor.domain.masking import masked, secrets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Select, Table
-
-    from monitor.domain.errors import MonitorError
 
 _WRITES = "monitor_writes"
 _ONLY_READS = "monitor_only_reads"  # how a connection was left

@@ -6,13 +6,9 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
-from monitor.storage.database import PRIVATE
-
-if TYPE_CHECKING:
-    from monitor.storage.database import Database
+from monitor.storage.database import PRIVATE, Database
 
 
 def path_of(database: Database) -> Path:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import DDL, inspect
+from sqlalchemy import DDL, Connection, inspect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection
 
 # A class with a stratum that holds items but no label has no scaled counts: NULL, never a guess.
 CONFUSION_MATRICES = """

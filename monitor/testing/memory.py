@@ -18,7 +18,10 @@ from monitor.domain.model import (
     Frame,
     LabelEvent,
     LabelKind,
+    Stratum,
     StratumFrame,
+    Task,
+    Window,
 )
 from monitor.domain.segments import NO_VALUE, with_segments
 
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
     from datetime import datetime
 
-    from monitor.domain.model import Stratum, Task, Window
     from monitor.domain.shown import Shown, Value
 
 Row = dict[str, Any]

@@ -19,13 +19,12 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import RegistryUnavailable
 from monitor.domain.masking import masked
 from monitor.domain.mlflow_login import http_client, secrets
-from monitor.domain.registered import NAMES_NONE, alias_of
+from monitor.domain.registered import NAMES_NONE, Alias, alias_of
 from monitor.domain.visible import visible
 from monitor.files.sqlite_address import absolute_address, sqlite_path
 from monitor.tracking.connection import CALL_SECONDS, shown
 
 if TYPE_CHECKING:
-    from monitor.domain.registered import Alias
     from monitor.tracking.mlflow import MlflowSettings
 
 COMMAND = (sys.executable, "-P", "-m", "monitor.tracking.alias_process")

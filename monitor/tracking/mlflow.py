@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 from monitor.domain.class_report import ClassReport
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.masking import one_at
-from monitor.domain.model import EffectKind
+from monitor.domain.model import Effect, EffectKind
 from monitor.domain.receipts import untagged
 from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-    from monitor.domain.model import Effect
 
 log = structlog.get_logger("monitor.tracking")
 
@@ -310,11 +309,7 @@ def _new_run(name: str, report: RoundReport) -> NewRun:
 
 
 def _write_once(
-    client: MlflowClient,
-    experiment: str,
-    key: RunKey,
-    new: NewRun,
-    write: Callable[[Run], None],
+    client: MlflowClient, experiment: str, key: RunKey, new: NewRun, write: Callable[[Run], None]
 ) -> str:
     """Write into the one run of the key, and into the one kept should workers have raced."""
     run = find_or_create(client, experiment, key, new)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from monitor.domain.report import Status
+from monitor.domain.report import RoundReport, Status
 from monitor.presentation.numbers import NOT_ESTIMABLE
 from monitor.tracking.values import interval, slot_date
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from mlflow import MlflowClient
     from mlflow.entities.model_registry import ModelVersion
-
-    from monitor.domain.report import RoundReport
 
     ModelState = Mapping[str, str]
 

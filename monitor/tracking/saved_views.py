@@ -126,10 +126,7 @@ def _state(
         "lifecycleFilter": "Active",
         "datasetsFilter": [],
         "modelVersionFilter": "All Runs",
-        "selectedColumns": [
-            *(f"tags.`{name}`" for name in _COLUMNS),
-            "metrics.`round/labels`",
-        ],
+        "selectedColumns": [*(f"tags.`{name}`" for name in _COLUMNS), "metrics.`round/labels`"],
         "compareRunCharts": [
             {**chart, "metricSectionId": section["uuid"]}
             for section, of_section in zip(ours, charts, strict=True)

@@ -18,7 +18,7 @@ from monitor.domain.visible import visible
 from monitor.files.sqlite_address import absolute_address, sqlite_path
 from monitor.tracking.aliases import PAUSE
 from monitor.tracking.connection import CALL_SECONDS, Connection, shown
-from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
+from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY, MlflowSettings
 from monitor.tracking.runs import FORGOTTEN, RunKey, remove
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-    from monitor.tracking.mlflow import MlflowSettings
 
 _WHY = "its store was restored from an older backup; the round is done again"
 _REPORT = "report.json"

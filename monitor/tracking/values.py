@@ -5,22 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.report import Status
+from monitor.domain.report import EvidenceRow, RoundReport, Status
 from monitor.presentation.estimates import worst_case_text
-from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
+from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
 from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
 from monitor.tracking.challenger import challenger_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
-    from monitor.domain.report import EvidenceRow, RoundReport
-    from monitor.presentation.numbers import PointAndInterval
 
 FIRST = ("precision", "recall")
 SOURCE = "pr-monitor"

@@ -99,12 +99,7 @@ def _tables(report: RoundReport) -> dict[str, dict[str, list[Any]]]:
 
 
 def write_fleet(
-    client: MlflowClient,
-    run: Run,
-    report: RoundReport,
-    digest: str,
-    *,
-    has_failed: bool = False,
+    client: MlflowClient, run: Run, report: RoundReport, digest: str, *, has_failed: bool = False
 ) -> bool:
     """Add one round's point to the monitor's long-lived run; tells whether that is news.
 

@@ -14,7 +14,7 @@ from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.storage import schema
 from monitor.storage.overview import alias_store
-from monitor.wiring import check_labels, mlflow_handler
+from monitor.wiring import Application, check_labels, mlflow_handler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
     from monitor.storage.database import Database
-    from monitor.wiring import Application
 
 
 @dataclass(frozen=True, slots=True)

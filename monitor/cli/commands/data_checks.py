@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
-from monitor.domain.model import BandEdges, Window
+from monitor.domain.model import BandEdges, Frame, Window
 from monitor.domain.ports import ExcludesRows
-from monitor.domain.shown import is_picture
+from monitor.domain.shown import Shown, is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.labeling.page import PageLabeler
 from monitor.presentation.numbers import minute_text
 from monitor.rounds.labels.truth_reach import (
+    ClassReach,
+    Reach,
     contradictions_concern,
     near_misses_concern,
     reach_of,
@@ -35,11 +37,8 @@ from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from monitor.domain.model import Frame
-    from monitor.domain.shown import Shown
     from monitor.labeling.column import ColumnLabeler
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.labels.truth_reach import ClassReach, Reach
 
 _COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
 _CHECKED = 50  # items of each class of which pictures are tried

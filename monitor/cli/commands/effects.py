@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import (
-    CONFIG,
-    ConfigOption,
-    JsonOption,
-    MonitorOption,
-    minute,
-    opened,
-)
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, minute, opened
 from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import plural
 

@@ -27,7 +27,7 @@ def page_checks(application: Application) -> dict[str, Callable[[], CheckResult 
     if settings is None:
         return {}
     result: dict[str, Callable[[], CheckResult | str]] = {
-        "pages": lambda: _pages(application, settings),
+        "pages": lambda: _pages(application, settings)
     }
     if settings.login is not None:
         login = settings.login

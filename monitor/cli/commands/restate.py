@@ -38,12 +38,10 @@ def restate(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     since: Annotated[
-        int | None,
-        typer.Option("--from", help="This round and all after it.", metavar="ROUND"),
+        int | None, typer.Option("--from", help="This round and all after it.", metavar="ROUND")
     ] = None,
     labels: Annotated[
-        Path | None,
-        typer.Option("--labels", help="A file with corrected answers.", metavar="FILE"),
+        Path | None, typer.Option("--labels", help="A file with corrected answers.", metavar="FILE")
     ] = None,
     truth: Annotated[
         bool, typer.Option("--truth", help="Read the column of the truth again.")

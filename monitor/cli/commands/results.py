@@ -80,8 +80,7 @@ def rounds(
         typer.Option("--last", help="Only the newest of each monitor.", min=1, metavar="NUMBER"),
     ] = None,
     before: Annotated[
-        int | None,
-        typer.Option("--before", help="Only those before this round.", metavar="ROUND"),
+        int | None, typer.Option("--before", help="Only those before this round.", metavar="ROUND")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     skipped: Annotated[

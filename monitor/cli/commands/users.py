@@ -33,8 +33,7 @@ RoleArgument = Annotated[Role, typer.Argument(help="labeler, viewer or admin.", 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     users_app = typer.Typer(
-        help="Let people sign in to the pages by a token of their own.",
-        no_args_is_help=True,
+        help="Let people sign in to the pages by a token of their own.", no_args_is_help=True
     )
     users_app.command("add")(add)
     users_app.command("list")(list_users)
@@ -93,10 +92,7 @@ def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
 
 
 def give_role(
-    name: NameArgument,
-    role: RoleArgument,
-    config: ConfigOption = CONFIG,
-    json: JsonOption = False,
+    name: NameArgument, role: RoleArgument, config: ConfigOption = CONFIG, json: JsonOption = False
 ) -> None:
     """Give somebody another role, from their next request on."""
     from monitor.storage.pages import people_store

@@ -9,11 +9,10 @@ from monitor.drawing.legend import Key
 from monitor.drawing.panel import Box, Panel
 from monitor.drawing.scales import Linear, Log
 from monitor.drawing.svg import QUIET, picture, text_at
-from monitor.stats.design.planning import width_curve
+from monitor.stats.design.planning import WidthCurve, width_curve
 
 if TYPE_CHECKING:
     from monitor.rounds.forecast.plan_window import PlanForecast
-    from monitor.stats.design.planning import WidthCurve
 
 # Okabe and Ito's colours, told apart by the colour-blind; the lines differ as well
 COLOURS = {"precision": "#0072B2", "recall": "#D55E00"}
@@ -42,8 +41,7 @@ def widths_svg(forecast: PlanForecast) -> bytes:
     panel.up(curve.best, QUIET, 1)
     panel.axes()
     panel.names(
-        "over-sampling of flagged items, s (1: a plain random sample)",
-        "width of the 95 % interval",
+        "over-sampling of flagged items, s (1: a plain random sample)", "width of the 95 % interval"
     )
     (best, top), right = panel.above(curve.best), _BOX.left + _BOX.width
     corner = right - legend.column_width(keys) - 6, top + len(keys) * 12.5

@@ -8,14 +8,13 @@ from monitor.cli.views.printing import echo, echo_table
 from monitor.presentation.forecasts import plausible_text
 from monitor.presentation.reasons import plan_note
 from monitor.stats.design.notes import BudgetShort
-from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN
+from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN, AlertPower
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from monitor.rounds.forecast.plan_window import PlanForecast
     from monitor.stats.design.planning import LabelsNeeded
-    from monitor.stats.detection.power import AlertPower
 
 METRICS = ("precision", "recall")
 WHOLE = "labeled whole"

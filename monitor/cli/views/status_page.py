@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.views.printing import echo, echo_block, painted
-from monitor.domain.report import Status
+from monitor.domain.report import EstimateRow, Status
 from monitor.hooks.texts import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
 from monitor.presentation.classes import block_lines
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from monitor.config.model import Config
-    from monitor.domain.report import EstimateRow
     from monitor.hooks.links import Link
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor

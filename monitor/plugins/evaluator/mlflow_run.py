@@ -25,16 +25,14 @@ from mlflow.utils.time import get_current_time_millis
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.designs import EvaluationSample, EvaluationStratum
 from monitor.evaluation.frame import column_of, values_of
-from monitor.evaluation.result import COLUMNS, HEADLINE, evaluate_rows
-from monitor.evaluation.rows import Column, holds_classes, read_rows
+from monitor.evaluation.result import COLUMNS, HEADLINE, Evaluation, evaluate_rows
+from monitor.evaluation.rows import Column, LabeledRows, holds_classes, read_rows
 from monitor.presentation.numbers import NOT_ESTIMABLE, digits_text
 from monitor.presentation.sentences import capital
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from monitor.evaluation.result import Evaluation
-    from monitor.evaluation.rows import LabeledRows
 
 log = logging.getLogger(__name__)
 

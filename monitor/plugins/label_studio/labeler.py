@@ -7,19 +7,16 @@ import json
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
-from monitor.domain.model import Collected
+from monitor.domain.model import Collected, LabelEvent, Refusal, Task
 from monitor.domain.visible import visible
 from monitor.plugins.label_studio.answers import read_answers
-from monitor.plugins.label_studio.cursor import StudioCursor, events_between, in_order
-from monitor.plugins.label_studio.projects import Projects
+from monitor.plugins.label_studio.cursor import Answers, StudioCursor, events_between, in_order
+from monitor.plugins.label_studio.projects import Project, Projects, StudioTask
 from monitor.plugins.label_studio.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from monitor.domain.model import LabelEvent, Refusal, Task
-    from monitor.plugins.label_studio.cursor import Answers
-    from monitor.plugins.label_studio.projects import Project, StudioTask
     from monitor.plugins.label_studio.settings import LabelStudioSettings
 
 
@@ -217,10 +214,7 @@ def _instead(marker: str) -> str:
 
 
 def _existing(
-    projects: Projects,
-    listed: Sequence[Project],
-    before: StudioCursor,
-    tasks: Mapping[str, Task],
+    projects: Projects, listed: Sequence[Project], before: StudioCursor, tasks: Mapping[str, Task]
 ) -> dict[int, tuple[str, str]]:
     """Find a key of each project that has any, so that only those asked for are read."""
     existing: dict[int, tuple[str, str]] = {}

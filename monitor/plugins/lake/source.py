@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.domain.errors import LabelsRefused, SourceRefused
+from monitor.domain.errors import InputRefused, LabelsRefused, SourceRefused
 from monitor.domain.masking import masked
-from monitor.files.relations import all_texts
+from monitor.files.relations import OpenTable, all_texts
 from monitor.files.truths import TableTruths
 from monitor.plugins.lake.delta import DeltaLake
 from monitor.plugins.lake.iceberg import IcebergLake
 from monitor.plugins.lake.refusals import as_ours
-from monitor.plugins.lake.settings import check_named
-from monitor.plugins.lake.tables import opened
+from monitor.plugins.lake.settings import LakeSettings, check_named
+from monitor.plugins.lake.tables import LakeTable, opened
 from monitor.sources.duckdb_source import EngineSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
     from datetime import datetime
 
-    from monitor.domain.errors import InputRefused
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.domain.ports import PlannedScan
     from monitor.domain.truth import TruthColumns
-    from monitor.files.relations import OpenTable
-    from monitor.plugins.lake.settings import LakeSettings
-    from monitor.plugins.lake.tables import LakeTable
     from monitor.sources.table_source import CachedScan
 
 

@@ -7,23 +7,20 @@ rows come as a stream of Arrow batches, so that memory does not grow with the ta
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from monitor.files.engine import session
 from monitor.files.missing_markers import TIMES, quoted
-from monitor.files.relations import OpenTable
+from monitor.files.relations import OpenTable, Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
 
     from monitor.domain.errors import InputRefused
     from monitor.domain.model import Window
-    from monitor.files.relations import Parameters
 
 _ROWS = "lake_rows"
 _PLAIN = re.compile(r'[^".\\]+')

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.errors import LabelsRefused
-from monitor.plugins.mlflow_review.rest import THERE_ALREADY, MlflowRefused
+from monitor.plugins.mlflow_review.rest import THERE_ALREADY, Calls, MlflowRefused
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from monitor.plugins.mlflow_review.rest import Calls
 
 V3 = "/api/3.0/mlflow"
 PAGE = 300

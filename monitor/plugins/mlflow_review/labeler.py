@@ -14,11 +14,17 @@ from urllib.parse import urlsplit
 import structlog
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Collected
+from monitor.domain.model import Collected, Task
 from monitor.plugins.mlflow_review import traces
 from monitor.plugins.mlflow_review.answers import ReviewCursor, ReviewReading, cursor_text
-from monitor.plugins.mlflow_review.experiment import V3, find_experiment, made_experiment, parts
-from monitor.plugins.mlflow_review.rest import NOT_THERE, MlflowRefused, MlflowRest
+from monitor.plugins.mlflow_review.experiment import (
+    V3,
+    ReviewExperiment,
+    find_experiment,
+    made_experiment,
+    parts,
+)
+from monitor.plugins.mlflow_review.rest import NOT_THERE, Calls, MlflowRefused, MlflowRest
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -26,10 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from monitor.domain.adapters import MlflowEndpoint
-    from monitor.domain.model import Task
     from monitor.domain.ports import Clock
-    from monitor.plugins.mlflow_review.experiment import ReviewExperiment
-    from monitor.plugins.mlflow_review.rest import Calls
     from monitor.plugins.mlflow_review.settings import ReviewSettings
     from monitor.storage.database import Database
 

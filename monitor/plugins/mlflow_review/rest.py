@@ -117,10 +117,7 @@ class Calls:
 
         address = f"{self.server.uri.rstrip('/')}{path}"
         try:
-            with (
-                outside(f"mlflow {path}"),
-                self.client.stream(method, address, **more) as response,
-            ):
+            with outside(f"mlflow {path}"), self.client.stream(method, address, **more) as response:
                 status, text = response.status_code, self._text(response)
         except (httpx.LocalProtocolError, UnicodeError):
             raise self.server.unsendable() from None

@@ -11,15 +11,13 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from monitor.domain.model import Decisions
-from monitor.plugins.spark.query import SharedSparkQuery
+from monitor.domain.model import Decisions, Stratum, Window
+from monitor.plugins.spark.query import SharedSparkQuery, SparkQuery
 from monitor.sources import frames, shared_draw, sql_draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from monitor.domain.model import Stratum, Window
-    from monitor.plugins.spark.query import SparkQuery
     from monitor.sources.shared_query import Scan
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from monitor.plugins.spark.query import SparkTable
 from monitor.plugins.spark.session import is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession

@@ -7,7 +7,7 @@ delivered goes to the log alone, so that two broken hooks do not write to each o
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
@@ -31,7 +31,6 @@ from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -123,12 +122,7 @@ def _notify(
 
 
 def _notice(
-    connection: Connection,
-    round_: Round,
-    event: str,
-    sink: str,
-    sentence: str,
-    now: datetime,
+    connection: Connection, round_: Round, event: str, sink: str, sentence: str, now: datetime
 ) -> Notice:
     """Make a notice; each monitor has its own, so that no two of one id say different things."""
     store = store_id(connection)

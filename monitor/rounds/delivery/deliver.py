@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryBroke, DeliveryFailed
-from monitor.domain.model import EffectKind
+from monitor.domain.model import Effect, EffectKind
 from monitor.domain.notice import Notice
-from monitor.domain.ports import AlertKeeper
+from monitor.domain.ports import AlertKeeper, Clock, EffectHandler
 from monitor.domain.sinks import MLFLOW
 from monitor.presentation.delivery import (
     INTERRUPTED,
@@ -32,19 +32,15 @@ from monitor.presentation.delivery import (
 from monitor.rounds.delivery.dead_letters import notify_dead, notify_recovered
 from monitor.rounds.reporting.notices import notice_id
 from monitor.storage.outbox import effect_admin, effect_store
-from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD
+from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD, Head, Turn
 from monitor.storage.results import alert_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Effect
-    from monitor.domain.ports import Clock, EffectHandler
     from monitor.storage.database import Database
-    from monitor.storage.outbox.effect_store import Head, Turn
 
 log = structlog.get_logger("monitor.effects")
 

@@ -11,6 +11,7 @@ from monitor.domain.report import AgreementRow, NoticeRow
 from monitor.presentation.notices import disagreement_sentence
 from monitor.stats.labels.agreement import (
     TENTATIVE_ALPHA,
+    Agreement,
     cohen_kappa,
     disagreement,
     fleiss_kappa,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.stats.core.counts import Interval
-    from monitor.stats.labels.agreement import Agreement
     from monitor.storage.labels.round_labels import SeveralAnswers
     from monitor.storage.samples.frame_store import StratumTally
 

@@ -22,7 +22,7 @@ from monitor.presentation.notices import (
     recurring_sentence,
     unexpected_sentence,
 )
-from monitor.stats.drift.shift import window_distances
+from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
 from monitor.stats.history.change_probability import change_probability
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import JointPosterior
-    from monitor.stats.drift.shift import WindowDistance
 
 PREDICTED = ("precision", "recall")
 LEVEL = 0.995

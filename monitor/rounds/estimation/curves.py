@@ -16,7 +16,7 @@ from monitor.domain.curve_rows import (
 )
 from monitor.rounds.estimation.attribution import precision_cause
 from monitor.rounds.estimation.densities import density_rows
-from monitor.stats.core.draws import draw
+from monitor.stats.core.draws import Draws, draw
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.estimation.grouped_cells import grouped_cells
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.draws import Draws
     from monitor.stats.core.metrics import Matrix
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_store import Round

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.curve_rows import DensityRow
-from monitor.stats.core.metrics import metric
-from monitor.stats.estimation.density import share_density
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.estimation.density import Density, share_density
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.domain.report import EstimateRow
-    from monitor.stats.core.metrics import Matrix
-    from monitor.stats.estimation.density import Density
 
 _METRICS = ("precision", "recall")
 _ESTIMANDS = {"round": "window", "pooled": "rate"}

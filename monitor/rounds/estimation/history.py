@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.rounds.estimation.pooled_labels import PooledLabels, labels_to_pool
-from monitor.stats.core.counts import Counts
+from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.estimation.cell_matrix import class_counts
-from monitor.stats.history.change_point import pooling_steps
+from monitor.stats.history.change_point import PoolingStep, pooling_steps
 from monitor.stats.history.replay import ClassHistory, last_steps
 from monitor.stats.history.run_length import RunLength
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Stratum
     from monitor.domain.settings import Pooling
     from monitor.rounds.estimation.tally import Counted
-    from monitor.stats.core.counts import StratumArrays
     from monitor.stats.design.restratify import EffectiveCounts
-    from monitor.stats.history.change_point import PoolingStep
 
 CLASSES = {"flagged": True, "passed": False}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import ReportedEstimate
-from monitor.domain.settings import CREDIBLE_LEVEL, AuditCounts
+from monitor.domain.settings import CREDIBLE_LEVEL, Audit, AuditCounts, RoundSettings
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.estimation.reported import reported_rows
 from monitor.stats.core.beta_mixture import HEAVY
@@ -17,7 +17,6 @@ from monitor.stats.labels.label_error import METHOD, corrected_estimates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.domain.settings import Audit, RoundSettings
     from monitor.stats.core.counts import Counts
 
 BASIS = "corrected"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
-from monitor.stats.core.counts import Counts
+from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.estimation.cell_matrix import class_counts
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from monitor.stats.core.counts import StratumArrays
 
     Values = NDArray[np.float64]
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.rounds.estimation.history import CLASSES
+from monitor.rounds.estimation.history import CLASSES, HistoryState
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.history.pooled_rates import pooled_rates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.rounds.estimation.history import HistoryState
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.metrics import Matrix
 

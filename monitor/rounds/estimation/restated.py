@@ -117,10 +117,7 @@ class Restatement:
         restatement_store.set_versions(connection, versions, revisions)
 
     def outcome(
-        self,
-        batch: HistoryBatch,
-        stored: Mapping[int, list[EstimateRow]],
-        estimates: Estimates,
+        self, batch: HistoryBatch, stored: Mapping[int, list[EstimateRow]], estimates: Estimates
     ) -> list[RestatedRound]:
         """Return what becomes of each round."""
         return [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.report import SegmentRow
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.counts import Counts
-from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from monitor.domain.settings import RoundSettings
-    from monitor.stats.estimation.posterior import MetricEstimate
     from monitor.storage.results.segment_store import SegmentCell
     from monitor.storage.samples.frame_store import StratumTally
 

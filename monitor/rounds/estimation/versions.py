@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.rounds.estimation.supplements import write_supplements
+from monitor.rounds.estimation.supplements import Supplements, write_supplements
 from monitor.storage.results import estimate_store, evidence_store
 from monitor.storage.results.past_counts import write_packed
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.alerting import LimitReading
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member, Side
-    from monitor.rounds.estimation.supplements import Supplements
 
 
 def write_versions(

@@ -21,7 +21,7 @@ from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import rates_before, reference_of
 from monitor.rounds.sampling.second_wave import has_two_waves
-from monitor.rounds.sampling.window_scan import scan_window, why_unusable
+from monitor.rounds.sampling.window_scan import WindowScan, scan_window, why_unusable
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.model import Window
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.stats.detection.half_space import Limit
 
 NO_ROUND = -1  # an id that no row has

@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Stratum
 from monitor.domain.slots import newest_slot, window_of
 from monitor.presentation.forecasts import (
     ASSUMED,
@@ -24,12 +24,12 @@ from monitor.rounds.sampling.cells import rates_of_cells, uniform_of
 from monitor.rounds.sampling.edges import edges_of
 from monitor.rounds.sampling.rebin import binned
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.design.allocation import allocate
+from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.detection.delay import Detection, false_alarms, played
 from monitor.stats.detection.power import smallest_drops
-from monitor.stats.detection.scenario import Scenario
+from monitor.stats.detection.scenario import Misses, Scenario
 from monitor.storage.results import estimate_store
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
@@ -39,13 +39,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from monitor.domain.model import Stratum
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
     from monitor.rounds.sampling.rebin import References
-    from monitor.stats.design.allocation import Allocation
     from monitor.stats.detection.half_space import Limit
-    from monitor.stats.detection.scenario import Misses
 
     Floats = NDArray[np.float64]
 
@@ -179,12 +176,7 @@ def detected_soon(
 ) -> dict[str, dict[Misses, float | None]]:
     """Find, for each limit from below, the smallest drop that is soon found in 8 of 10 cases."""
     return {
-        limit.metric: smallest_drops(
-            expected.scenario,
-            limits,
-            metric=limit.metric,
-            every=every,
-        )
+        limit.metric: smallest_drops(expected.scenario, limits, metric=limit.metric, every=every)
         for limit in limits
         if limit.side == "at_least"
     }

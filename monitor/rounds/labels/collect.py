@@ -8,7 +8,7 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, gravest_of
-from monitor.domain.model import Collected
+from monitor.domain.model import Collected, Task
 from monitor.domain.state import RoundState
 from monitor.rounds.labels.endpoints import ask
 from monitor.rounds.labels.second_annotator import without_same_person
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Task
     from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_claims import Claim

@@ -14,7 +14,7 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
-from monitor.domain.ports import Watchable
+from monitor.domain.ports import Labeler, Watchable
 from monitor.presentation.labels import refused_line
 from monitor.rounds.labels.second_annotator import without_same_person
 from monitor.storage.labels import label_store
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.domain.model import Collected, Refusal
-    from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import Refusal
+from monitor.domain.model import Collected, Refusal
 from monitor.presentation.labels import same_person_reason
 from monitor.storage.labels import overlap_store
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Collected
     from monitor.rounds.context import MonitorContext
 
 

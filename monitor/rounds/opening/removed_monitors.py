@@ -8,7 +8,7 @@ slot of the monitor has passed that anyone who still runs it would have opened.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
@@ -23,7 +23,6 @@ from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from datetime import datetime
 
     from sqlalchemy import Connection
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,6 @@ from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -168,12 +167,7 @@ def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
 
 
 def enqueue_ended(
-    connection: Connection,
-    alert: StoredAlert,
-    why: str,
-    now: datetime,
-    *,
-    by_hand: bool = True,
+    connection: Connection, alert: StoredAlert, why: str, now: datetime, *, by_hand: bool = True
 ) -> None:
     """Write the notices of an alert that no round ended, for anyone who had one when it fired."""
     round_ = round_store.read_round(connection, alert.fired_round_id)

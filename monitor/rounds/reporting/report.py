@@ -6,11 +6,12 @@ from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from monitor.domain.alerting import evidence_state, only_learns
+from monitor.domain.alerting import LimitReading, evidence_state, only_learns
 from monitor.domain.report import (
     AlertRow,
     EstimateRow,
     EvidenceRow,
+    RecoveryRow,
     ReportedEstimate,
     RoundReport,
     Status,
@@ -32,8 +33,6 @@ from monitor.rounds.reporting.strata import band_rows, cell_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from monitor.domain.alerting import LimitReading
-    from monitor.domain.report import RecoveryRow
     from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.estimate import RoundEstimate

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from monitor.domain.report import RestatedRow
 from monitor.rounds.reporting.report import SHOWN
 from monitor.storage.results import estimate_store
-from monitor.storage.results.restatement_store import read_restated
+from monitor.storage.results.restatement_store import RestatedVersion, read_restated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from sqlalchemy import Connection
-
-    from monitor.storage.results.restatement_store import RestatedVersion
 
 
 def restated_rows(

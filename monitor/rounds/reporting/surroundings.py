@@ -52,11 +52,7 @@ class Surroundings:
 
 
 def read_surroundings(
-    connection: Connection,
-    batch: HistoryBatch,
-    evidence: BatchEvidence,
-    reason: str,
-    now: datetime,
+    connection: Connection, batch: HistoryBatch, evidence: BatchEvidence, reason: str, now: datetime
 ) -> Surroundings:
     """Read them; ``reason`` is why the due round has a new version."""
     rounds = [member.round for member in batch.affected]

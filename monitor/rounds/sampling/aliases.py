@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.domain.registered import alias_of, named_in
+from monitor.domain.registered import Alias, NamedVersions, alias_of, named_in
 from monitor.presentation.windows import (
     alias_moved_sentence,
     alias_removed_sentence,
@@ -16,7 +16,6 @@ from monitor.rounds.sampling.plausibility import Concern
 from monitor.storage.overview import alias_store
 
 if TYPE_CHECKING:
-    from monitor.domain.registered import Alias, NamedVersions
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 

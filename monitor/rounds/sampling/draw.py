@@ -25,15 +25,10 @@ from monitor.rounds.sampling.items import items_of
 from monitor.rounds.sampling.overlap import doubled
 from monitor.rounds.sampling.pictures import broken_pictures
 from monitor.rounds.sampling.plan import plan_labels
-from monitor.rounds.sampling.plausibility import refuse_unknown
+from monitor.rounds.sampling.plausibility import Concern, refuse_unknown
 from monitor.rounds.sampling.prior import rates_before, reference_of
-from monitor.rounds.sampling.second_wave import (
-    first_items,
-    goes_out_at,
-    spare_items,
-    waves_before,
-)
-from monitor.rounds.sampling.window_scan import base_key, scan_window, why_unusable
+from monitor.rounds.sampling.second_wave import first_items, goes_out_at, spare_items, waves_before
+from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage.results import challenger_store, segment_store
@@ -50,9 +45,7 @@ if TYPE_CHECKING:
     from monitor.domain.model import Frame, Item
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.plausibility import Concern
     from monitor.rounds.sampling.rebin import References
-    from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.stats.design.prior import PriorRates
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round

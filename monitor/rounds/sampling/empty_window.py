@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.slots import slots_after
-from monitor.presentation.windows import (
-    ended_before_sentence,
-    gap_sentence,
-    never_any_sentence,
-)
+from monitor.presentation.windows import ended_before_sentence, gap_sentence, never_any_sentence
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:

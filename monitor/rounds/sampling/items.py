@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import Item
+from monitor.domain.model import Frame, Item
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from monitor.domain.model import Frame
 
 
 def items_of(frame: Frame, expected: Sequence[int]) -> list[Item]:

@@ -6,14 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.shown import problem_of
+from monitor.domain.shown import Shown, problem_of
 from monitor.presentation.windows import broken_pictures_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from monitor.domain.settings import RoundSettings
-    from monitor.domain.shown import Shown
 
 
 def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[str, ...]:

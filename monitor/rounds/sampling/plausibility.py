@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
-from monitor.domain.model import BadRow
+from monitor.domain.model import BadRow, Frame
 from monitor.presentation.windows import (
     flagged_sentence,
     many_late_rows_sentence,
@@ -22,7 +22,6 @@ from monitor.presentation.windows import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
 
 FACTOR = 5

@@ -9,7 +9,7 @@ from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.sampling.cells import rates_of_cells
 from monitor.rounds.sampling.rebin import binned, earlier_rounds, pooled_reference
 from monitor.stats.design.prior import PriorRates
-from monitor.storage.results.past_counts import read_past
+from monitor.storage.results.past_counts import PastRound, read_past
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.rebin import References
     from monitor.rounds.sampling.window_scan import WindowScan
-    from monitor.storage.results.past_counts import PastRound
     from monitor.storage.rounds.round_store import Round
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused
-from monitor.domain.model import Item
+from monitor.domain.model import Frame, Item
 from monitor.domain.ports import as_counted
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
 from monitor.presentation.windows import removed_items_sentence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.domain.shown import Shown
     from monitor.rounds.context import MonitorContext
@@ -168,9 +167,7 @@ def _write(
             late,
             shown=shown,
             doubled=doubled(
-                late,
-                round_.settings.overlap,
-                cells=round_.settings.sample.cells is not None,
+                late, round_.settings.overlap, cells=round_.settings.sample.cells is not None
             ),
         )
         reason = second_wave_reason(

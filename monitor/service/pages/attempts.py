@@ -10,14 +10,12 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import unicodedata
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
     from monitor.storage.pages.people_store import StoredAttempts as Failed

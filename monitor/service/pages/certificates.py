@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cryptography import x509
@@ -13,7 +13,6 @@ from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
     from pathlib import Path
 
     from monitor.config.pages import TlsSettings

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.service.imports import import_for_workers
-from monitor.service.pages.accounts import StoreUsers
+from monitor.service.pages.accounts import Accounts, StoreUsers
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.attempts import SignInAttempts
 from monitor.service.pages.certificates import key_files
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from monitor.config.pages import LoginSettings, PagesSettings
     from monitor.domain.ports import Clock
-    from monitor.service.pages.accounts import Accounts
     from monitor.storage.database import Database
     from monitor.wiring import Application
 

@@ -12,23 +12,20 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.state import RoundState
 from monitor.storage.overview import attention_store
-from monitor.storage.overview.fleet_store import read_fleet
+from monitor.storage.overview.fleet_store import FleetState, read_fleet
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import datetime
 
-    from prometheus_client import Metric
-
     from monitor.domain.attention import Attention
     from monitor.storage.database import Database
-    from monitor.storage.overview.fleet_store import FleetState
 
 PREFIX = "pr_monitor_"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.domain.labels import current_answers
+from monitor.domain.labels import Statement, current_answers
 from monitor.storage.labels.label_store import statements_of, task_locations
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.labels import Statement
     from monitor.domain.model import LabelEvent
 
 

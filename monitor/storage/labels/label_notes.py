@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select, true
+from sqlalchemy import Connection, delete, insert, select, true
 
 from monitor.domain.state import RoundState
 from monitor.storage.tables import labeler_cursors, monitors, rounds
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 _SUFFIX = " notes"
 

@@ -5,29 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import delete, exists, func, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import listed
-from monitor.storage.tables import (
-    items,
-    label_events,
-    payloads,
-    reserve,
-    rounds,
-    tasks,
-)
+from monitor.storage.tables import items, label_events, payloads, reserve, rounds, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
-    from datetime import datetime
 
-    from sqlalchemy import Connection
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
 """Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import case, or_, select
+from sqlalchemy import Connection, case, or_, select
 
-from monitor.domain.labels import current_answers, current_label, is_disputed
+from monitor.domain.labels import Statement, current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.state import RoundState
 from monitor.storage.database import CHUNK
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection
-
-    from monitor.domain.labels import Statement
     from monitor.storage.labels.label_store import LabelOf
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
@@ -275,8 +272,7 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
             case((items.c.order >= strata.c.first_wave, 2), else_=1).label("wave"),
         )
         .join(
-            strata,
-            (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum),
+            strata, (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum)
         )
         .where(items.c.round_id.in_(round_ids))
         .order_by(items.c.round_id, items.c.stratum, items.c.order)

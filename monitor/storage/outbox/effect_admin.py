@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, select, update
 
-from monitor.domain.model import EffectKind
+from monitor.domain.model import Effect, EffectKind
 from monitor.storage.outbox.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING, is_aside
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors, rounds
@@ -15,11 +15,6 @@ from monitor.storage.tables import effects, monitors, rounds
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
-    from typing import Any
-
-    from sqlalchemy import ColumnElement, Connection, ScalarSelect
-
-    from monitor.domain.model import Effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +102,7 @@ def orphans(connection: Connection, sinks: Collection[str], before: datetime) ->
     query = (
         select(effects.c.id, effects.c.sink)
         .where(
-            effects.c.status == WAITING,
-            effects.c.sink.not_in(sinks),
-            effects.c.created_at < before,
+            effects.c.status == WAITING, effects.c.sink.not_in(sinks), effects.c.created_at < before
         )
         .order_by(effects.c.id.desc())
     )

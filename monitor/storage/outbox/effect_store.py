@@ -9,10 +9,22 @@ is about the same round, or the same alert, still waits for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, case, exists, func, or_, select, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    and_,
+    case,
+    exists,
+    func,
+    or_,
+    select,
+    union_all,
+    update,
+)
 
 from monitor.domain.model import Effect, EffectKind
 from monitor.storage.claims import attempts_alone, claim_of_ours, is_free
@@ -22,9 +34,7 @@ from monitor.storage.tables import effects, monitors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-    from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection, FromClause
 
 WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
 OPEN = (WAITING, DEAD)
@@ -290,12 +300,7 @@ def put_off_effect(
     retained: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
     retained |= {} if aside_at is None else {"done_at": aside_at}
     return _write_back(
-        connection,
-        effect,
-        **retained,
-        status=status,
-        last_error=error,
-        next_try=next_try,
+        connection, effect, **retained, status=status, last_error=error, next_try=next_try
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, and_, or_, select
 
 from monitor.domain.attention import Attention, Matter
 from monitor.domain.model import LabelKind
@@ -17,9 +17,6 @@ from monitor.storage.tables import concerns, estimates, label_events, monitors, 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select
 
     from monitor.storage.rounds.round_store import Round
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, case, func, select
+from sqlalchemy import Connection, Select, Subquery, and_, case, func, select
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import LabelKind
@@ -31,8 +31,6 @@ from monitor.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
-
-    from sqlalchemy import Connection, Select, Subquery
 
     from monitor.domain.report import EstimateRow
 
@@ -151,8 +149,7 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
     )
     answered = (
         select(
-            label_events.c.round_id,
-            func.count(label_events.c.item_id.distinct()).label("received"),
+            label_events.c.round_id, func.count(label_events.c.item_id.distinct()).label("received")
         )
         .join(rounds, and_(rounds.c.id == label_events.c.round_id, waiting))
         .where(label_events.c.kind == LabelKind.GIVEN)

@@ -9,33 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import case, func, select
+from sqlalchemy import Connection, ScalarSelect, case, func, select
 
 from monitor.domain.alerting import only_learns
 from monitor.domain.model import LabelKind
-from monitor.domain.report import AnswersRow
+from monitor.domain.report import AnswersRow, EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage.database import CHUNK
 from monitor.storage.labels import label_store, overlap_store
 from monitor.storage.overview.fleet_store import rounds_by_state
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_lists, round_store
-from monitor.storage.tables import (
-    label_events,
-    monitors,
-    round_issues,
-    rounds,
-    strata,
-    tasks,
-)
+from monitor.storage.tables import label_events, monitors, round_issues, rounds, strata, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, ScalarSelect
-
-    from monitor.domain.report import EstimateRow
     from monitor.storage.rounds.round_store import Round
 
 WAITING = (RoundState.OPEN, RoundState.LABELING)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from monitor.storage.database import put_all
 from monitor.storage.tables import labeler_cursors, monitors
@@ -15,7 +15,6 @@ from monitor.storage.tables import labeler_cursors, monitors
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy import Connection
 
 SCAN = "/look"
 """Labelers are named as sections of the config are, which no slash begins."""

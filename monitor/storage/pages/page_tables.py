@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     Column,
+    Dialect,
     Float,
     ForeignKey,
     ForeignKeyConstraint,
@@ -24,9 +23,6 @@ from sqlalchemy import (
 from monitor.domain.page_answer import PageAnswer, read_page_answer
 from monitor.storage.columns import BigId, UtcDateTime
 from monitor.storage.tables import metadata
-
-if TYPE_CHECKING:
-    from sqlalchemy import Dialect
 
 
 class StoredAnswer(TypeDecorator[PageAnswer]):

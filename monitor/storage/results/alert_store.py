@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, insert, or_, select, update
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Window
@@ -15,8 +15,6 @@ from monitor.storage.tables import alerts, evidence, monitors, rounds
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-
-    from sqlalchemy import Connection, Row, Select
 
     from monitor.storage.rounds.round_store import Round
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, Table, insert, select
 
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Frame
 from monitor.storage.tables import challenger_counts, challenger_sizes, comparisons, rounds, strata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection, Table
-
     from monitor.domain.challenger_rows import ComparisonRow
-    from monitor.domain.model import Frame
     from monitor.storage.labels.round_labels import RoundLabels
 
 

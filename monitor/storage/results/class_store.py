@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, or_, select
 
 from monitor.domain.block import Block
 from monitor.domain.model import EffectKind, Window
@@ -16,8 +16,6 @@ from monitor.storage.tables import effects, monitors, rounds
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, Row, Select
 
 
 class ClassVersion(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import and_, func, insert, select, update
+from sqlalchemy import Connection, Row, and_, func, insert, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
@@ -24,8 +24,6 @@ from monitor.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
-
-    from sqlalchemy import Connection, Row
 
     from monitor.stats.core.draws import JointPosterior
 
@@ -81,12 +79,7 @@ def read_counts(
     """Read counts of some rounds, the latest version unless one is named, strata in order."""
     expected = rounds.c.version if version is None else version
     query = (
-        select(
-            strata,
-            counts.c.labeled,
-            counts.c.positive,
-            counts.c.declined,
-        )
+        select(strata, counts.c.labeled, counts.c.positive, counts.c.declined)
         .join(
             strata,
             (strata.c.round_id == counts.c.round_id) & (strata.c.stratum == counts.c.stratum),

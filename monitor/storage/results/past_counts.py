@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from monitor.domain.state import RoundState
-from monitor.stats.core.counts import CountArrays
+from monitor.stats.core.counts import CountArrays, StratumArrays
 from monitor.storage.database import put_all
 from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.tables import packed_counts, rounds
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
-    from monitor.stats.core.counts import StratumArrays
     from monitor.storage.samples.frame_store import StratumTally
 
     Packed: TypeAlias = NDArray[np.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from monitor.storage.database import CHUNK
 from monitor.storage.tables import restated_versions, restatements, rounds
@@ -12,8 +12,6 @@ from monitor.storage.tables import restated_versions, restatements, rounds
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
-
-    from sqlalchemy import Connection
 
 
 class RestatedVersion(NamedTuple):

@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, Table, insert, select
 
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Frame
 from monitor.domain.report import SegmentRow
 from monitor.storage.tables import segment_counts, segment_estimates, segment_sizes, strata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection, Table
-
-    from monitor.domain.model import Frame
     from monitor.storage.labels.round_labels import RoundLabels
 
 

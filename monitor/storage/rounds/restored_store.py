@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import Connection, delete, or_, select, update
 
 from monitor.domain.state import RoundState
 from monitor.storage.tables import alerts, concerns, rounds
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-    from sqlalchemy import Connection
 
     from monitor.domain.settings import RoundSettings
 

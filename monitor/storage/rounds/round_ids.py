@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sqlalchemy import select
+from sqlalchemy import Connection, ScalarSelect, select
 
 from monitor.domain.state import RoundState
 from monitor.storage.tables import monitors, rounds
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, ScalarSelect
 
 MOST = 2**31 - 1
 """What the column of numbers holds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from monitor.domain.state import RoundState
 from monitor.storage.rounds.round_ids import id_of
@@ -14,8 +14,6 @@ from monitor.storage.tables import rounds
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, Select
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Text, and_, cast, exists, false, func, not_, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Text,
+    and_,
+    cast,
+    exists,
+    false,
+    func,
+    not_,
+    or_,
+    select,
+)
 
 from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
@@ -18,8 +32,6 @@ from monitor.storage.tables import monitors, payloads, rounds, tasks
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, Row, Select
 
 
 class RoundVersion(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import insert_new
-from monitor.storage.rounds.round_claims import hold, wait_for_monitor
+from monitor.storage.rounds.round_claims import Claim, hold, wait_for_monitor
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
 
@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection
-
     from monitor.domain.model import Window
     from monitor.domain.settings import Limits, RoundSettings
-    from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
 
 
@@ -61,12 +58,7 @@ def add_round(
 
 
 def reopen_skipped(
-    connection: Connection,
-    round_id: int,
-    *,
-    settings: RoundSettings,
-    now: datetime,
-    reason: str,
+    connection: Connection, round_id: int, *, settings: RoundSettings, now: datetime, reason: str
 ) -> bool:
     """Open a recorded skip; false if another worker did."""
     check_move(RoundState.SKIPPED, RoundState.OPEN)

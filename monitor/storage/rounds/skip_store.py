@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert
+from sqlalchemy import Connection, insert
 
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState
@@ -15,8 +15,6 @@ from monitor.storage.tables import round_events, rounds
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-
-    from sqlalchemy import Connection
 
     from monitor.domain.model import Window
     from monitor.domain.settings import RoundSettings

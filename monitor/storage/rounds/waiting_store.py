@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import update
+from sqlalchemy import Connection, update
 
 from monitor.storage.tables import rounds
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from sqlalchemy import Connection
 
     from monitor.storage.rounds.round_claims import Claim
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import case, func, select
+from sqlalchemy import Connection, case, func, select
 
 from monitor.domain.model import Window
 from monitor.storage.tables import histories, rounds, segment_sizes, strata
@@ -13,8 +13,6 @@ from monitor.storage.tables import histories, rounds, segment_sizes, strata
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +50,7 @@ def drawn_windows(
     )
     return [
         DrawnWindow(
-            row.number,
-            row.slot,
-            Window(row.window_start, row.window_end),
-            int(row.rows),
-            row.id,
+            row.number, row.slot, Window(row.window_start, row.window_end), int(row.rows), row.id
         )
         for row in connection.execute(query)
     ]

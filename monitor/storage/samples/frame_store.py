@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, or_, select
+from sqlalchemy import Connection, Row, delete, insert, or_, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum
@@ -28,8 +28,6 @@ from monitor.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
-
-    from sqlalchemy import Connection, Row
 
     from monitor.domain.shown import Shown
 

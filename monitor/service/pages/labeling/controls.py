@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import Answer
-from monitor.domain.page_answer import fits
+from monitor.domain.page_answer import PageAnswer, fits
 from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revision_of, stands
 from monitor.storage.pages import control_store, page_store
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from monitor.domain.page_answer import PageAnswer
     from monitor.storage.pages.control_store import Control, ControlRates, ControlStatement
 
 REPEAT_AFTER = 20

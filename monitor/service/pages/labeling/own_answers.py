@@ -13,7 +13,7 @@ from monitor.service.pages.labeling.offered import Offered, offered
 from monitor.service.pages.labeling.outcome import AnswerOutcome, stands
 from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, refusal_text
 from monitor.service.pages.labeling.shown import Part, parts_of
-from monitor.service.pages.labeling.task_queue import names_on_page
+from monitor.service.pages.labeling.task_queue import TaskQueue, names_on_page
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
 from monitor.storage.pages import control_store, page_store
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer
-    from monitor.service.pages.labeling.task_queue import TaskQueue
 
 router = APIRouter(prefix="/label/mine")
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.visible import visible, visible_lines
 from monitor.service.pages.labeling.framed import height_of
-from monitor.service.pages.labeling.json_rows import rows_of
+from monitor.service.pages.labeling.json_rows import Row, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from monitor.domain.shown import Shown, Value
-    from monitor.service.pages.labeling.json_rows import Row
 
 AT_FIRST = 4000
 """Characters of a text that are shown before somebody asks for all, and of a cell of a table."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from monitor.domain.page_answer import fits
+from monitor.domain.page_answer import PageAnswer, fits
 from monitor.domain.state import RoundState
 from monitor.service.pages.labeling import controls
 from monitor.service.pages.labeling.controls import AnswerHistory, Controls
@@ -27,11 +27,9 @@ from monitor.storage.samples import margin_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from monitor.domain.page_answer import PageAnswer
     from monitor.domain.ports import Clock
     from monitor.domain.shown import Shown
     from monitor.storage.database import Database

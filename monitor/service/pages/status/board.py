@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
-from monitor.rounds.class_overview import class_overviews
-from monitor.rounds.listing import listed
-from monitor.rounds.opening.removed_monitors import removed_monitors
+from monitor.rounds.class_overview import ClassOverview, class_overviews
+from monitor.rounds.listing import ListedRounds, listed
+from monitor.rounds.opening.removed_monitors import RemovedMonitor, removed_monitors
 from monitor.rounds.reporting.timeline import read_timeline
 from monitor.rounds.round_page import find_round, read_page, read_report
-from monitor.rounds.status import overviews
+from monitor.rounds.status import Overview, overviews
 from monitor.storage.results import alert_store, report_store
 from monitor.storage.results.restatement_store import read_restated
 from monitor.storage.rounds import round_ids, round_store
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from monitor.domain.report import RoundReport, TimelinePoint
     from monitor.domain.round_page import RoundPage
     from monitor.domain.settings import MonitorSettings
-    from monitor.rounds.class_overview import ClassOverview
-    from monitor.rounds.listing import ListedRounds
-    from monitor.rounds.opening.removed_monitors import RemovedMonitor
-    from monitor.rounds.status import Overview
     from monitor.storage.database import Database
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.domain.report import Status
+from monitor.domain.report import EstimateRow, Status
 from monitor.hooks.texts import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
@@ -17,15 +17,13 @@ from monitor.presentation.status import (
     next_round_line,
     open_round_line,
 )
-from monitor.service.pages.status.figures import figure_of
+from monitor.service.pages.status.figures import Figure, figure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from monitor.domain.report import EstimateRow
     from monitor.domain.settings import Bound, MonitorSettings
     from monitor.rounds.status import Overview
-    from monitor.service.pages.status.figures import Figure
     from monitor.storage.results.alert_store import StoredAlert
 
 SHOWN = ("precision", "recall")
