@@ -16,10 +16,9 @@ from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.adapters import MlflowEndpoint
 from monitor.domain.clock import utc_now
 from monitor.domain.errors import ConfigRefused
-from monitor.domain.model import EffectKind
+from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source
 from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.time_limit import within
 from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler
@@ -27,8 +26,7 @@ from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
 from monitor.labeling.page import PageLabeler
-from monitor.rounds.context import MonitorContext, ReferenceItems
-from monitor.rounds.settled_windows import SettledWindows
+from monitor.rounds.context import MonitorContext, ReferenceItems, SettledWindows
 from monitor.storage.database import Database
 from monitor.storage.outbox import effect_admin
 from monitor.tracking.aliases import MlflowAliases
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from monitor.domain.block import Block
     from monitor.domain.notice import Notice
     from monitor.domain.settings import Labeling, RoundSettings
-    from monitor.hooks.links import Link
+    from monitor.hooks.context import Link
 
     MakeLabeler = Callable[[Labeling, Block | None], Labeler]
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-
 MARKER = ".pr-monitor-demo"
 MONITOR = "digits-eight"
 CONFIG, FIGURE = "config.yaml", "timeline.svg"
@@ -148,7 +147,7 @@ def _write_files(folder: Path, before: Batch, weeks: list[Batch], *, pictures: b
     import numpy as np  # noqa: PLC0415
     import pandas as pd  # noqa: PLC0415  0.5 s, the demo only
 
-    from monitor.demo.pictures import write_pictures  # noqa: PLC0415
+    from monitor.demo.digits import write_pictures  # noqa: PLC0415
 
     predictions = pd.DataFrame(
         {

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from monitor.demo.digits import WEEK, Confusion
 from monitor.demo.folder import MONITOR, WrittenFolder
 from monitor.domain.errors import MonitorError
+from monitor.domain.model import LOG
 from monitor.domain.notice import Notice
-from monitor.domain.sinks import LOG
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.reporting.report import find_row
 from monitor.rounds.run import backfill

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from monitor.domain.shown import Shown
 
+MLFLOW, LOG = "mlflow", "log"
+
 
 @dataclass(frozen=True, slots=True)
 class Window:

@@ -26,6 +26,8 @@ SHORT = 0.01
 """Share of a window up to which predictions of another version are left out of account: no look
 finds the very moment, and many move an alias just when a window ends."""
 
+_WHOLE = re.compile(r"(-?\d+)([.]0)?")
+
 
 @dataclass(frozen=True, slots=True)
 class Alias:
@@ -127,3 +129,15 @@ def _moves(observations: Sequence[AliasObservation]) -> list[AliasMove]:
 
 def _last_name(observations: Sequence[AliasObservation]) -> list[str]:
     return [scan.version for scan in observations if scan.version is not None][-1:]
+
+
+def spellings(version: str | None) -> tuple[str | None, ...]:
+    """Return the texts of a version: a whole number is also written as a fraction, ``7.0``.
+
+    Files and databases do so once a value of a column is missing.
+
+    >>> spellings("7"), spellings("7.0"), spellings("1.10")
+    (('7', '7.0'), ('7', '7.0'), ('1.10',))
+    """
+    whole = None if version is None else _WHOLE.fullmatch(version)
+    return (version,) if whole is None else (whole[1], f"{whole[1]}.0")

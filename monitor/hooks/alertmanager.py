@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 from monitor.domain.clock import utc_now
 from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Duration, Settings
-from monitor.hooks.links import Link, no_link, read_notice
+from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 from monitor.hooks.texts import clean
 

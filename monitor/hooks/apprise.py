@@ -17,7 +17,7 @@ from pydantic import ConfigDict, SecretStr
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import Link, no_link, read_notice
+from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Timeout
 from monitor.hooks.texts import body, disarmed, title
 

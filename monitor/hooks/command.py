@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import Link, no_link, read_notice
+from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.receiver import Timeout
 from monitor.hooks.texts import clean
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import structlog
 
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import Link, no_link, read_notice
+from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:

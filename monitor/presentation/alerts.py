@@ -11,18 +11,17 @@ from monitor.presentation.evidence import recovery_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_text,
+    capital,
     limit_text,
     minute_text,
     percent_text,
 )
-from monitor.presentation.sentences import capital
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.model import Window
     from monitor.domain.report import EstimateRow, RecoveryRow, RoundReport
-
 
 LIMIT_CHANGED = "its limit was changed or removed in the config"
 """Why a round ended an alert that its labels did not end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.domain.sinks import LOG, MLFLOW
+from monitor.domain.model import LOG, MLFLOW
 from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:

@@ -164,3 +164,8 @@ def span_text(span: timedelta) -> str:
     value = seconds / unit
     digits = 1 if value < 9.95 else 0  # noqa: PLR2004  from there on it rounds to 10
     return f"{f'{value:.{digits}f}'.removesuffix('.0')} {name}"
+
+
+def capital(text: str) -> str:
+    """Begin a sentence with a capital letter."""
+    return text[:1].upper() + text[1:]

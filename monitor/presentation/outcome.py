@@ -12,17 +12,16 @@ from monitor.presentation.estimates import estimate_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_sign,
+    capital,
     limits_text,
     minute_text,
     percent_text,
 )
 from monitor.presentation.rounds import show_command
-from monitor.presentation.sentences import capital
 from monitor.presentation.status import proposal_cautions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
 
 _HEADLINE = ("precision", "recall", "f1", "prevalence")
 _BEST = (("pooled", "rate"), ("round", "window"))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.presentation.alerts import AlertSummary, broken_limit
 from monitor.presentation.estimates import estimate_text
-from monitor.presentation.numbers import limits_text
-from monitor.presentation.sentences import capital
+from monitor.presentation.numbers import capital, limits_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from monitor.domain.visible import clean
 from monitor.presentation.method_sentences import method_sentences
-from monitor.presentation.numbers import minute_text
+from monitor.presentation.numbers import capital, minute_text
 from monitor.presentation.outcome import (
     meaning_sentences,
     to_do_sentences,
@@ -26,7 +26,6 @@ from monitor.presentation.outcome import (
 )
 from monitor.presentation.restatements import restated_lines
 from monitor.presentation.round_document import facts, next_round_section, round_sections
-from monitor.presentation.sentences import capital
 from monitor.report.sections import figures_of, key_numbers
 
 if TYPE_CHECKING:

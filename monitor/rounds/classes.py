@@ -17,8 +17,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
-from monitor.domain.model import EffectKind
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW, EffectKind
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
 from monitor.rounds.class_windows import ClassPosition, index_among

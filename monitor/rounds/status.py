@@ -7,16 +7,24 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from monitor.domain.alerting import LEARNING_ROUNDS, AlertState
-from monitor.domain.model import EffectKind
+from monitor.domain.model import LOG, EffectKind
+from monitor.domain.notice import Notice
 from monitor.domain.receipts import why_untagged
-from monitor.domain.report import AnswersRow, EstimateRow, RecoveryRow, RestatedRow, Status
+from monitor.domain.report import (
+    AlertRow,
+    AnswersRow,
+    EstimateRow,
+    RecoveryRow,
+    RestatedRow,
+    Status,
+)
 from monitor.domain.slots import newest_slot, next_slot
 from monitor.domain.state import RoundState
-from monitor.presentation.attention import attention_text
 from monitor.presentation.delivery import dead_line
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.restatements import restated_text
 from monitor.presentation.status import (
+    attention_text,
     no_estimate_line,
     overdue_line,
     proposal_cautions,
@@ -32,9 +40,9 @@ from monitor.presentation.status import (
 )
 from monitor.rounds.estimation.limit_proposals import proposed_limits
 from monitor.rounds.grace import gives_up_at
-from monitor.rounds.open_alerts import firing_notices, recoveries
 from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline, second_wave_lines
 from monitor.rounds.past_limits import is_missed_limit, missed_limits
+from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
 from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.storage.labels import label_notes
@@ -50,7 +58,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention
-    from monitor.domain.notice import Notice
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.labels.label_notes import LabelNotes
@@ -405,3 +412,28 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     if why is None or report["model"] != settings.round.model:
         return []
     return [untagged_line(why)]
+
+
+def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, Notice]:
+    """Read the notices of open alerts as the log has them, without notices still to be written."""
+    keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
+    result = effect_admin.with_keys(connection, list(keys)) if keys else {}
+    return {keys[key]: Notice.model_validate(payload) for key, payload in result.items()}
+
+
+def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, RecoveryRow]:
+    """Read how far open alerts are from their end, by their ids.
+
+    Omits an alert if no round has closed since the upgrade from an older version.
+    """
+    if not alerts:
+        return {}
+    newest = alert_store.newest_rounds(connection, [alert.id for alert in alerts])
+    reported = many_rounds.read_alert_rows(connection, sorted(set(newest.values())))
+    rows = {
+        (round_id, row["id"]): AlertRow.model_validate(row).recovery
+        for round_id, result in reported.items()
+        for row in result
+    }
+    now = {alert_id: rows.get((round_id, alert_id)) for alert_id, round_id in newest.items()}
+    return {alert_id: recovery for alert_id, recovery in now.items() if recovery is not None}

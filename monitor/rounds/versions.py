@@ -24,7 +24,6 @@ from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import find_disputes
 from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
 from monitor.rounds.estimation.history import HistoryState, before_launch, history_states
-from monitor.rounds.estimation.own_rows import with_stored_own_rows
 from monitor.rounds.estimation.recovery import recovery_rows
 from monitor.rounds.estimation.restated import (
     RestatedRound,
@@ -36,7 +35,12 @@ from monitor.rounds.estimation.restated import (
 from monitor.rounds.estimation.score_order import inverted_order
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
-from monitor.rounds.estimation.versions import set_versions, write_readings, write_versions
+from monitor.rounds.estimation.versions import (
+    set_versions,
+    with_stored_own_rows,
+    write_readings,
+    write_versions,
+)
 from monitor.rounds.reporting.concerns import (
     INVERTED,
     note,

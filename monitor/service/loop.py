@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import EXIT_INPUT, EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW
 from monitor.rounds.aliases import check_aliases
 from monitor.rounds.claims import let_claims_run_out
 from monitor.rounds.delivery.dead_letters import retire_orphans

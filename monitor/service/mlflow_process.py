@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import structlog
 
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW
 from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
-from monitor.presentation.numbers import NOT_ESTIMABLE, bound_sign
+from monitor.presentation.numbers import NOT_ESTIMABLE, bound_sign, capital
 from monitor.presentation.outcome import to_do_sentences, verdict_sentence
 from monitor.presentation.restatements import restated_lines
 from monitor.presentation.round_document import (
@@ -17,7 +17,6 @@ from monitor.presentation.round_document import (
     pooled_lines,
     round_sections,
 )
-from monitor.presentation.sentences import capital
 from monitor.tracking.values import best_point, minute
 
 if TYPE_CHECKING:

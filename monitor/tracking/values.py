@@ -13,11 +13,11 @@ from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
 from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
-from monitor.tracking.challenger import challenger_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from monitor.domain.challenger_rows import ComparisonRow
 
 FIRST = ("precision", "recall")
 SOURCE = "pr-monitor"
@@ -34,6 +34,8 @@ _COLOURS = {
     Status.LEARNING: "#2a6fbb",
     Status.OK: "#2a6fbb",
 }
+
+_METRICS = ("precision", "recall")
 
 
 def digest(payload: Mapping[str, Any]) -> str:
@@ -72,7 +74,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
         "round/missing_answers": _missing_share(report),
     }
     values |= _limit_values(report)
-    values |= challenger_metrics(report)
+    values |= _challenger_metrics(report)
     return {
         name: round(float(value), _DECIMALS)
         for name, value in values.items()
@@ -296,4 +298,35 @@ def dataset(report: RoundReport) -> dict[str, str]:
         "source_type": SOURCE,
         "source": json.dumps(source),
         "profile": json.dumps(profile),
+    }
+
+
+def _challenger_metrics(report: RoundReport) -> dict[str, float]:
+    """Name the figures of the challenger: of this round, and what it has more after several.
+
+    Such as ``challenger/recall``, ``challenger/recall_difference`` with ``_low`` and ``_high``, and
+    ``challenger/recall_difference_pooled`` from the second round with this challenger on.
+    """
+    row = report.challenger
+    if row is None:
+        return {}
+    alone, pooled = row.alone, row.pooled
+    own = {
+        f"challenger/{name}": metric.challenger[0]
+        for name in _METRICS
+        if alone is not None
+        if (metric := alone.metric(name)) is not None and metric.challenger is not None
+    }
+    both = _differences(alone, "difference") | _differences(pooled, "difference_pooled")
+    return own | both
+
+
+def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:
+    if row is None:
+        return {}
+    return {
+        f"challenger/{name}_{called}{end}": value
+        for name in _METRICS
+        if (metric := row.metric(name)) is not None and metric.difference is not None
+        for end, value in zip(("", "_low", "_high"), metric.difference, strict=True)
     }

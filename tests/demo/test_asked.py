@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from monitor.demo.digits import Camera, DigitScenario
+from monitor.demo.digits import SIDE, Camera, DigitScenario, png, write_pictures
 from monitor.demo.folder import MARKER, prepare
 from monitor.demo.labeling_week import LabelingWeek, story
-from monitor.demo.pictures import SIDE, png, write_pictures
 from monitor.domain.model import Answer
 from monitor.domain.shown import picture
 from monitor.storage.pages import page_store

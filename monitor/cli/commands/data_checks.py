@@ -30,7 +30,7 @@ from monitor.rounds.labels.truth_reach import (
     windows_before,
 )
 from monitor.rounds.sampling.baseline import check_baseline
-from monitor.rounds.sampling.pictures import broken_pictures
+from monitor.rounds.sampling.items import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown
 from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 

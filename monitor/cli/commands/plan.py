@@ -111,7 +111,7 @@ def _refuse_plot(plot: Path | None) -> None:
 
 
 def _write_plot(forecast: PlanForecast, plot: Path) -> None:
-    from monitor.cli.views.plan_figure import widths_svg
+    from monitor.cli.views.plan_page import widths_svg
     from monitor.domain.errors import InputRefused
 
     try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from monitor.config.model import Config
-    from monitor.hooks.links import Link
+    from monitor.hooks.context import Link
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview

@@ -27,12 +27,10 @@ from monitor.evaluation.designs import EvaluationSample, EvaluationStratum
 from monitor.evaluation.frame import column_of, values_of
 from monitor.evaluation.result import COLUMNS, HEADLINE, Evaluation, evaluate_rows
 from monitor.evaluation.rows import Column, LabeledRows, holds_classes, read_rows
-from monitor.presentation.numbers import NOT_ESTIMABLE, digits_text
-from monitor.presentation.sentences import capital
+from monitor.presentation.numbers import NOT_ESTIMABLE, capital, digits_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from monitor.domain.model import LOG
 from monitor.domain.notice import Notice
-from monitor.domain.sinks import LOG
 from monitor.presentation.delivery import (
     aside_sentence,
     dead_sentence,

@@ -19,10 +19,9 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryBroke, DeliveryFailed
-from monitor.domain.model import Effect, EffectKind
+from monitor.domain.model import MLFLOW, Effect, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.ports import AlertKeeper, Clock, EffectHandler
-from monitor.domain.sinks import MLFLOW
 from monitor.presentation.delivery import (
     INTERRUPTED,
     alerts_not_stored_reason,

@@ -20,8 +20,7 @@ from monitor.presentation.forecasts import (
 )
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
-from monitor.rounds.sampling.cells import rates_of_cells, uniform_of
-from monitor.rounds.sampling.edges import edges_of
+from monitor.rounds.sampling.cells import edges_of, rates_of_cells, uniform_of
 from monitor.rounds.sampling.rebin import binned
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.design.allocation import Allocation, allocate

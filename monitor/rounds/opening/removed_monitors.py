@@ -16,7 +16,7 @@ import structlog
 from monitor.domain.alerting import AlertState
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
-from monitor.presentation.removed_monitors import REMOVED, removed_sentence
+from monitor.presentation.status import REMOVED, removed_sentence
 from monitor.rounds.reporting.enqueue import enqueue_ended
 from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_store

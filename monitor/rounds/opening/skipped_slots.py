@@ -13,7 +13,8 @@ from monitor.presentation.moves import missed_reason
 from monitor.presentation.status import lost_round_line, restored_line
 from monitor.rounds.opening.windows import free_windows
 from monitor.rounds.reporting.concerns import note
-from monitor.storage.rounds import restored_store, round_store, skip_store
+from monitor.storage.rounds import restored_store, round_store
+from monitor.storage.rounds.round_transitions import add_skipped
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: d
         slots = missed[start : start + AT_ONCE]
         with context.database.write() as connection:
             monitor_id = round_store.ensure_monitor(connection, context.settings.name, now)
-            skip_store.add_skipped(
+            add_skipped(
                 connection,
                 monitor_id=monitor_id,
                 first_number=number_of(connection, schedule, monitor_id, slots[0]),

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.model import EffectKind
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW, EffectKind
 from monitor.presentation.estimates import too_few_text
 from monitor.presentation.rounds import corrected_sentence
 from monitor.rounds.estimation import disputes

@@ -8,10 +8,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.model import EffectKind
+from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.registered import alias_of
 from monitor.domain.report import RoundReport, Status
-from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.state import RoundState
 from monitor.rounds.reporting.notices import (
     abandoned_notice,

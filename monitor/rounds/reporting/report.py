@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from datetime import timedelta
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import LimitReading, evidence_state, only_learns
+from monitor.domain.next_round import NextRoundRow
 from monitor.domain.report import (
     AlertRow,
+    AnswersRow,
     EstimateRow,
     EvidenceRow,
     RecoveryRow,
@@ -18,6 +22,7 @@ from monitor.domain.report import (
     TimelinePoint,
 )
 from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.domain.slots import slots_after
 from monitor.presentation.rounds import (
     alerts_text,
     check_sentence,
@@ -25,13 +30,12 @@ from monitor.presentation.rounds import (
     no_estimate_sentence,
     round_sentence,
 )
-from monitor.rounds.estimation.answer_times import answers_row
-from monitor.rounds.reporting.next_round import next_round
 from monitor.rounds.reporting.notices import round_key
 from monitor.rounds.reporting.strata import band_rows, cell_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
     from monitor.rounds.estimation.curves import Pictures
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.estimate_store import EstimatedRound
     from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
 
 Row = TypeVar("Row", bound=EstimateRow)
 
@@ -56,6 +61,8 @@ SHOWN = tuple(
     (metric, basis, estimand) for metric in _FIRST for basis, estimand in ESTIMAND_OF.items()
 )
 """The estimates people see first."""
+
+_MOST = 0.9  # the last answers depend on one person more than on the deadline
 
 
 def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
@@ -124,7 +131,7 @@ def closed_report(
         segments=list(supplements.segments),
         agreement=supplements.agreement,
         challenger=None if supplements.challenge is None else supplements.challenge.row,
-        answers=answers_row(round_, first_answers, tally.strata),
+        answers=_answers_row(round_, first_answers, tally.strata),
         pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(estimate.pictures),
         restated=list(around.restated.get(round_.id, ())),
@@ -216,7 +223,7 @@ def _frame_fields(
         "level": CREDIBLE_LEVEL,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
-        "next_round": next_round(round_),
+        "next_round": _next_round(round_),
     }
 
 
@@ -296,3 +303,47 @@ def _with_small_counts(rows: Sequence[ReportedEstimate]) -> list[str]:
         for metric, row in _first_rows(rows, "round").items()
         if row is not None and row.caution
     ]
+
+
+def _next_round(round_: Round) -> NextRoundRow | None:
+    """Return the target of the next round; None if the schedule has no later slot."""
+    settings = round_.settings
+    slot = next(slots_after(settings.schedule, round_.slot), None)
+    if slot is None:
+        return None
+    return NextRoundRow(
+        slot=slot,
+        max_labels=settings.sample.max_labels,
+        margins=settings.sample.margin.wanted(),
+        hours=settings.deadline / timedelta(hours=1),
+    )
+
+
+def _answers_row(
+    round_: Round, times: Sequence[datetime], strata: Sequence[StratumTally]
+) -> AnswersRow:
+    """Count the answers of a version, and say when the first answer to each item came.
+
+    ``times`` are the times of the first answers, ascending.
+
+    Late answers hint at those that never came: where they still come in at the closing, a longer
+    deadline would have brought more.
+    """
+    return AnswersRow(
+        wanted=sum(tally.planned for tally in strata),
+        labeled=sum(tally.labeled for tally in strata),
+        declined=sum(tally.declined for tally in strata),
+        half_hours=_hours(round_.opened_at, _share_of(times, 0.5)),
+        most_hours=_hours(round_.opened_at, _share_of(times, _MOST)),
+        last_hours=_hours(round_.opened_at, _share_of(times, 1.0)),
+        open_hours=_hours(round_.opened_at, round_.closed_at),
+    )
+
+
+def _share_of(times: Sequence[datetime], share: float) -> datetime | None:
+    """Time by which a share of the answers had come."""
+    return times[math.ceil(share * len(times)) - 1] if times else None
+
+
+def _hours(start: datetime, end: datetime | None) -> float | None:
+    return None if end is None else round(max(0.0, (end - start).total_seconds() / 3600), 2)

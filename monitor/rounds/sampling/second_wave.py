@@ -17,9 +17,7 @@ from monitor.domain.ports import as_counted
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
 from monitor.presentation.windows import removed_items_sentence
 from monitor.rounds.sampling.cells import uniform_of
-from monitor.rounds.sampling.items import items_of
-from monitor.rounds.sampling.overlap import doubled
-from monitor.rounds.sampling.pictures import broken_pictures
+from monitor.rounds.sampling.items import broken_pictures, doubled, items_of
 from monitor.rounds.sampling.plan import positions
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.storage.rounds import round_claims, round_transitions

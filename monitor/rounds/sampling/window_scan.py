@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from monitor.domain.crashpoint import outside
 from monitor.domain.model import BadRow, BandEdges, Frame, Stratum
 from monitor.domain.ports import Rescannable
-from monitor.domain.versions import spellings
+from monitor.domain.registered import spellings
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
 from monitor.rounds.sampling.aliases import WatchedAlias, watched_alias
-from monitor.rounds.sampling.edges import edges_of
+from monitor.rounds.sampling.cells import edges_of
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:

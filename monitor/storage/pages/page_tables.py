@@ -21,8 +21,7 @@ from sqlalchemy import (
 )
 
 from monitor.domain.page_answer import PageAnswer, read_page_answer
-from monitor.storage.columns import BigId, UtcDateTime
-from monitor.storage.tables import metadata
+from monitor.storage.tables import BigId, UtcDateTime, metadata
 
 
 class StoredAnswer(TypeDecorator[PageAnswer]):

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, select, update
 from monitor.domain.errors import RoundMoved
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.database import insert_new
+from monitor.storage.database import insert_all_new, insert_new
 from monitor.storage.rounds.round_claims import Claim, hold, wait_for_monitor
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
@@ -196,3 +196,54 @@ def _event(
             round_id=round_id, at=now, before=before, after=after, reason=reason
         )
     )
+
+
+def note_first_scan(connection: Connection, claim: Claim, at: datetime) -> None:
+    """Record when the predictions of a claimed round were looked at, unless they were before."""
+    connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == claim.round_id,
+            rounds.c.attempt == claim.attempt,
+            rounds.c.first_look_at.is_(None),
+        )
+        .values(first_look_at=at)
+    )
+
+
+def add_skipped(
+    connection: Connection,
+    *,
+    monitor_id: int,
+    first_number: int,
+    slots: Sequence[datetime],
+    windows: Sequence[Window],
+    settings: RoundSettings,
+    reason: str,
+    now: datetime,
+) -> None:
+    """Record consecutive slots as skipped; a slot that has a round already keeps it."""
+    store = store_id(connection)
+    shared = {
+        "monitor_id": monitor_id,
+        "state": RoundState.SKIPPED,
+        "reason": reason,
+        "settings": settings.model_dump(mode="json"),
+        "opened_at": now,
+    }
+    rows = [
+        {
+            "number": number,
+            "slot": slot,
+            "window_start": window.start,
+            "window_end": window.end,
+            "seed": seed_of(store, monitor_id, slot, settings.block),
+            **shared,
+        }
+        for number, (slot, window) in enumerate(zip(slots, windows, strict=True), first_number)
+    ]
+    added = insert_all_new(connection, rounds, rows)
+    event = {"at": now, "before": None, "after": RoundState.SKIPPED, "reason": reason}
+    if added:
+        rows = [{"round_id": round_id, **event} for round_id in added]
+        connection.execute(insert(round_events), rows)

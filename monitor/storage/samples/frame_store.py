@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Row, delete, insert, or_, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum
+from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
-from monitor.domain.versions import spellings
 from monitor.storage.database import CHUNK, insert_new
 from monitor.storage.tables import (
     histories,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.shown import Shown
-
 
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 

@@ -10,8 +10,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from monitor.service.pages.labeling.offered import Offered, offered
-from monitor.service.pages.labeling.outcome import AnswerOutcome, stands
-from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, refusal_text
+from monitor.service.pages.labeling.outcome import (
+    REFUSALS,
+    AnswerOutcome,
+    answer_of,
+    refusal_text,
+    stands,
+)
 from monitor.service.pages.labeling.shown import Part, parts_of
 from monitor.service.pages.labeling.task_queue import TaskQueue, names_on_page
 from monitor.service.pages.rendering import html_page

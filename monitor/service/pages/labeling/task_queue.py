@@ -9,16 +9,18 @@ then it comes back. Nothing that decides here depends on an answer, but whether 
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from monitor.domain.page_answer import PageAnswer, fits
 from monitor.domain.state import RoundState
 from monitor.service.pages.labeling import controls
 from monitor.service.pages.labeling.controls import AnswerHistory, Controls
-from monitor.service.pages.labeling.order import in_own_order
 from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revision_of, stands
 from monitor.service.pages.labeling.pace import AnnotatorProgress, seconds_each
 from monitor.storage.pages import control_store, page_store, shared_task_store
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     LatestAnswers = Mapping[str, Mapping[str, PageStatement]]
     """The latest statement about each task, by its key and the annotator."""
 
+
 HELD = timedelta(minutes=15)
 """How long a task on somebody's screen is nobody else's."""
 
@@ -50,6 +53,9 @@ AT_ONCE = 10
 
 _HISTORY_LENGTH = 21
 """Answers whose times make the pace of a person."""
+
+BLOCK = 50
+"""Tasks of the order that all have in common within which each person has an order of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +308,7 @@ class _AnnotatorTasks:
         now: datetime,
         margins: Mapping[str, Mapping[str, float]],
     ) -> _AnnotatorTasks:
-        tasks = in_own_order(page_store.read_page_tasks(connection, names), annotator)
+        tasks = _in_own_order(page_store.read_page_tasks(connection, names), annotator)
         return cls(tasks, page_store.latest_statements(connection, names), annotator, now, margins)
 
     def revision(self, key: str) -> int:
@@ -394,3 +400,20 @@ class _AnnotatorTasks:
 def names_on_page(rounds: Mapping[str, str]) -> list[str]:
     """Name the rounds on the page of some rounds, each once."""
     return list(dict.fromkeys(rounds.values()))
+
+
+def _in_own_order(tasks: Sequence[PageTask], annotator: str) -> list[PageTask]:
+    """Shuffle each block of each round for one person; rounds and blocks stay in their order."""
+    ordered: list[PageTask] = []
+    for _, of_round in groupby(tasks, attrgetter("round_name")):
+        locations = [
+            (index // BLOCK, _own_position(task, annotator), task)
+            for index, task in enumerate(of_round)
+        ]
+        ordered += [task for *_, task in sorted(locations, key=itemgetter(0, 1))]
+    return ordered
+
+
+def _own_position(task: PageTask, annotator: str) -> bytes:
+    text = f"order|{annotator}|{task.key}"
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
