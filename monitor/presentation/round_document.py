@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import AlertState
 from monitor.fixed_text import fixed_text
-from monitor.presentation.alerts import alert_cause, recovery_sentence
+from monitor.presentation.alerts import (
+    alert_cause,
+    evidence_sentence,
+    recovery_sentence,
+    recurring_text,
+)
 from monitor.presentation.challenger import challenger_lines, challenger_sentence, challenger_tables
 from monitor.presentation.classes import report_lines
 from monitor.presentation.estimates import (
@@ -23,7 +28,6 @@ from monitor.presentation.estimates import (
     pooled_intervals_text,
     reason_text,
 )
-from monitor.presentation.evidence import evidence_sentence, recurring_text
 from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import bound_sign, interval_text, limits_text, minute_text
 from monitor.presentation.outcome import headline_metrics, window_text

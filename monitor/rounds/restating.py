@@ -31,7 +31,7 @@ from monitor.rounds.claims import renewed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
 from monitor.rounds.estimation.restated import RestatedRound, Restatement
-from monitor.rounds.labels.second_annotator import without_same_person
+from monitor.rounds.labels.endpoints import without_same_person
 from monitor.storage.labels import label_store
 from monitor.storage.rounds import round_claims, round_store
 

@@ -15,10 +15,10 @@ from monitor.presentation.rounds import (
 )
 from monitor.rounds.class_overview import report_with_classes
 from monitor.rounds.reporting.enqueue import with_concerns
-from monitor.rounds.reporting.restated import read_restated_rows
 from monitor.rounds.reporting.strata import band_rows
+from monitor.rounds.reporting.surroundings import read_restated_rows
 from monitor.storage.results import concern_store, report_store
-from monitor.storage.rounds import round_ids, round_store, round_transitions
+from monitor.storage.rounds import round_lists, round_store, round_transitions
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def read_report(
 
 
 def _newest_done(connection: Connection, monitor: str) -> Round:
-    done = round_ids.newest_done(connection, monitor)
+    done = round_lists.newest_done(connection, monitor)
     if done is None:
         raise InputRefused(no_reports_text(monitor))
     return round_store.read_round(connection, done)
@@ -100,9 +100,9 @@ def _newest_done(connection: Connection, monitor: str) -> Round:
 
 def find_round(connection: Connection, monitor: str, number: int) -> Round:
     """Find a round by its number, or refuse with the numbers that there are."""
-    result = round_ids.numbered(connection, monitor, number)
+    result = round_lists.numbered(connection, monitor, number)
     if result is None:
-        there = round_ids.first_and_last(connection, monitor)
+        there = round_lists.first_and_last(connection, monitor)
         raise InputRefused(no_round_text(monitor, number, there))
     return round_store.read_round(connection, result)
 

@@ -38,13 +38,12 @@ from monitor.presentation.status import (
     upcoming_line,
     waiting_line,
 )
-from monitor.rounds.estimation.limit_proposals import proposed_limits
 from monitor.rounds.grace import gives_up_at
 from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline, second_wave_lines
-from monitor.rounds.past_limits import is_missed_limit, missed_limits
+from monitor.rounds.past_limits import is_missed_limit, missed_limits, proposed_limits
 from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
-from monitor.rounds.reporting.restated import read_restated_rows
+from monitor.rounds.reporting.surroundings import read_restated_rows
 from monitor.storage.labels import label_notes
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.overview import attention_store, many_rounds

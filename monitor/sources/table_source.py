@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import T, within
 from monitor.sources import frames, shared_draw
-from monitor.sources.refusals import naive_time, parsed_instant
 from monitor.sources.shared_draw import readings_of
 from monitor.sources.shared_query import Scan
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query
 from monitor.sources.sql_times import Times, local_times
-from monitor.sources.table_frames import Framing
+from monitor.sources.table_frames import Framing, naive_time, parsed_instant
 from monitor.sources.table_settings import Columns, TableSettings
 
 if TYPE_CHECKING:

@@ -33,7 +33,6 @@ from monitor.tracking.experiments import (
     has_room,
     write_note,
 )
-from monitor.tracking.html_report import report_path
 from monitor.tracking.links import model_path, round_path, run_path, view_path
 from monitor.tracking.model_page import RoundLinks, write_model_page
 from monitor.tracking.models import model_version, watched_version
@@ -46,14 +45,13 @@ from monitor.tracking.saved_views import (
     key_of,
     monitor_views,
 )
-from monitor.tracking.writing import timeline_picture, write_fleet, write_round
+from monitor.tracking.writing import report_path, timeline_picture, write_fleet, write_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mlflow import MlflowClient
     from mlflow.entities import Run
-
 
 log = structlog.get_logger("monitor.tracking")
 

@@ -13,11 +13,12 @@ import structlog
 from monitor.domain.errors import DeliveryFailed
 from monitor.report.curve_figures import curves_svg, p3_svg
 from monitor.report.figures import timeline_svg
+from monitor.report.html import FILE, report_html
 from monitor.tracking import values
 from monitor.tracking.connection import is_down
 from monitor.tracking.describe import describe
 from monitor.tracking.experiments import NOTE
-from monitor.tracking.html_report import html_report, page_link
+from monitor.tracking.links import CLASSIC
 from monitor.tracking.models import logged_model_id
 from monitor.tracking.runs import DIGEST
 
@@ -35,6 +36,8 @@ _FINISHED = "FINISHED"  # also without an estimate: a red cross would say that t
 
 _log = structlog.get_logger("monitor.tracking")
 _REPORT = "report.json"
+
+log = structlog.get_logger("monitor.tracking")
 
 
 def write_round(
@@ -58,9 +61,11 @@ def write_round(
     _keep_replaced(client, run, report)
     tables = _tables(report)
     listed = json.dumps([{"path": path, "type": "table"} for path in tables])
-    page = html_report(report)
+    page = _html_report(report)
     tags = {
-        NOTE: describe(report, f"{page_link(run, page)}{timeline_picture(run.info.run_id)}", model),
+        NOTE: describe(
+            report, f"{_page_link(run, page)}{timeline_picture(run.info.run_id)}", model
+        ),
         **values.tags(report),
         "mlflow.loggedArtifacts": listed,
         "mlflow.runColor": values.colour(report),
@@ -258,3 +263,26 @@ def _fetched(client: MlflowClient, run_id: str, folder: str) -> Path:
     except Exception:  # noqa: BLE001  each artifact store brings errors of its own
         client.list_artifacts(run_id)
         return Path(client.download_artifacts(run_id, _REPORT, folder))
+
+
+def _html_report(report: RoundReport) -> dict[str, bytes]:
+    """Make the report, by its file; none if that fails.
+
+    It repeats what the run has in other forms, so no round waits for want of it.
+    """
+    try:
+        return {FILE: report_html(report)}
+    except Exception as error:  # noqa: BLE001  whatever is wrong with it, the figures are right
+        reason = f"{type(error).__name__}: {error}"
+        log.warning("no report in MLflow", round=report.round_key, reason=reason)
+        return {}
+
+
+def _page_link(run: Run, page: Mapping[str, bytes]) -> str:
+    """Lead from a description to the report, and begin a new paragraph; nothing if none is."""
+    return f"[Report]({report_path(run.info.experiment_id, run.info.run_id)})\n\n" if page else ""
+
+
+def report_path(experiment_id: str, run_id: str) -> str:
+    """Return where MLflow's pages show the report: the files of the run, with this one opened."""
+    return f"#/experiments/{experiment_id}/runs/{run_id}/artifacts/{FILE}?{CLASSIC}"

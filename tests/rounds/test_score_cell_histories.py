@@ -11,10 +11,10 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Limits
 from monitor.rounds.estimation.history import history_states
-from monitor.rounds.estimation.limit_proposals import proposed_limits
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.forecast.compare import at_threshold
 from monitor.rounds.forecast.simulate import expected_round
+from monitor.rounds.past_limits import proposed_limits
 from monitor.rounds.status import overviews
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit

@@ -154,7 +154,7 @@ class _UserChange:
         alone.
         """
         from monitor.domain.errors import InputRefused
-        from monitor.service.pages.names import similar_name
+        from monitor.service.pages.accounts import similar_name
         from monitor.storage.pages import people_store
 
         for user in people_store.users(self.connection):
@@ -176,7 +176,7 @@ class _UserChange:
 
 @contextmanager
 def _writing(name: str, config: Path) -> Iterator[_UserChange]:
-    from monitor.service.pages.names import annotator_name
+    from monitor.service.pages.accounts import annotator_name
 
     try:
         named = annotator_name(name)

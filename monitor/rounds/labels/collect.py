@@ -10,8 +10,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, gravest_of
 from monitor.domain.model import Collected, Task
 from monitor.domain.state import RoundState
-from monitor.rounds.labels.endpoints import ask
-from monitor.rounds.labels.second_annotator import without_same_person
+from monitor.rounds.labels.endpoints import ask, without_same_person
 from monitor.storage.labels import label_store, overlap_store
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.rounds import round_claims, round_store

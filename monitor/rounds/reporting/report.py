@@ -9,12 +9,12 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import LimitReading, evidence_state, only_learns
-from monitor.domain.next_round import NextRoundRow
 from monitor.domain.report import (
     AlertRow,
     AnswersRow,
     EstimateRow,
     EvidenceRow,
+    NextRoundRow,
     RecoveryRow,
     ReportedEstimate,
     RoundReport,

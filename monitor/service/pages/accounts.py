@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import TYPE_CHECKING, Protocol
 
+from monitor.domain.visible import shows
 from monitor.service.pages import tokens
-from monitor.service.pages.names import annotator_name
 from monitor.service.pages.roles import Role
 from monitor.storage.pages import people_store
 
@@ -13,6 +15,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.storage.database import Database
+
+_LONGEST_NAME = 100
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that leave no trace, so that two names would look the same."""
 
 
 class AccountsAway(Exception):
@@ -65,3 +73,38 @@ class StoreUsers:
         """Find the role of a user."""
         role = people_store.role_of(connection, name)
         return None if role is None else Role(role)
+
+
+def annotator_name(text: str) -> str:
+    """Read the name of who labels; a `ValueError` says what is wrong with it.
+
+    Wide and narrow forms of a letter are the same, and so are compositions of letters and marks.
+
+    >>> annotator_name("  Ada   Lovelace ")
+    'Ada Lovelace'
+    """
+    name = " ".join(unicodedata.normalize("NFKC", text).split())
+    if not name:
+        message = "Write a name: answers are kept under it."
+        raise ValueError(message)
+    if len(name) > _LONGEST_NAME:
+        message = f"A name has up to {_LONGEST_NAME} characters; this one has {len(name)}."
+        raise ValueError(message)
+    if _UNSEEN.search(name) or not all(map(shows, name)):
+        message = "A name has letters, digits and signs that show; leave the others out."
+        raise ValueError(message)
+    return name
+
+
+def similar_name(name: str, other: str) -> bool:
+    """Whether two names differ in capitals, or in the form of a letter, at most.
+
+    >>> similar_name("Ada Weiß", "ada weiss"), similar_name("ada", "adam")
+    (True, False)
+    """
+    return _plain(name) == _plain(other)
+
+
+def _plain(name: str) -> str:
+    """Write a name without what people overlook."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

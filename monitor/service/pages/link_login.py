@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from monitor.service.pages.names import annotator_name
+from monitor.service.pages.accounts import annotator_name
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Form, PageRefused, create_session
 from monitor.service.pages.roles import Role

@@ -18,8 +18,7 @@ import httpx
 
 from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.hooks.ssrf import GuardedBackend
-from monitor.service.pages.accounts import AccountsAway, NameRefused
-from monitor.service.pages.names import annotator_name
+from monitor.service.pages.accounts import AccountsAway, NameRefused, annotator_name
 from monitor.service.pages.roles import Role
 
 if TYPE_CHECKING:

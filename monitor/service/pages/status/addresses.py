@@ -20,7 +20,7 @@ from monitor.service.pages.requests import PageRefused, Viewing, Visitor
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.status.cards import card_of, gravest_first, limits_of, plan_facts
 from monitor.service.pages.status.tables import alert_table, event_table, round_table
-from monitor.storage.rounds.round_ids import MOST
+from monitor.storage.rounds.round_lists import MOST
 
 router = APIRouter()
 

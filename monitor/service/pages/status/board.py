@@ -9,12 +9,12 @@ from monitor.domain.state import RoundState
 from monitor.rounds.class_overview import ClassOverview, class_overviews
 from monitor.rounds.listing import ListedRounds, listed
 from monitor.rounds.opening.removed_monitors import RemovedMonitor, removed_monitors
-from monitor.rounds.reporting.timeline import read_timeline
+from monitor.rounds.reporting.surroundings import read_timeline
 from monitor.rounds.round_page import find_round, read_page, read_report
 from monitor.rounds.status import Overview, overviews
 from monitor.storage.results import alert_store, report_store
 from monitor.storage.results.restatement_store import read_restated
-from monitor.storage.rounds import round_ids, round_store
+from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.rounds.round_lists import ListQuery
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Board:
         with self.database.read() as connection:
             until = None if before is None else find_round(connection, name, before).slot
             rounds = listed(connection, ListQuery(monitor=name, before=until, last=last))
-            drawn = round_ids.newest_drawn(connection, name)
+            drawn = round_lists.newest_drawn(connection, name)
             return MonitorPage(
                 settings,
                 overview,
