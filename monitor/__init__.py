@@ -7,12 +7,11 @@ when called: importing `monitor` or `monitor.stats` stays cheap.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import pandas as pd
 
     from monitor.evaluation.result import Evaluation

@@ -5,14 +5,13 @@ Each loads what it needs when it is called: an estimate needs neither the config
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import pandas as pd
 
     from monitor.config.model import Config

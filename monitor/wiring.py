@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -35,8 +36,6 @@ from monitor.tracking.mlflow import MlflowHandler
 from monitor.tracking.shown import MlflowRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from monitor.domain.block import Block
     from monitor.domain.notice import Notice
     from monitor.domain.settings import Labeling, RoundSettings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +15,6 @@ from typer.core import TyperCommand
 from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.wiring import Application
 
 ConfigOption = Annotated[

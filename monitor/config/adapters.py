@@ -8,6 +8,7 @@ problem of that config alone.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -27,8 +28,6 @@ from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql_settings import SqlSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic_core import CoreSchema
 
     from monitor.domain.ports import Labeler, Source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.config.block_requests import (
@@ -17,8 +18,6 @@ from monitor.config.block_requests import (
 from monitor.config.placeholders import filled, leaves, placeholders_in, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.config.yaml_tree import Tree, Value, Way
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")

@@ -6,7 +6,9 @@ secret is ever at hand here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.config.block_requests import BLOCKS
@@ -15,9 +17,6 @@ from monitor.config.load import shown
 from monitor.config.yaml_tree import Scalar, Tree, Way, read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from monitor.config.model import Config
 
 _UNTOLD = ("hooks",)

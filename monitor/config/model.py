@@ -7,10 +7,11 @@ beside its unit and its reason, and `docs/config.md` is written from these class
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, get_args
 
 from pydantic import (
     AfterValidator,
@@ -57,9 +58,6 @@ from monitor.hooks.log import LogSettings
 from monitor.hooks.webhook import WebhookSettings
 from monitor.labeling.column import NO_TRUTHS, ColumnSettings
 from monitor.tracking.mlflow import MlflowSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def _name(value: str) -> str:

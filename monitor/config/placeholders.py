@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from monitor.config.yaml_tree import Scalar, Value, Way
 
 WORD = r"[A-Za-z_][A-Za-z0-9_]*"

@@ -8,14 +8,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from monitor.domain.errors import InputRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _ID = ("id", "prediction_id", "request_id", "event_id", "item_id", "uuid", "key")
 _TIME = (

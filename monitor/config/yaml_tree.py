@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import yaml
 
 from monitor.domain.errors import ConfigRefused
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Way: TypeAlias = tuple[str | int, ...]
 Scalar: TypeAlias = bool | int | float | str | None

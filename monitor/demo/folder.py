@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import compress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from monitor.demo.digits import START, THRESHOLD, Batch, Camera, Confusion, DigitScenario
 from monitor.domain.errors import InputRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-    from pathlib import Path
 
 MARKER = ".pr-monitor-demo"
 MONITOR = "digits-eight"

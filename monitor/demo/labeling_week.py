@@ -7,6 +7,7 @@ shown beside the estimate before them, and beside what all images of the week re
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.demo import folder as demo_folder
@@ -18,8 +19,6 @@ from monitor.domain.model import Answer
 from monitor.domain.state import ENDED
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
 
     from monitor.demo.watch import DemoRound

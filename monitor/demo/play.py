@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,8 +23,6 @@ from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import RoundReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.demo.watch import DemoRound
     from monitor.wiring import Application
 

@@ -6,6 +6,7 @@ height, of a pipe and of a log file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -14,8 +15,6 @@ from monitor.demo.result import DemoResult, mean
 from monitor.demo.watch import METRICS, DemoRound, WatchedEstimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
     from monitor.demo.digits import DigitScenario

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.demo.digits import WEEK, Confusion
@@ -20,9 +22,6 @@ from monitor.storage.results import estimate_store, evidence_store
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.model import Effect

@@ -8,13 +8,12 @@ the one that fired; with enough of it the alert ends (docs/method.md).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.stats.detection.e_detector import Evidence
     from monitor.stats.detection.recovery import Recovery
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import BandEdges, Stratum
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.sample_settings import Sample
 
 

@@ -25,13 +25,11 @@ A message says what was asked, what was found, where, and what to do next.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import ClassVar
 
 from monitor.domain.masking import masked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import timedelta
 
 EXIT_USAGE = 2
 EXIT_INPUT = 65

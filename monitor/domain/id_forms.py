@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 SHORTEST = 4
 """Characters of the shortest id that is sought within another."""

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote, quote_plus, unquote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 MASK = "***"
 _SHORT = 4

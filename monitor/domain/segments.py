@@ -7,14 +7,13 @@ called, and that values show as they are, is decided here for all of them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.model import Candidate, StratumFrame
 
 MOST_VALUES = 20

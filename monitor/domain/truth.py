@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from monitor.domain.values import BLANKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 class TruthColumns(NamedTuple):

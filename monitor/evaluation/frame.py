@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,6 @@ from monitor.evaluation.result import Evaluation, evaluate_rows
 from monitor.evaluation.rows import Column, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from monitor.domain.crashpoint import crashpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 PRIVATE = 0o660
 UNFINISHED = ".unfinished"

@@ -7,6 +7,7 @@ import gzip
 import io
 import re
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -15,8 +16,6 @@ from monitor.files.folders import reading
 from monitor.files.missing_markers import listed, literal, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import duckdb
 
 _LONGEST_HEADER = 2**16  # characters

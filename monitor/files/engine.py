@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -20,8 +21,6 @@ from typing import TYPE_CHECKING
 from monitor.domain.time_limit import stopped_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import duckdb
 
 _OPTIONS: dict[str, str | bool | int | float | list[str]] = {

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from monitor.files.missing_markers import listed, literal, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 _FOLDER = re.compile(r"(?<=[/\\])([^/\\=]+)=([^/\\]*)(?=[/\\])")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.files.folders import reading
@@ -18,8 +19,6 @@ from monitor.files.missing_markers import (
 from monitor.files.stamps import stamps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import duckdb
 
     Types = Mapping[str, str]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import glob
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -24,8 +25,6 @@ from monitor.files.missing_markers import TEXTS, WHOLE_NUMBERS, literal, quoted,
 from monitor.files.parquet import parquet_relation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     import duckdb
 
 SUFFIXES = {

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
@@ -22,12 +25,6 @@ from monitor.domain.truth import (
 from monitor.files.missing_markers import TEXTS, TIMES, bare_text, quoted
 from monitor.files.relations import DataFiles, OpenTable, opened
 from monitor.files.stamps import stamps_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-    from pathlib import Path
 
 
 class TableTruths:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,8 +23,6 @@ from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.model import Effect
     from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock

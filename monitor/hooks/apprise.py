@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,8 +23,6 @@ from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Timeout
 from monitor.hooks.texts import body, disarmed, title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.domain.model import Effect
     from monitor.hooks.context import HookContext
 

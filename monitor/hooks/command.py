@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -22,8 +23,6 @@ from monitor.hooks.receiver import Timeout
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from monitor.domain.model import Effect
     from monitor.hooks.context import HookContext
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.notice import Notice
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from monitor.domain.ports import Clock
 
 Link = Callable[[Notice], str | None]

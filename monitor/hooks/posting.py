@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -19,8 +21,6 @@ from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping
-    from datetime import timedelta
 
     from monitor.domain.errors import DeliveryFailed
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ipaddress
 import math
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import httpcore
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterable
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _GLOBAL = ipaddress.ip_network("2000::/3")

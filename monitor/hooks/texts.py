@@ -7,13 +7,12 @@ may steer a terminal, turn the direction of reading, begin its own line or call 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from monitor.domain.visible import LONGEST, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.domain.notice import Notice
 
 __all__ = ["BREAK", "LONGEST", "body", "clean", "disarmed", "title"]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 OWN_COLUMNS = ("task", "label", "annotator", "note")
 LABELED_AT = "labeled_at"

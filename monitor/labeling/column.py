@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
@@ -26,10 +27,6 @@ from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
 from monitor.labeling.shared_truths import shared_by
 from monitor.labeling.value_meanings import ValueCounts, ValueMeanings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]

@@ -7,10 +7,11 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Collected, Task
@@ -23,10 +24,6 @@ from monitor.labeling.file_stability import FileStamp, file_stamp
 from monitor.labeling.folder_scan import FolderScan
 from monitor.labeling.label_files import Format, file_ending, read_keys, read_labels, write_tasks
 from monitor.labeling.question import Question
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
 
 __all__ = ["FilesLabeler", "FilesSettings", "read_labels", "write_tasks"]
 

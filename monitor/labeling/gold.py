@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer
 from monitor.labeling.cells import answer_of, unescape
 from monitor.labeling.reading import LONGEST_CELL, cells_up_to
 from monitor.storage.pages.control_store import GoldItem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRUTH = "truth"
 MOST_BYTES = 10 * 2**20

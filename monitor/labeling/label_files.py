@@ -11,10 +11,12 @@ import csv
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, Literal
 
 from monitor.domain.clock import utc_now
 from monitor.domain.errors import LabelsRefused
@@ -44,11 +46,6 @@ from monitor.labeling.moved_rows import (
 from monitor.labeling.reading import LONGEST_CELL, Line, printable, read_lines
 from monitor.labeling.tool_rows import TOOLS
 from monitor.presentation.numbers import minute_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
 
 Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
 """What a task file is like; what comes back may be any of them."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from monitor.storage.pages.control_store import ControlRates, GoldItem
 from monitor.storage.pages.page_store import PageRound, PageStatement
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.block import Block

@@ -13,9 +13,11 @@ import os
 import re
 import stat
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
@@ -30,9 +32,6 @@ from monitor.labeling.cells import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from monitor.labeling.workbook import SheetRow
 
 KINDS = ".csv, .xlsx or .jsonl"

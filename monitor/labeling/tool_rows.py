@@ -10,14 +10,13 @@ Argilla 2 keeps the ``id``, and has one answer for each user in ``label.response
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from monitor.domain.model import Task
 
     Write = Callable[[Task, str, str | None], dict[str, Any]]

@@ -11,15 +11,13 @@ import io
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from xml.parsers import expat
 
 from monitor.domain.errors import LabelsRefused
 from monitor.labeling.cells import is_answer_column
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 LONGEST_TEXT = 32_000
 """Characters of a text; a cell holds 32,767."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.alerting import EvidenceState, keeps
@@ -18,8 +19,6 @@ from monitor.presentation.numbers import (
 )
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.domain.model import Window
     from monitor.domain.report import EstimateRow, EvidenceRow, RecoveryRow, RoundReport
 

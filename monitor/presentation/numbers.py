@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from monitor.fixed_text import fixed_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NOT_ESTIMABLE = "not estimable"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from monitor.domain.alerting import AlertState, keeps
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
@@ -19,9 +19,6 @@ from monitor.presentation.numbers import (
 )
 from monitor.presentation.rounds import show_command
 from monitor.presentation.status import proposal_cautions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HEADLINE = ("precision", "recall", "f1", "prevalence")
 _BEST = (("pooled", "rate"), ("round", "window"))

@@ -6,6 +6,8 @@ same sections in the same order.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,9 +46,6 @@ from monitor.presentation.status import proposal_cautions
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
     from monitor.domain.class_report import ClassReport
     from monitor.domain.report import (
         AlertRow,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from monitor.presentation.estimates import estimate_text
 from monitor.presentation.numbers import capital, limits_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.model import Window
     from monitor.domain.report import EstimateRow
 

@@ -5,6 +5,8 @@ Every function gives one line of `pr-monitor status`, without a full stop.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.alerting import LEARNING_ROUNDS
@@ -21,9 +23,6 @@ from monitor.presentation.numbers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime, timedelta
-
     from monitor.domain.registered import AliasObservation
     from monitor.domain.report import EstimateRow
     from monitor.domain.settings import LimitSide

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.visible import clean
@@ -11,8 +12,6 @@ from monitor.drawing.svg import QUIET, element, picture, text_at
 from monitor.presentation.rows import score_range_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from monitor.domain.report import RoundReport, StratumRow
 
 # Okabe and Ito's colours, which the colour-blind can distinguish; the counts stand beside them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
@@ -13,8 +14,6 @@ from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.numbers import digits_text, percent_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.domain.report import RoundReport
 
     Triple = tuple[float, float, float]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.drawing import legend
@@ -11,9 +13,6 @@ from monitor.drawing.scales import Linear, Time
 from monitor.drawing.svg import QUIET, picture, text_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from monitor.domain.report import RoundReport, TimelinePoint
 
     Triple = tuple[float, float, float]

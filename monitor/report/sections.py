@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -16,8 +17,6 @@ from monitor.report.density_figure import density_svg
 from monitor.report.figures import metric_svg, timeline_svg
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from monitor.domain.report import RoundReport
 
 _WATCHED = ("precision", "recall")

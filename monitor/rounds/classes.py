@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -30,8 +31,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from sqlalchemy import Connection
 
     from monitor.domain.block import Block

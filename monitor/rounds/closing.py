@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,6 @@ from monitor.storage.results.concern_store import UNLABELED
 from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sqlalchemy import Connection
 
     from monitor.domain.time_limit import T

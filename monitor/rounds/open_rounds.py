@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -13,8 +14,6 @@ from monitor.storage.overview import many_rounds
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.storage.overview.many_rounds import RoundProgress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import keeps
@@ -11,8 +12,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention

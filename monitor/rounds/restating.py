@@ -7,7 +7,9 @@ written at once, so anyone who is stopped asks again, and nothing is done twice.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -36,9 +38,6 @@ from monitor.storage.labels import label_store
 from monitor.storage.rounds import round_claims, round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_claims import Claim

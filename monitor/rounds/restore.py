@@ -9,7 +9,9 @@ same items are drawn and the answers fit again.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
@@ -27,9 +29,6 @@ from monitor.storage.rounds import restored_store, round_store, round_transition
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.model import ShownRun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.samples import payload_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from monitor.domain.ports import Clock, Labeler
     from monitor.storage.database import Database
     from monitor.storage.rounds.round_store import Round

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -27,8 +28,6 @@ from monitor.storage.labels import label_store
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from monitor.rounds.context import MonitorContext
     from monitor.storage.labels.label_store import SentTask
     from monitor.storage.results.class_store import ClassVersion

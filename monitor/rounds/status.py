@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -52,8 +53,6 @@ from monitor.storage.results import alert_store
 from monitor.storage.rounds import restored_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention

@@ -5,6 +5,7 @@ A batch is computed from one state of the store and written only if the history 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -57,8 +58,6 @@ from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.report import NoticeRow

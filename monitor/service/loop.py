@@ -7,9 +7,11 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -34,9 +36,6 @@ from monitor.service.worker_pool import MonitorPool, prepared
 from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
     from apscheduler.schedulers.background import BackgroundScheduler
 
     from monitor.domain.ports import EffectHandler

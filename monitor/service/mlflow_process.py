@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ from monitor.domain.model import MLFLOW
 from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.wiring import Application
 
 COMMAND = (sys.executable, "-P", "-m", "monitor.service.mlflow_child")

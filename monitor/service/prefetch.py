@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import structlog
@@ -17,8 +18,6 @@ from monitor.domain.ports import Clock, Labeler, SharesReadings
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.storage.database import Database
 
 log = structlog.get_logger("monitor.service.prefetch")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -20,10 +23,6 @@ from monitor.storage import schema
 from monitor.wiring import Application, build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-    from pathlib import Path
-
     from monitor.config.model import Config
     from monitor.rounds.context import MonitorContext
     from monitor.service.web.app import Answers

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.ports import PlannedScan, SharesScans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.opening.next_window import NextScan
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from monitor.service.imports import broken_import, end_for
 from monitor.service.shared_scans import SharedScans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from monitor.rounds.context import MonitorContext
     from monitor.service.prefetch import Prefetcher
     from monitor.service.runtime import Running

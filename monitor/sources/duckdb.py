@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from monitor.files.stamps import Stamps, stamps_of
 from monitor.sources.duckdb_source import EngineSource
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from monitor.domain.model import Window
     from monitor.sources.duckdb_settings import DuckdbSettings
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,6 @@ from monitor.sources.sql_table import TableInfo
 from monitor.sources.sql_times import Times, aware_times, local_times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
     from sqlalchemy.sql import Executable
 
     from monitor.domain.errors import InputRefused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, cast
 
@@ -13,8 +14,6 @@ from monitor.sources.table_frames import Framing
 from monitor.sources.table_source import CachedScan, TableSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.files.relations import OpenTable
     from monitor.sources.frames import BucketCount

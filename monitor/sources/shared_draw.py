@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from monitor.sources.shared_query import Scan, SharedQuery
 from monitor.sources.sql_draw import Draw, finish, has_all, of_one_state, untimed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
 

@@ -6,6 +6,7 @@ the place as ``k``; drawn, it comes back once, with its bucket and its score for
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,8 +38,6 @@ from monitor.sources.sql_query import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.model import Stratum, Window
     from monitor.sources.sql_query import Leaf
 

@@ -7,7 +7,9 @@ import binascii
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -17,10 +19,6 @@ from monitor.domain.setting_types import Settings
 from monitor.domain.shown import MOST_BYTES, Kind, Shown, Value, no_picture, picture
 from monitor.domain.visible import visible, visible_lines
 from monitor.files.missing_markers import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 _WITH_BYTES = re.compile(r"STRUCT\(bytes BLOB\b")
 _LONGEST_PATH = 1000

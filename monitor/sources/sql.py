@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from monitor.sources.table_source import TableSource, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from monitor.domain.model import Window
     from monitor.domain.truth import TruthColumns
     from monitor.sources.sql_settings import SqlSettings

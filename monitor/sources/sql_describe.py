@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, types
@@ -18,8 +19,6 @@ from monitor.sources.sql_table import find_table
 from monitor.sources.table_settings import Columns
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sqlalchemy.types import TypeEngine
 
 

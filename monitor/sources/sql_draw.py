@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,8 +21,6 @@ from monitor.sources.cuts import Cuts
 from monitor.sources.sql_query import ALL, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from monitor.sources.sql_reading import Reading
 
 T = TypeVar("T")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +41,6 @@ from monitor.sources.dialects import written
 from monitor.sources.stored_ids import as_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
     from monitor.domain.challenger import Challenger
     from monitor.domain.model import Stratum, Window
     from monitor.sources.sql_table import TableInfo

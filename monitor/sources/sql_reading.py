@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import DDL, URL, Connection, Engine, create_engine, event
@@ -26,9 +28,6 @@ from monitor.sources.dialects import DIALECTS, Dialect, dialect_of
 from monitor.sources.sql_times import instant_of, is_naive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from monitor.sources.sql_settings import SqlSettings
 
 _TO_CONNECT = 10  # seconds

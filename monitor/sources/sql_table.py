@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from monitor.files.relations import there_are
 from monitor.sources.sql_times import Times, aware_times, local_times, numbered_times, read_times
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sqlalchemy.engine import Inspector
     from sqlalchemy.types import TypeEngine
 

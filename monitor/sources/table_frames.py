@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -10,8 +11,6 @@ from monitor.domain.errors import SourceRefused
 from monitor.sources import frames
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.sources.shared_query import Scan
     from monitor.sources.sql_query import Query

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Collection
+from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
@@ -13,9 +14,6 @@ from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.setting_types import Settings, TimeZone
 from monitor.files.relations import all_texts
 from monitor.sources.shown_columns import Show, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]

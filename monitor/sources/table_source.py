@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,10 +22,6 @@ from monitor.sources.table_frames import Framing, naive_time, parsed_instant
 from monitor.sources.table_settings import Columns, TableSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.domain.ports import PlannedScan
     from monitor.domain.shown import Shown

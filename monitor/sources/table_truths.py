@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
@@ -13,9 +15,6 @@ from monitor.domain.values import BLANKS
 from monitor.sources.sql_times import local_times
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from datetime import datetime
-
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
     from monitor.sources.table_source import TableSource

@@ -6,9 +6,10 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -42,10 +43,6 @@ from sqlalchemy.sql.functions import FunctionElement
 from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import ConfigRefused, InputRefused, MonitorError, StoreUnavailable
 from monitor.domain.masking import masked, secrets_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
 
 _WRITES = "monitor_writes"
 _ONLY_READS = "monitor_only_reads"  # how a connection was left

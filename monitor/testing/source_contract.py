@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from monitor.domain.segments import MOST_VALUES, NO_VALUE, OTHER
 from monitor.testing.memory import Row, draw_order, holds, within
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from monitor.domain.ports import Source
 
 DAY = timedelta(days=1)

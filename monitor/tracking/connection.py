@@ -15,7 +15,9 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -27,9 +29,6 @@ from monitor.tracking.reach import TOO_MANY, UNAVAILABLE, ask_health, check_reac
 from monitor.tracking.sqlite_tables import is_half_made, make_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from mlflow import MlflowClient
 
 CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery

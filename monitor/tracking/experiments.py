@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -12,9 +14,6 @@ from monitor.tracking.connection import is_down
 from monitor.tracking.saved_views import MOST_VIEWS, is_view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from mlflow import MlflowClient
 
 log = structlog.get_logger("monitor.tracking")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,8 +49,6 @@ from monitor.tracking.saved_views import (
 from monitor.tracking.writing import report_path, timeline_picture, write_fleet, write_round
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from mlflow import MlflowClient
     from mlflow.entities import Run
 

@@ -8,6 +8,7 @@ of the monitor that stands gravest, which ``monitor.name`` names.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import RoundReport, Status
@@ -15,8 +16,6 @@ from monitor.presentation.numbers import NOT_ESTIMABLE
 from monitor.tracking.values import interval, slot_date
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mlflow import MlflowClient
     from mlflow.entities.model_registry import ModelVersion
 

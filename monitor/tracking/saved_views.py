@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any
 
 CHARTS, ROUNDS = "Precision and recall", "Rounds"
 MOST_VIEWS = 40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +23,6 @@ from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY, MlflowSettings
 from monitor.tracking.runs import FORGOTTEN, RunKey, remove
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import httpx
     from mlflow import MlflowClient
     from mlflow.entities import Run

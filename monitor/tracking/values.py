@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.domain.challenger_rows import ComparisonRow
 
 FIRST = ("precision", "recall")

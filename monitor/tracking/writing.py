@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,6 @@ from monitor.tracking.models import logged_model_id
 from monitor.tracking.runs import DIGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Run
 

@@ -7,6 +7,7 @@ whether the truth joins.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -35,8 +36,6 @@ from monitor.rounds.sampling.plausibility import refuse_unknown
 from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     from monitor.labeling.column import ColumnLabeler
     from monitor.rounds.context import MonitorContext
 

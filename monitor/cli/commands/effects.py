@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +13,6 @@ from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
     from monitor.storage.outbox.effect_admin import OpenEffect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,8 +11,6 @@ from monitor.cli.common import JsonOption
 from monitor.cli.views.printing import echo_block, echo_json, echo_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from monitor.domain.report import EstimateRow
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from monitor.domain.errors import InputRefused
 from monitor.files.missing_markers import quoted
 from monitor.files.relations import DataFiles, OpenTable, all_texts, at_threshold, kind_of, opened
 from monitor.rounds.forecast.compare import Others, refuse_percent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _YES, _NO = all_texts([1, True]), all_texts([0, False])
 

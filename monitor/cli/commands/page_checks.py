@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from monitor.cli.commands.data_checks import CheckResult
@@ -15,8 +16,6 @@ from monitor.service.web.server import listening
 from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from monitor.config.pages import LoginSettings, PagesSettings
     from monitor.wiring import Application
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +14,6 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, 
 from monitor.cli.views.printing import echo, echo_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.domain.model import Collected, Task
     from monitor.rounds.estimation.restated import RestatedRound
     from monitor.rounds.restating import RestateOutcome

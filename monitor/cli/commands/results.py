@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +21,6 @@ from monitor.cli.views.printing import echo, echo_error, echo_json, echo_table
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from monitor.cli.views.printing import echo, echo_table
@@ -17,8 +18,6 @@ from monitor.stats.design.planning import LabelsNeeded, WidthCurve, width_curve
 from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN, AlertPower
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.rounds.forecast.plan_window import PlanForecast
 
 METRICS = ("precision", "recall")

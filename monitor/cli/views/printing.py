@@ -11,13 +11,11 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import typer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 GAP = "  "
 NARROWEST = 20

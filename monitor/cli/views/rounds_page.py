@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from monitor.presentation.rounds import remarks_text
 from monitor.presentation.setting_changes import change_sentence, difference_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.report import EstimateRow
     from monitor.rounds.listing import ListedRounds, Row
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from monitor.presentation.status import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from monitor.config.model import Config
     from monitor.hooks.context import Link
     from monitor.rounds.class_overview import ClassOverview

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,9 +29,6 @@ from monitor.evaluation.frame import column_of, values_of
 from monitor.evaluation.result import COLUMNS, HEADLINE, Evaluation, evaluate_rows
 from monitor.evaluation.rows import Column, LabeledRows, holds_classes, read_rows
 from monitor.presentation.numbers import NOT_ESTIMABLE, capital, digits_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 log = logging.getLogger(__name__)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from monitor.plugins.label_studio.projects import Project, Projects, StudioTask
 from monitor.plugins.label_studio.server import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
     from monitor.plugins.label_studio.settings import LabelStudioSettings
 
 _Answers = dict[str, dict[str, tuple[Answer, AwareDatetime]]]

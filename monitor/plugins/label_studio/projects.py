@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,8 +21,6 @@ from monitor.domain.visible import visible
 from monitor.plugins.label_studio.shown import REMOVED, labeling_config, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
     from monitor.domain.model import Task
     from monitor.plugins.label_studio.server import Server
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping
 
 SECONDS = 30.0
 """That the server has to connect, to take a request, or to send the next piece of its answer."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from xml.sax.saxutils import quoteattr
 
 from monitor.domain.model import Answer
 from monitor.domain.visible import visible, visible_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 AT_MOST = 200_000
 """Characters of an item that are shown."""

@@ -6,14 +6,13 @@ A snapshot's id is the table's version and the beginning of the table's own id, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SnapshotMissing
 from monitor.domain.masking import masked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from deltalake import DeltaTable
 
     from monitor.plugins.lake.tables import Near

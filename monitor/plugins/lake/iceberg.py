@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SnapshotMissing, SourceRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 

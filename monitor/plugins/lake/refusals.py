@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from monitor.domain.errors import MonitorError, SnapshotMissing, SourceRefused, 
 from monitor.domain.masking import masked, secrets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.plugins.lake.settings import LakeSettings
 
 _NO_TABLE = frozenset({"TableNotFoundError", "NoSuchTableError", "NoSuchNamespaceError"})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +21,6 @@ from monitor.plugins.lake.tables import LakeTable, opened
 from monitor.sources.duckdb_source import EngineSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.domain.ports import PlannedScan
     from monitor.domain.truth import TruthColumns

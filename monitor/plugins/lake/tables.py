@@ -7,6 +7,7 @@ rows come as a stream of Arrow batches, so that memory does not grow with the ta
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -17,8 +18,6 @@ from monitor.files.missing_markers import TIMES, quoted
 from monitor.files.relations import OpenTable, Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from monitor.domain.errors import InputRefused
     from monitor.domain.model import Window
 

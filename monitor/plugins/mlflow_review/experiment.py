@@ -6,16 +6,13 @@ What is not there is made after a look, and another worker may make it at the sa
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from monitor.domain.errors import LabelsRefused
 from monitor.plugins.mlflow_review.rest import THERE_ALREADY, Calls, MlflowRefused
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 
 V3 = "/api/3.0/mlflow"
 PAGE = 300

@@ -6,8 +6,10 @@ Answers are read from assessments: the state of a queue says what somebody click
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -28,9 +30,6 @@ from monitor.plugins.mlflow_review.rest import NOT_THERE, Calls, MlflowRefused, 
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from monitor.domain.adapters import MlflowEndpoint
     from monitor.domain.ports import Clock
     from monitor.plugins.mlflow_review.settings import ReviewSettings

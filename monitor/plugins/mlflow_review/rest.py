@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -20,9 +22,6 @@ from monitor.domain.mlflow_login import http_client, secrets
 from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import timedelta
-
     import httpx
 
 MOST_BYTES = 64_000_000

@@ -9,15 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.shown import plain_texts
 from monitor.domain.visible import visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
-
     from monitor.domain.model import Task
 
 ROUND, TASK, QUESTION = "monitor.round", "monitor.task", "monitor.question"

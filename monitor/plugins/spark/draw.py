@@ -8,6 +8,7 @@ database (`monitor.sources.sql_draw`), which counts before and after.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,8 +17,6 @@ from monitor.plugins.spark.query import SharedSparkQuery, SparkQuery
 from monitor.sources import frames, shared_draw, sql_draw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from monitor.sources.shared_query import Scan
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -30,8 +31,6 @@ from monitor.sources.sql_table import TableInfo
 from monitor.sources.sql_times import Times, first_local, local_times
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from monitor.domain.model import Stratum, Window
     from monitor.sources.table_settings import TableSettings
 

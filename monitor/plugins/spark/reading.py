@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import column
@@ -19,9 +20,6 @@ from monitor.plugins.spark.query import SparkTable
 from monitor.plugins.spark.session import is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
     from sqlalchemy.sql import Executable
 

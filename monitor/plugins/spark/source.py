@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,8 +21,6 @@ from monitor.sources.table_source import TableSource, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from monitor.domain.model import Stratum, Window
     from monitor.domain.truth import TruthColumns
     from monitor.plugins.spark.settings import SparkSettings

@@ -7,6 +7,7 @@ delivered goes to the log alone, so that two broken hooks do not write to each o
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from sqlalchemy import Connection
 
     from monitor.domain.errors import DeliveryFailed

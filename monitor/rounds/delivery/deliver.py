@@ -11,6 +11,7 @@ what it holds, steps aside once it is dead: other rounds do not wait for it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,6 @@ from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DE
 from monitor.storage.results import alert_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from sqlalchemy import Connection
 
     from monitor.storage.database import Database

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.domain.alerting import (
@@ -20,9 +22,6 @@ from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.storage.results import alert_store, evidence_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.estimate import RoundEstimate

@@ -9,6 +9,7 @@ They are not part of the promise on false alarms, so they wake nobody: they are 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,6 @@ from monitor.stats.estimation.predictive import is_outside, next_estimates, stra
 from monitor.stats.history.change_probability import change_probability
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from monitor.domain.model import Stratum

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,6 @@ from monitor.stats.drift.attribution import PrecisionChange, Working, precision_
 from monitor.stats.estimation.cell_matrix import cell_posterior, class_sizes, weighted_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.metrics import Matrix
 

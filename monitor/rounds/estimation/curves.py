@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,6 @@ from monitor.stats.estimation.matrix_draws import matrix_draws
 from monitor.stats.estimation.prevalence import prevalence_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from monitor.domain.report import CauseRow, EstimateRow

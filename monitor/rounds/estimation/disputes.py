@@ -7,6 +7,7 @@ alert, and the monitor's status is not "ok" until they are decided.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,6 @@ from monitor.stats.estimation.missing import point_range
 from monitor.storage.results import concern_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.batch import Member

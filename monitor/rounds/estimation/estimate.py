@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from monitor.stats.estimation.probability import metric_quantile
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from monitor.domain.report import NoticeRow, ReportedEstimate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import ReportedEstimate
@@ -15,8 +16,6 @@ from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChan
 from monitor.stats.labels.label_error import METHOD, corrected_estimates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.stats.core.counts import Counts
 
 BASIS = "corrected"

@@ -8,6 +8,7 @@ window whose scores moved does not change a rate that each cell has kept.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from monitor.stats.core.draws import JointPosterior
 from monitor.stats.estimation.cell_matrix import class_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]

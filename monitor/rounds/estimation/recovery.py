@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, keeps, recovery_after
@@ -18,8 +19,6 @@ from monitor.stats.detection.scenario import Scenario
 from monitor.storage.results import evidence_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
     from sqlalchemy import Connection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import DecidingRow, ReportedEstimate
@@ -9,8 +10,6 @@ from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.estimation.missing import worst_case
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.stats.core.counts import Interval
     from monitor.stats.estimation.posterior import MetricEstimate
     from monitor.stats.estimation.small_counts import FewLabels

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused, TryLater
@@ -17,9 +19,6 @@ from monitor.storage.results import estimate_store, restatement_store
 from monitor.storage.rounds import round_transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.report import EstimateRow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import SegmentRow
@@ -12,8 +13,6 @@ from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from monitor.domain.settings import RoundSettings
     from monitor.storage.results.segment_store import SegmentCell
     from monitor.storage.samples.frame_store import StratumTally

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from monitor.storage.results import estimate_store, evidence_store
 from monitor.storage.results.past_counts import write_packed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.alerting import LimitReading

@@ -6,6 +6,7 @@ is written.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.model import Window
     from monitor.rounds.context import MonitorContext
     from monitor.stats.detection.half_space import Limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import structlog
@@ -16,8 +17,6 @@ from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.rounds import round_claims, round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.ports import Labeler

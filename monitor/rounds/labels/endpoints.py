@@ -7,6 +7,7 @@ from today's place too, since people may have been given that one.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,6 @@ from monitor.storage.labels.label_notes import (
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 

@@ -7,6 +7,7 @@ ever get a row (they alone are reviewed) no positive is missed, and recall is 1 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -20,8 +21,6 @@ from monitor.domain.slots import slots_before, window_of
 from monitor.presentation.labels import near_misses_sentence, unreached_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from monitor.domain.id_forms import NearMiss
     from monitor.domain.settings import Schedule
     from monitor.rounds.context import MonitorContext

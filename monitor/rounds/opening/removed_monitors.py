@@ -7,6 +7,7 @@ slot of the monitor has passed that anyone who still runs it would have opened.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -22,8 +23,6 @@ from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from sqlalchemy import Connection
 
     from monitor.domain.ports import Clock

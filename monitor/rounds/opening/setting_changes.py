@@ -6,6 +6,7 @@ the config of today.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
@@ -18,8 +19,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.sample_settings import Sample

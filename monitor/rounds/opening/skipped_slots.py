@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import structlog
@@ -18,9 +20,6 @@ from monitor.storage.rounds.round_transitions import add_skipped
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.settings import Schedule

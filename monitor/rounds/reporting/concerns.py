@@ -7,6 +7,7 @@ not ok.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
@@ -25,8 +26,6 @@ from monitor.storage.samples import frame_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.batch import Member

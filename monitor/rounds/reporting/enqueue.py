@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -28,8 +29,6 @@ from monitor.storage.samples import frame_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sqlalchemy import Connection
 
     from monitor.domain.notice import Notice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.notice import Notice
@@ -26,8 +27,6 @@ from monitor.presentation.rounds import (
 )
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.domain.report import AlertRow, EstimateRow, NoticeRow, RoundReport
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,9 +35,6 @@ from monitor.rounds.reporting.notices import round_key
 from monitor.rounds.reporting.strata import band_rows, cell_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.estimate import RoundEstimate

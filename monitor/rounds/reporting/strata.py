@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.bands import bands_of
 from monitor.domain.report import StratumRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from monitor.domain.model import Stratum
     from monitor.domain.sample_settings import Sample
     from monitor.storage.samples.frame_store import StratumTally

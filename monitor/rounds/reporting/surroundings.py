@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
@@ -15,9 +17,6 @@ from monitor.storage.results.restatement_store import RestatedVersion, read_rest
 from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,6 @@ from monitor.stats.curves.curve_draws import curve_bands
 from monitor.storage.rounds import round_store, window_store
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import BandEdges, Stratum
@@ -18,8 +19,6 @@ from monitor.stats.design.score_bands import (
 from monitor.stats.detection.alternatives import decayed_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import ArrayLike
 
     from monitor.domain.sample_settings import Sample

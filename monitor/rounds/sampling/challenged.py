@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.presentation.challenger import (
@@ -16,8 +17,6 @@ from monitor.presentation.challenger import (
 from monitor.rounds.sampling.plausibility import Concern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.domain.model import Decisions, Frame
     from monitor.domain.settings import RoundSettings
 

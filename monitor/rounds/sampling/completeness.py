@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
 from statistics import median
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -15,9 +17,6 @@ from monitor.rounds.sampling.traffic import LOST
 from monitor.storage.rounds.window_store import DrawnWindow, drawn_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import timedelta
-
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,9 +44,6 @@ from monitor.storage.samples import frame_store, margin_store, wave_store
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.model import Frame, Item

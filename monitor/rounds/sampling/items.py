@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
@@ -12,8 +13,6 @@ from monitor.domain.shown import Shown, problem_of
 from monitor.presentation.windows import broken_pictures_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from monitor.domain.settings import RoundSettings
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,6 @@ from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import resemble_probabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from monitor.domain.model import Frame

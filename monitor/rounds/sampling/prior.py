@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import BandEdges
@@ -12,8 +13,6 @@ from monitor.stats.design.prior import PriorRates
 from monitor.storage.results.past_counts import PastRound, read_past
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.rebin import References

@@ -8,6 +8,7 @@ are taken as their labels are on that day; labels that come later correct the ol
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,8 +24,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 

@@ -8,6 +8,8 @@ strata. The items it may take are kept from the draw, so the window is never rea
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
@@ -24,9 +26,6 @@ from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.samples import frame_store, wave_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from monitor.domain.settings import RoundSettings
     from monitor.domain.shown import Shown
     from monitor.rounds.context import MonitorContext

@@ -6,6 +6,7 @@ A source that loses its worst segment makes every metric better.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -15,8 +16,6 @@ from monitor.rounds.sampling.plausibility import Concern
 from monitor.storage.rounds import round_store, window_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.model import Frame, Window
     from monitor.domain.settings import RoundSettings, Schedule
     from monitor.rounds.context import MonitorContext

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cryptography import x509
@@ -12,9 +14,6 @@ from monitor.domain.errors import ConfigRefused
 from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from monitor.config.pages import TlsSettings
 
 SOON = timedelta(days=14)

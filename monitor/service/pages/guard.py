@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from monitor.service.web.host_check import host_name, is_ours
 from monitor.service.web.idle_timeout import REQUEST_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from monitor.config.pages import PagesSettings
 
     ASGI = Callable[[Any, Any, Any], Awaitable[None]]

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
@@ -22,8 +23,6 @@ from monitor.service.pages.accounts import AccountsAway, NameRefused, annotator_
 from monitor.service.pages.roles import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sqlalchemy import Connection
 
     from monitor.config.pages import LoginSettings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from monitor.service.pages.status.board import Board
 from monitor.service.web.server import WebServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from monitor.config.pages import LoginSettings, PagesSettings
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database

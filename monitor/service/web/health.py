@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from monitor.presentation.health import broken_text, silent_text, stuck_text
 from monitor.storage import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.storage.database import Database
 
 SILENT = timedelta(minutes=15)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -21,9 +23,6 @@ from monitor.storage.overview import attention_store
 from monitor.storage.overview.fleet_store import FleetState, read_fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-    from datetime import datetime
-
     from monitor.domain.attention import Attention
     from monitor.storage.database import Database
 

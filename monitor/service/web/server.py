@@ -7,7 +7,9 @@ import errno
 import socket
 import threading
 import time
+from collections.abc import Callable, Coroutine
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -16,9 +18,6 @@ from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.service.web.idle_timeout import PatientProtocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from pathlib import Path
-
     from monitor.config.web import Address
 
     ASGI = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]

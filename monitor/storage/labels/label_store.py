@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
@@ -15,10 +16,6 @@ from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, c
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import listed
 from monitor.storage.tables import items, label_events, payloads, reserve, rounds, tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
 """Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""

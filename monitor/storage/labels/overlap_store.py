@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, insert, select
 
@@ -13,9 +13,6 @@ from monitor.domain.report import AgreementRow
 from monitor.storage.database import listed
 from monitor.storage.labels.label_store import adjudicator_of
 from monitor.storage.tables import agreements, label_events, tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,9 +21,6 @@ from monitor.storage.tables import items, strata
 from monitor.storage.tables import rounds as rounds_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
-
     from monitor.storage.labels.label_store import LabelOf
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, select, update
 
@@ -11,10 +13,6 @@ from monitor.domain.model import Effect, EffectKind
 from monitor.storage.outbox.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING, is_aside
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors, rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ is about the same round, or the same alert, still waits for it.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -31,10 +32,6 @@ from monitor.storage.claims import attempts_alone, claim_of_ours, is_free
 from monitor.storage.database import add_missing
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
 
 WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
 OPEN = (WAITING, DEAD)

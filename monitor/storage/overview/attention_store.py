@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from monitor.storage.rounds.restored_store import DOUBT
 from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.storage.rounds.round_store import Round
 
 _ENDED = rounds.c.state.in_((RoundState.CLOSED, RoundState.ABANDONED))

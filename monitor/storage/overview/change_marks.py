@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from monitor.domain.state import RoundState
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import monitors, rounds
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)

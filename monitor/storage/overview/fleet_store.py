@@ -6,7 +6,9 @@ the index over monitor and slot, and what is unusual from the index over states.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, Subquery, and_, case, func, select
@@ -29,9 +31,6 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
     from monitor.domain.report import EstimateRow
 
 _RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)

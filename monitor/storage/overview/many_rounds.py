@@ -6,7 +6,9 @@ rounds of a monitor, and of what is long only the part that is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, ScalarSelect, case, func, select
@@ -23,9 +25,6 @@ from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.tables import label_events, monitors, round_issues, rounds, strata, tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
     from monitor.storage.rounds.round_store import Round
 
 WAITING = (RoundState.OPEN, RoundState.LABELING)

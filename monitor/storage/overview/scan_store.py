@@ -5,16 +5,12 @@ They are kept as cursors of a labeler that nobody can be: how far a monitor was 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from sqlalchemy import Connection, select
 
 from monitor.storage.database import put_all
 from monitor.storage.tables import labeler_cursors, monitors
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 SCAN = "/look"
 """Labelers are named as sections of the config are, which no slash begins."""

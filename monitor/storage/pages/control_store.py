@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,8 +26,6 @@ from monitor.storage.pages.page_tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from monitor.domain.page_answer import PageAnswer
 
 _INSTANT = timedelta(microseconds=1)

@@ -8,6 +8,7 @@ identifies its question.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,8 +32,6 @@ from monitor.storage.pages.page_tables import page_answers, page_rounds, page_sh
 from monitor.storage.pages.shared_task_store import digest, page_rounds_of, release
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
     from monitor.domain.model import Task
     from monitor.domain.page_answer import PageAnswer
     from monitor.domain.shown import Shown

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from monitor.storage.database import add_missing
 from monitor.storage.pages.page_tables import page_attempts, page_sessions, page_users
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 FORGOTTEN_AFTER = timedelta(days=1)
 """How long after the last one failed sign-ins are counted."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, Select, insert, or_, select, update
@@ -13,9 +15,6 @@ from monitor.domain.model import Window
 from monitor.storage.tables import alerts, evidence, monitors, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from monitor.storage.rounds.round_store import Round
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from monitor.domain.model import Answer, Frame
 from monitor.storage.tables import challenger_counts, challenger_sizes, comparisons, rounds, strata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from monitor.domain.challenger_rows import ComparisonRow
     from monitor.storage.labels.round_labels import RoundLabels
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection, Row, and_, func, insert, select, update
@@ -22,9 +24,6 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from monitor.stats.core.draws import JointPosterior
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, func, insert, select
@@ -11,8 +12,6 @@ from monitor.domain.alerting import LimitReading
 from monitor.storage.tables import evidence, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from monitor.stats.detection.recovery import Recovery
 
 

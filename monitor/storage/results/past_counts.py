@@ -7,7 +7,9 @@ the latest version.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -20,9 +22,6 @@ from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.tables import packed_counts, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from numpy.typing import NDArray
 
     from monitor.storage.samples.frame_store import StratumTally

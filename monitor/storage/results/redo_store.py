@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, func, select, update
@@ -24,8 +25,6 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.domain.settings import RoundSettings
     from monitor.storage.rounds.round_store import Round
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, Select, func, insert, select
@@ -9,8 +10,6 @@ from sqlalchemy import Connection, Row, Select, func, insert, select
 from monitor.storage.tables import effects, reports, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from monitor.domain.report import RoundReport
 
 

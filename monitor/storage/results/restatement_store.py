@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
 from monitor.storage.database import CHUNK
 from monitor.storage.tables import restated_versions, restatements, rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from datetime import datetime
 
 
 class RestatedVersion(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from monitor.domain.report import SegmentRow
 from monitor.storage.tables import segment_counts, segment_estimates, segment_sizes, strata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from monitor.storage.labels.round_labels import RoundLabels
 
 

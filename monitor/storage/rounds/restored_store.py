@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, or_, select, update
@@ -10,8 +11,6 @@ from monitor.domain.state import RoundState
 from monitor.storage.tables import alerts, concerns, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from monitor.domain.settings import RoundSettings
 
 DOUBT = "restored"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, func, select
 
 from monitor.domain.state import RoundState
 from monitor.storage.tables import monitors, rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
 
 MOST = 2**31 - 1
 """What the column of numbers holds."""

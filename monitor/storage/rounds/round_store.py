@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -28,10 +30,6 @@ from monitor.domain.state import RoundState
 from monitor.storage.claims import wait_for_turn, wait_if_recorded
 from monitor.storage.database import insert_new, listed
 from monitor.storage.tables import monitors, payloads, rounds, tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
 
 
 class RoundVersion(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, insert, select, update
@@ -15,9 +17,6 @@ from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from monitor.domain.model import Window
     from monitor.domain.settings import Limits, RoundSettings
     from monitor.storage.rounds.round_store import Round

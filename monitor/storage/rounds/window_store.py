@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from sqlalchemy import Connection, case, func, select
 
 from monitor.domain.model import Window
 from monitor.storage.tables import histories, rounds, segment_sizes, strata
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, delete, insert, or_, select
@@ -26,9 +28,6 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from monitor.domain.shown import Shown
 
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")

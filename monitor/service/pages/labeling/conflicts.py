@@ -8,6 +8,7 @@ no one's answers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -33,8 +34,6 @@ from monitor.service.pages.requests import Administering, OwnForm, PageRefused
 from monitor.storage.pages import page_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.service.pages.labeling.task_queue import TaskQueue

@@ -8,7 +8,9 @@ does not tell which of them was a control.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import Answer
@@ -17,9 +19,6 @@ from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revisi
 from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.storage.pages.control_store import Control, ControlRates, ControlStatement

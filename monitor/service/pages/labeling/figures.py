@@ -6,7 +6,9 @@ They describe people and enter no estimate: the round itself estimates how far l
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import combinations, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,9 +20,6 @@ from monitor.service.pages.labeling.shown import parts_of
 from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, auto
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -10,8 +11,6 @@ from monitor.domain.page_answer import PageAnswer, read_page_answer
 from monitor.service.pages.requests import PageRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.storage.pages.control_store import ControlStatement
     from monitor.storage.pages.page_store import PageStatement
 

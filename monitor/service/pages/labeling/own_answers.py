@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,6 @@ from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
 from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer

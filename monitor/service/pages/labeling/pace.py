@@ -6,15 +6,11 @@ given: a margin that moved with an answer would tell what was predicted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
 
 AT_FIRST = 5.0
 """Seconds an item takes until it is known how fast somebody reads."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.visible import visible, visible_lines
 from monitor.service.pages.labeling.framed import height_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from monitor.domain.shown import Shown, Value
 
 AT_FIRST = 4000

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -28,8 +29,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.samples import margin_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.ports import Clock

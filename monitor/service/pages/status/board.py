@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
@@ -18,9 +20,6 @@ from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.rounds.round_lists import ListQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
     from monitor.domain.ports import Clock
     from monitor.domain.report import RoundReport, TimelinePoint
     from monitor.domain.round_page import RoundPage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,8 +20,6 @@ from monitor.presentation.status import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from monitor.domain.settings import Bound, MonitorSettings
     from monitor.rounds.status import Overview
     from monitor.storage.results.alert_store import StoredAlert
