@@ -262,12 +262,7 @@ def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:
 def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DrawnItem]]:
     query = (
         select(
-            items.c.round_id,
-            items.c.id,
-            items.c.stratum,
-            items.c.score,
-            items.c.segments,
-            items.c.challenged,
+            *items.c["round_id", "id", "stratum", "score", "segments", "challenged"],
             case((items.c.order >= strata.c.first_wave, 2), else_=1).label("wave"),
         )
         .join(

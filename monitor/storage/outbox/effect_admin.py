@@ -43,16 +43,10 @@ def find_open(
     """Read the effects that are not done, each queue in its order."""
     query = (
         select(
-            effects.c.id,
-            effects.c.kind,
-            effects.c.sink,
+            *effects.c["id", "kind", "sink"],
             monitors.c.name,
             rounds.c.number,
-            effects.c.status,
-            effects.c.created_at,
-            effects.c.tries,
-            effects.c.next_try,
-            effects.c.last_error,
+            *effects.c["status", "created_at", "tries", "next_try", "last_error"],
             is_aside(effects).label("aside"),
         )
         .join(monitors, monitors.c.id == effects.c.monitor_id)

@@ -44,11 +44,7 @@ def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersi
     query = (
         select(
             monitors.c.name,
-            rounds.c.id,
-            rounds.c.state,
-            rounds.c.label_revision,
-            rounds.c.deadline,
-            rounds.c.second_wave_at,
+            *rounds.c["id", "state", "label_revision", "deadline", "second_wave_at"],
             _is_claimed().label("claimed"),
             rounds.c.claimed_until,
         )

@@ -225,11 +225,7 @@ def _evidence(newest: Subquery) -> Select[Any]:
     return (
         select(
             newest.c.monitor,
-            evidence.c.metric,
-            evidence.c.side,
-            evidence.c.limit,
-            evidence.c.log_evidence,
-            evidence.c.log_threshold,
+            *evidence.c["metric", "side", "limit", "log_evidence", "log_threshold"],
         )
         .join(rounds, rounds.c.id == newest.c.round_id)
         .join(

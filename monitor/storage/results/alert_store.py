@@ -132,14 +132,7 @@ def end(
 
 def _alerts() -> Select[Any]:
     return (
-        select(
-            alerts,
-            monitors.c.name,
-            rounds.c.number,
-            rounds.c.slot,
-            rounds.c.window_start,
-            rounds.c.window_end,
-        )
+        select(alerts, monitors.c.name, *rounds.c["number", "slot", "window_start", "window_end"])
         .join(monitors, monitors.c.id == alerts.c.monitor_id)
         .join(rounds, rounds.c.id == alerts.c.fired_round_id)
         .order_by(alerts.c.fired_at, rounds.c.number)

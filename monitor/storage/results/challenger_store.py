@@ -135,10 +135,7 @@ def _columns(row: Any) -> dict[str, Any]:
 def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[ChallengedStratum]]:
     query = (
         select(
-            strata.c.round_id,
-            strata.c.stratum,
-            strata.c.flagged,
-            strata.c.size,
+            *strata.c["round_id", "stratum", "flagged", "size"],
             challenger_sizes.c.flagged.label("challenged"),
             challenger_sizes.c.undecided,
             strata.c.planned,

@@ -58,10 +58,7 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
     )
     query = (
         select(
-            rounds.c.id,
-            rounds.c.version,
-            rounds.c.label_revision,
-            rounds.c.estimated_revision,
+            *rounds.c["id", "version", "label_revision", "estimated_revision"],
             packed_counts.c.counts,
         )
         .join_from(rounds, packed_counts, packed, isouter=True)

@@ -40,13 +40,8 @@ def read_restated(
         select(
             restated_versions.c.round_id,
             rounds.c.number,
-            restated_versions.c.version,
-            restated_versions.c.before,
-            restated_versions.c.own,
-            restatements.c.id,
-            restatements.c.at,
-            restatements.c.by,
-            restatements.c.reason,
+            *restated_versions.c["version", "before", "own"],
+            *restatements.c["id", "at", "by", "reason"],
         )
         .join_from(restated_versions, restatements)
         .join(rounds, rounds.c.id == restated_versions.c.round_id)

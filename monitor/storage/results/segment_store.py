@@ -63,13 +63,7 @@ def current_cells(connection: Connection, round_id: int, labels: RoundLabels) ->
 def _sizes(connection: Connection, round_id: int) -> list[tuple[str, bool, str, str, int]]:
     """Read stratum, class, segment, value and size, in an order that never changes."""
     query = (
-        select(
-            strata.c.stratum,
-            strata.c.flagged,
-            segment_sizes.c.segment,
-            segment_sizes.c.value,
-            segment_sizes.c.size,
-        )
+        select(strata.c.stratum, strata.c.flagged, *segment_sizes.c["segment", "value", "size"])
         .join(
             strata,
             (strata.c.round_id == segment_sizes.c.round_id)

@@ -28,14 +28,7 @@ def drawn_windows(
 ) -> list[DrawnWindow]:
     """Read the newest windows of a monitor that were drawn before a slot, newest first."""
     query = (
-        select(
-            rounds.c.id,
-            rounds.c.number,
-            rounds.c.slot,
-            rounds.c.window_start,
-            rounds.c.window_end,
-            rounds.c.rows,
-        )
+        select(*rounds.c["id", "number", "slot", "window_start", "window_end", "rows"])
         .where(
             rounds.c.monitor_id == monitor_id,
             rounds.c.slot < before,
@@ -59,9 +52,7 @@ def segment_totals(
     """Read how many items of some rounds have each value of each segment column."""
     query = (
         select(
-            segment_sizes.c.round_id,
-            segment_sizes.c.segment,
-            segment_sizes.c.value,
+            *segment_sizes.c["round_id", "segment", "value"],
             func.sum(segment_sizes.c.size).label("items"),
         )
         .where(segment_sizes.c.round_id.in_(round_ids))
