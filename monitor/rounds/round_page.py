@@ -15,7 +15,7 @@ from monitor.presentation.rounds import (
 )
 from monitor.rounds.class_overview import report_with_classes
 from monitor.rounds.reporting.enqueue import with_concerns
-from monitor.rounds.reporting.strata import band_rows
+from monitor.rounds.reporting.report import band_rows
 from monitor.rounds.reporting.surroundings import read_restated_rows
 from monitor.storage.results import concern_store, report_store
 from monitor.storage.rounds import round_lists, round_store, round_transitions

@@ -10,9 +10,8 @@ import numpy as np
 
 from monitor.domain.alerting import LEARNING_ROUNDS
 from monitor.rounds.estimation.history import HistoryState, before_launch, pooled_matrix
-from monitor.rounds.estimation.label_errors import corrected_rows
+from monitor.rounds.estimation.label_errors import corrected_rows, reported_rows
 from monitor.rounds.estimation.pooled_labels import labels_to_pool
-from monitor.rounds.estimation.reported import reported_rows
 from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.alerting import LimitReading, evidence_state, only_learns
+from monitor.domain.bands import bands_of
 from monitor.domain.report import (
     AlertRow,
     AnswersRow,
@@ -20,6 +21,7 @@ from monitor.domain.report import (
     ReportedEstimate,
     RoundReport,
     Status,
+    StratumRow,
     TimelinePoint,
 )
 from monitor.domain.settings import CREDIBLE_LEVEL
@@ -32,9 +34,10 @@ from monitor.presentation.rounds import (
     round_sentence,
 )
 from monitor.rounds.reporting.notices import round_key
-from monitor.rounds.reporting.strata import band_rows, cell_rows
 
 if TYPE_CHECKING:
+    from monitor.domain.model import Stratum
+    from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.estimate import RoundEstimate
@@ -61,6 +64,8 @@ SHOWN = tuple(
 """The estimates people see first."""
 
 _MOST = 0.9  # the last answers depend on one person more than on the deadline
+
+_COUNTED = ("size", "planned", "labeled", "positive", "declined")
 
 
 def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
@@ -116,7 +121,7 @@ def closed_report(
         size=sum(row.size for row in counted),
         flagged=sum(row.size for row in counted if row.flagged),
         strata=counted,
-        cells=cell_rows(tally.strata, round_.settings.sample),
+        cells=_cell_rows(tally.strata, round_.settings.sample),
         estimates=list(estimate.rows),
         evidence=evidence,
         alerts=[_alert(alert, around.recoveries.get(alert.id)) for alert in alerts],
@@ -345,3 +350,31 @@ def _share_of(times: Sequence[datetime], share: float) -> datetime | None:
 
 def _hours(start: datetime, end: datetime | None) -> float | None:
     return None if end is None else round(max(0.0, (end - start).total_seconds() / 3600), 2)
+
+
+def band_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]:
+    """Report the bands of a round; where strata are cells, each is the sum of its cells."""
+    bands = bands_of([part.stratum for part in parts], sample)
+    members: dict[Stratum, list[StratumTally]] = {}
+    for part, band in zip(parts, bands, strict=True):
+        members.setdefault(band, []).append(part)
+    return [_row(band, cells) for band, cells in members.items()]
+
+
+def _cell_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]:
+    """Report the score cells of a round; none if the bands are its strata."""
+    return [] if sample.cells is None else [_row(part.stratum, [part]) for part in parts]
+
+
+def _row(stratum: Stratum, parts: Iterable[StratumTally]) -> StratumRow:
+    parts = list(parts)
+    counted = [[getattr(part, name) for name in _COUNTED] for part in parts]
+    first = [part.first_wave for part in parts if part.first_wave is not None]
+    return StratumRow(
+        stratum=stratum.name,
+        flagged=stratum.flagged,
+        low=stratum.low,
+        high=stratum.high,
+        **dict(zip(_COUNTED, map(sum, zip(*counted, strict=True)), strict=True)),
+        first_wave=sum(first) if first else None,
+    )

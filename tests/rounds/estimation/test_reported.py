@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.domain.report import ReportedEstimate
 from monitor.presentation.estimates import caution_text
-from monitor.rounds.estimation.reported import reported
+from monitor.rounds.estimation.label_errors import reported
 from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimate
 
