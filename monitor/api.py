@@ -77,11 +77,7 @@ def planned(
     max_labels: int | None,
     costs: tuple[float, float],
 ) -> PlanForecast:
-    """Plan for assumed values if any is given, else for a monitor of the config.
-
-    Raises `ConfigRefused` if the config cannot be used or has no such monitor; `InputRefused` if a
-    value is impossible or missing, or there are no predictions to plan from.
-    """
+    """Plan for assumed values if any is given, else for a monitor of the config."""
     provided = {name: value for name, value in assumed.items() if value is not None}
     try:
         if provided:

@@ -63,10 +63,7 @@ class OfARound(TyperCommand):
 
 @contextmanager
 def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
-    """Read the config and open its store, making the tables of a new one.
-
-    Raises `ConfigRefused` if the config, or the store's schema, is not right.
-    """
+    """Read the config and open its store, making the tables of a new one."""
     from monitor.cli.logs import set_up_logs
     from monitor.config.load import load_config
     from monitor.storage import schema
@@ -85,10 +82,7 @@ def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
 
 
 def parse_time(text: str, option: str) -> datetime:
-    """Read a date or a time from the command line; without a zone it is UTC.
-
-    Raises `typer.BadParameter` if it is neither, naming the option.
-    """
+    """Read a date or a time from the command line; without a zone it is UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:

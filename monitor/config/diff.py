@@ -40,10 +40,7 @@ class ConfigDiff:
 
 
 def written(path: Path) -> Written:
-    """Read the settings as they are in the file, nothing put in for `${NAME}`.
-
-    Raises `ConfigRefused` if it is no YAML file.
-    """
+    """Read the settings as they are in the file, nothing put in for `${NAME}`."""
     tree = written_out(read_yaml(path)).tree
     result: Written = {"": {}}
     for way in tree.lines:

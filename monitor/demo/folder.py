@@ -63,10 +63,7 @@ class WrittenFolder:
 
 
 def prepare(folder: Path) -> bool:
-    """Make the folder, or empty it of an earlier demo; says whether there was one.
-
-    Raises `InputRefused` if the folder holds anything and no demo was ever started in it.
-    """
+    """Make the folder, or empty it of an earlier demo; says whether there was one."""
     marker = folder / MARKER
     repeated = marker.is_file()
     if folder.exists() and not repeated:

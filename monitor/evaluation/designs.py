@@ -123,10 +123,7 @@ class EvaluationDesign:
 
 
 def design_of(rows: LabeledRows, drawn: EvaluationSample) -> EvaluationDesign:
-    """Make of the labels what they are by the way they were drawn.
-
-    Raises `InputRefused` if sizes, strata and labels do not fit together.
-    """
+    """Make of the labels what they are by the way they were drawn."""
     if drawn.sizes is None and rows.stratum is not None:
         message = "a stratum is named but no sizes; give the items of each stratum in sizes"
         raise InputRefused(message)

@@ -43,11 +43,7 @@ def evaluate_frame(
 
 
 def column_of(frame: Any, name: str, setting: str) -> Any:
-    """Find a column of a table.
-
-    Raises `InputRefused` if the table does not have it, or has several; the message lists what it
-    has.
-    """
+    """Find a column of a table."""
     columns = list(getattr(frame, "columns", ()))
     if columns.count(name) > 1:
         message = (

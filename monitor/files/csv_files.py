@@ -46,8 +46,6 @@ def csv_relation(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) ->
 
     Guessing looks at the rows, so a bad row could make it skip good ones or the header. Files
     may have their columns in different orders.
-
-    Raises `BrokenFile` if a header or the quotes of a file cannot be right.
     """
     similar: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for path in paths:

@@ -132,10 +132,7 @@ class AlertmanagerHandler:
         )
 
     def deliver(self, effect: Effect) -> str:
-        """Post the alert of a notice, open or ended.
-
-        Raises `DeliveryFailed` if Alertmanager did not take it.
-        """
+        """Post the alert of a notice, open or ended."""
         return f"HTTP {self._post([effect.payload])}"
 
     def keep(self, notices: Sequence[Mapping[str, Any]]) -> None:

@@ -65,10 +65,7 @@ class AppriseHandler:
         self._link = link
 
     def deliver(self, effect: Effect) -> str:
-        """Send the notice; a repeat sends it again, with the same text.
-
-        Raises `DeliveryFailed` if the service did not take it, or Apprise is not installed.
-        """
+        """Send the notice; a repeat sends it again, with the same text."""
         notice = read_notice(effect.payload, self._link)
         calm = "info" if notice.event in _CALM else "warning"
         with _quiet():
@@ -85,10 +82,7 @@ class AppriseHandler:
         return name
 
     def usable(self) -> str:
-        """Name the service, without sending anything.
-
-        Raises `DeliveryFailed` if Apprise is not installed or does not support the URL.
-        """
+        """Name the service, without sending anything."""
         with _quiet():
             return self._service()[1]
 

@@ -81,11 +81,7 @@ class CommandHandler:
         self._link = link
 
     def deliver(self, effect: Effect) -> str:
-        """Run the program with the notice; a repeat runs it again.
-
-        Raises `DeliveryFailed` if it cannot be started, takes too long, or ends with another exit
-        code than 0.
-        """
+        """Run the program with the notice; a repeat runs it again."""
         notice = read_notice(effect.payload, self._link)
         text = json.dumps(notice.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
         # Files and no pipes: a program that reads or writes nothing cannot block us.
@@ -98,10 +94,7 @@ class CommandHandler:
             raise self._failure(code, _tail(answer))
 
     def usable(self) -> str:
-        """Find the program, without running it.
-
-        Raises `DeliveryFailed` if there is no such program, or it may not be run.
-        """
+        """Find the program, without running it."""
         program = self._settings.command[0]
         path = str(self._folder / program) if "/" in program else program
         executable = shutil.which(path)

@@ -56,10 +56,7 @@ def address(url: str) -> str:
 
 
 def check_url(url: str, *, allow_private: bool) -> None:
-    """Refuse a URL that cannot be posted to, without repeating it.
-
-    Raises `ValueError`, with what is wrong and what to write.
-    """
+    """Refuse a URL that cannot be posted to, without repeating it."""
     try:
         parts = urlsplit(url)
         has_port_0 = parts.port == 0

@@ -64,10 +64,7 @@ class GuardedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect, then check the peer.
-
-        Raises `AddressRefused` if the peer is not public and private ones are not allowed.
-        """
+        """Connect, then check the peer."""
         stream = self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
         if self._allow_private:
             return TimedStream(stream, self._end)

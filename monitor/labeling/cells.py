@@ -122,8 +122,6 @@ def own_names(names: Sequence[str]) -> list[str]:
 
     Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown. A column
     that asks the question holds the answers.
-
-    Raises `LabelsRefused` if a column appears twice.
     """
     exact = set(names)
     results = [_matching_name(name, exact) for name in names]

@@ -67,10 +67,7 @@ class FilesLabeler:
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Write the tasks that are in no file of this round yet.
-
-        Raises `LabelsRefused` if they cannot be written, naming the file.
-        """
+        """Write the tasks that are in no file of this round yet."""
         self.make_folder()
         remove_unfinished(self.folder)
         for second in (False, True):
@@ -99,11 +96,7 @@ class FilesLabeler:
         return next(path for path in names if path not in parts)
 
     def make_folder(self) -> None:
-        """Make the folders for task files and filled ones.
-
-        Raises `LabelsRefused` if they cannot be made or written, or what writes the files is not
-        installed.
-        """
+        """Make the folders for task files and filled ones."""
         if self.settings.format == "xlsx":
             workbook.check_installed()
         try:
@@ -127,8 +120,6 @@ class FilesLabeler:
         time is as old as its file, so the same folder always gives the same events,
         and of two files the one saved last counts. A file that cannot be read now is tried again,
         though the file does not change.
-
-        Raises `LabelsRefused` if the folder is gone or cannot be listed.
         """
         self._check_folder()
         before, stamps = FileCursor.of(cursor), self._stamps()
@@ -173,10 +164,7 @@ class FilesLabeler:
         return str(self.filled)
 
     def state(self) -> str:
-        """Text that differs between states of the filled files, found without reading them.
-
-        Raises `LabelsRefused` if the folder is gone or cannot be listed.
-        """
+        """Text that differs between states of the filled files, found without reading them."""
         self._check_folder()
         stamps = self._stamps()
         readable = [os.access(path, os.R_OK) for path in stamps]
@@ -205,8 +193,6 @@ class FilesLabeler:
         """Take the shown content of these tasks out of the round's files and out of filled ones.
 
         Notes of annotators go with it.
-
-        Raises `LabelsRefused` if a file that holds them cannot be written.
         """
         return tuple(
             str(path)

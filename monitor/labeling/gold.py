@@ -18,10 +18,7 @@ MOST_ITEMS = 1000
 
 
 def read_gold(path: Path) -> list[GoldItem]:
-    """Read gold items: column ``truth`` has 1 or 0, and people see the others under their names.
-
-    Raises `LabelsRefused` if the file cannot be read, or a row of it is no gold item.
-    """
+    """Read gold items: column ``truth`` has 1 or 0, and people see the others under their names."""
     try:
         with path.open("rb") as stream:
             text = stream.read(MOST_BYTES + 1)

@@ -73,10 +73,7 @@ class PageLabeler:
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Place the tasks on the page that are not there yet.
-
-        Raises `LabelsRefused` if the guideline or the gold items cannot be read.
-        """
+        """Place the tasks on the page that are not there yet."""
         requested = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
         gold = self.gold()
         with self._database.write() as connection:
@@ -107,18 +104,12 @@ class PageLabeler:
         return ControlRates(requested.repeats, requested.gold_share, requested.gold_feedback)
 
     def gold(self) -> list[GoldItem]:
-        """Read the gold items; none if the config names no file of them.
-
-        Raises `LabelsRefused` if they cannot be read.
-        """
+        """Read the gold items; none if the config names no file of them."""
         path = self.settings.gold
         return [] if path is None else read_gold(self._folder / path)
 
     def guideline(self) -> str | None:
-        """Read the guideline; None if the config names none.
-
-        Raises `LabelsRefused` if it is missing, too long or no text.
-        """
+        """Read the guideline; None if the config names none."""
         if self.settings.guideline is None:
             return None
         path = self._folder / self.settings.guideline

@@ -49,10 +49,7 @@ SheetRow = tuple[SheetCell, ...]
 
 
 def workbook_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Write a workbook of one sheet: the header stays in sight, and answers come from a list.
-
-    Raises `LabelsRefused` if openpyxl is not installed.
-    """
+    """Write a workbook of one sheet: the header stays in sight, and answers come from a list."""
     openpyxl = _openpyxl()
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("labels")
@@ -210,10 +207,7 @@ def _declares(archive: zipfile.ZipFile) -> str | None:
 
 
 def check_installed() -> None:
-    """Refuse a format that nothing here writes, without loading what would write it.
-
-    Raises `LabelsRefused` if openpyxl is not installed.
-    """
+    """Refuse a format that nothing here writes, without loading what would write it."""
     if find_spec("openpyxl") is None:
         message = f"labeling.format: xlsx {_NEEDED}"
         raise LabelsRefused(message)

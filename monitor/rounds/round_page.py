@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_page(connection: Connection, monitor: str, number: int, version: int | None) -> RoundPage:
-    """Gather everything about one version of a round.
-
-    Raises `InputRefused` if the monitor has no such round, or the round no such version.
-    """
+    """Gather everything about one version of a round."""
     round_ = find_round(connection, monitor, number)
     version = _version(round_, version)
     issues = frame_store.read_issues(connection, round_.id)
@@ -72,10 +69,7 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
 def read_report(
     connection: Connection, monitor: str, number: int | None, version: int | None
 ) -> RoundReport:
-    """Read the stored report of a round, the newest one that has a report unless one is named.
-
-    Raises `InputRefused` if there is no such round, or it has no such version, or no report yet.
-    """
+    """Read the stored report of a round, the newest one that has a report unless one is named."""
     round_ = (
         _newest_done(connection, monitor)
         if number is None

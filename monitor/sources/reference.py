@@ -72,9 +72,6 @@ def read_reference(
         ``threshold``.
     passed_values: Texts of ``predicted`` that mean not flagged, others being refused; where None,
         all are.
-
-    Raises `SourceRefused` if the file cannot be read, lacks a column, or holds a row that cannot be
-    used.
     """
     by_score = threshold is not None and score is not None
     _check_rule(path, table, by_column=predicted is not None, by_score=by_score)

@@ -100,10 +100,7 @@ class ShownRows:
         return [(name, one.kind == "image") for one in self._entries for name in one.columns]
 
     def check(self) -> None:
-        """Refuse a folder of pictures that is not there.
-
-        Raises `SourceRefused`, with the folder.
-        """
+        """Refuse a folder of pictures that is not there."""
         for one in self._entries:
             folder = None if one.folder is None else self._base_folder / one.folder
             if folder is not None and not folder.is_dir():

@@ -75,10 +75,7 @@ def of_one_state(
     draw: Callable[[T], T],
     is_whole: Callable[[T], bool],
 ) -> T:
-    """Count and draw; again where what is drawn `has_all` not, or may be of another state.
-
-    Raises `SourceUnavailable` if rows keep changing.
-    """
+    """Count and draw; again where what is drawn `has_all` not, or may be of another state."""
     for _ in range(ATTEMPTS):
         counted = count()
         drawn = draw(counted)

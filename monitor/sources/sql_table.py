@@ -108,10 +108,7 @@ class TableInfo:
         return self.refused(message)
 
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
-        """Choose how times are read; None if they lack a zone and the config names none.
-
-        Raises `SourceRefused` if the column cannot hold times.
-        """
+        """Choose how times are read; None if they lack a zone and the config names none."""
         name = settings.columns.time
         kind = self.need(name, setting)
         if not self.dialect.has_types:
@@ -131,10 +128,7 @@ class TableInfo:
 
 
 def find_table(reading: Reading, location: str, name: str) -> TableInfo:
-    """Find a table or view, ``name`` or ``schema.name``.
-
-    Raises `SourceRefused` if none exists, with what there is.
-    """
+    """Find a table or view, ``name`` or ``schema.name``."""
     inspector = inspect(reading.connection)
     schema, _, last = name.rpartition(".")
     for there, table in ((None, name), (schema, last)):

@@ -117,10 +117,7 @@ def parsed_instant(location: object, columns: Columns, microseconds: int) -> dat
 def _check_groups(
     location: object, columns: Columns, groups: Sequence[frames.BucketCount], strata: int
 ) -> None:
-    """Refuse the data as a whole where nothing in it can be used.
-
-    Raises `SourceRefused`, with the first value that is no time or no number.
-    """
+    """Refuse the data as a whole where nothing in it can be used."""
     naive = frames.first_example(groups, frames.NAIVE_TIME)
     if naive is not None:
         raise naive_time(location, columns, naive)

@@ -231,10 +231,7 @@ class TableSource:
         return results
 
     def query(self, table: TableInfo) -> Query:
-        """Make what builds the statements of a table.
-
-        Raises `SourceRefused` if a column is missing, or of a type that cannot serve.
-        """
+        """Make what builds the statements of a table."""
         table.check(self.settings, [name for name, _ in self._shown.columns])
         self._shown.check()
         times = table.times(self.settings) or local_times("UTC")

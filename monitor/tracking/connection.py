@@ -133,10 +133,7 @@ class Connection:
             self._answered = time.monotonic()
 
     def check_reachable(self, requested: str) -> None:
-        """Find out that nothing listens, before anything slow is done for it.
-
-        Raises `DeliveryFailed` if no connection can be had.
-        """
+        """Find out that nothing listens, before anything slow is done for it."""
         try:
             check_reachable(self.tracking_uri)
         except OSError as error:
@@ -227,10 +224,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     def seconds_for_a_call(self) -> int:
-        """Return the whole seconds that the next call may wait: at least 1, at most 10.
-
-        Raises `DeliveryFailed` if no time is left.
-        """
+        """Return the whole seconds that the next call may wait: at least 1, at most 10."""
         remaining = self._end - time.monotonic()
         if remaining <= 0:
             message = (

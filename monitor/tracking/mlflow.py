@@ -112,8 +112,6 @@ class MlflowHandler:
         That is ``experiments/<id>/runs/<id>``, its path in MLflow's pages, or
         ``models:/<name>/<version>``. A model version that is not there, or takes no tags, costs
         its tags and nothing else: the receipt records it, and the runs behind it do not wait.
-
-        Raises `DeliveryFailed` if MLflow did not take it, or may not have taken it.
         """
         digest = values.digest(effect.payload)
         if effect.kind is EffectKind.CLASS_AVERAGES:

@@ -135,10 +135,7 @@ def _reference_warnings(context: MonitorContext) -> Iterator[str]:
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
-    """Describe what people would not see of some items.
-
-    Raises `SourceRefused` if so many pictures cannot be shown that no round could be drawn.
-    """
+    """Describe what people would not see of some items."""
     settings = context.settings.round
     if not context.asks_people(settings):
         return

@@ -125,10 +125,7 @@ def _refuse_unclear(provided: Sequence[bool], ways: str) -> None:
 
 
 def _chosen(connection: Connection, number: int | None, sink: str | None) -> list[OpenEffect]:
-    """Read the effects that were named.
-
-    Raises `InputRefused` if it is done or never was, or nothing waits for the sink.
-    """
+    """Read the effects that were named."""
     from monitor.domain.errors import InputRefused
     from monitor.storage.outbox.effect_admin import find_open
 

@@ -36,10 +36,7 @@ class Tested:
 
 
 def try_hooks(path: Path, only: str | None) -> list[Tested]:
-    """Send a test through each hook of a config, one after the other.
-
-    Raises `InputRefused` if the config has no such hook.
-    """
+    """Send a test through each hook of a config, one after the other."""
     set_up_logs()
     config = load_config(path)
     if only is not None and only not in config.hooks:

@@ -29,8 +29,6 @@ def read_others(
     ids: Of the labeled items; the file must have each of them once.
     id_column, score, predicted: Its columns; either ``score`` or ``predicted``.
     threshold: Scores from it on are flagged.
-
-    Raises `InputRefused` if the file cannot be used, in a sentence that says why.
     """
     _check_kind(file)
     files = DataFiles((str(file),), Path.cwd(), refused=InputRefused)

@@ -147,11 +147,7 @@ class _UserChange:
     connection: Connection
 
     def refuse_similar_name(self) -> None:
-        """Refuse a name that people would confuse with another user's.
-
-        Raises `InputRefused` if a user has a name that differs in capitals or the form of letters
-        alone.
-        """
+        """Refuse a name that people would confuse with another user's."""
         from monitor.domain.errors import InputRefused
         from monitor.service.pages.accounts import similar_name
         from monitor.storage.pages import people_store

@@ -206,10 +206,7 @@ def _count(labels: int | None) -> str:
 
 
 def widths_svg(forecast: PlanForecast) -> bytes:
-    """Draw the widths with the plan's strata and, dashed, without bands.
-
-    Raises `ValueError` if a class has no items or no labels, or nothing is known of the rates.
-    """
+    """Draw the widths with the plan's strata and, dashed, without bands."""
     prospect, labels = forecast.planned.prospect, forecast.outlook.plan.labels
     if not forecast.outlook.plan.margins:
         message = "nothing is known of the rates, so no width can be computed"

@@ -46,11 +46,7 @@ class LabelStudioLabeler:
         return Projects(self._server, self._store())
 
     def usable(self) -> str:
-        """Ask who the token is of, and whether it may see projects.
-
-        Raises `LabelsUnavailable` or `LabelsRefused` if the server does not answer, or does not
-        accept the token.
-        """
+        """Ask who the token is of, and whether it may see projects."""
         who = self._server.ask("GET", "/api/current-user/whoami")
         version = self._server.ask("GET", "/api/version")
         self._server.ask("GET", "/api/projects/", {"page_size": 1, "include": "id"})

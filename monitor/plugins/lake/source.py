@@ -67,10 +67,7 @@ class LakeSource(EngineSource):
         return masked(f"the table {self.lake_settings.delta or self.lake_settings.iceberg}{named}")
 
     def truths(self, truth_columns: TruthColumns) -> LakeTruths:
-        """Return the truth that some columns of this table have, or of another one beside it.
-
-        Raises `SettingRefused` if that is no table of the catalog.
-        """
+        """Return the truth that some columns of this table have, or of another one beside it."""
         if truth_columns.table is None:
             return LakeTruths(LakeSource(self.lake_settings, self.base_folder), truth_columns)
         if self.lake_settings.iceberg is None:

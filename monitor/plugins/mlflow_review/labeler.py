@@ -122,9 +122,6 @@ class MlflowReviewLabeler:
 
         Tasks without a text are left out: they were forgotten. Second copies have a queue of
         their own.
-
-        Raises `LabelsRefused` if there is nothing to show, or MLflow does not take it;
-        `LabelsUnavailable` if it does not answer.
         """
         shown = [task for task in tasks if task.shown]
         if tasks and not shown:
@@ -163,11 +160,7 @@ class MlflowReviewLabeler:
         experiment.attach(queue, list(by_id))
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Read all that people said of these tasks, and notice what vanished since the cursor.
-
-        Raises `LabelsRefused` if the experiment was deleted, or MLflow does not show it;
-        `LabelsUnavailable` if it does not answer.
-        """
+        """Read all that people said of these tasks, and notice what vanished since the cursor."""
         with self._calls() as calls:
             reading = self._reading(find_experiment(calls, self.experiment), tasks)
         missing = sorted(set(tasks) - set(reading.said))

@@ -142,8 +142,6 @@ def _check_files(session: SparkSession, kind: str, paths: Sequence[str], rows: D
 
     Spark would put the folder's value in place of the file's, and would read the times of all
     files as the types of the first one.
-
-    Raises `SourceRefused` if files disagree so.
     """
     items = tuple(sorted(rows.inputFiles()))
     if kind == "delta" or items in _sound:

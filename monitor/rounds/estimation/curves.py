@@ -138,10 +138,7 @@ def scored_sample(round_: Round, labels: RoundLabels) -> ScoredSample:
 
 
 def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
-    """Take the scored items of rounds with the same strata as one sample, of all their windows.
-
-    Raises `NoCurves`, as `scored_sample` does, for any of the rounds.
-    """
+    """Take the scored items of rounds with the same strata as one sample, of all their windows."""
     drawn = [item for _, labels in rounds for item in labels.labeled]
     scores = [item.score for item in drawn if item.score is not None]
     if len(scores) < len(drawn):

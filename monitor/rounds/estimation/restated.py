@@ -74,10 +74,7 @@ class Restatement:
         }
 
     def refuse_unlabeled(self, batch: HistoryBatch) -> None:
-        """Refuse to take away all labels of a predicted class.
-
-        Raises `InputRefused`, naming the round.
-        """
+        """Refuse to take away all labels of a predicted class."""
         for member in batch.affected:
             if self._has(member.round) and _lost_a_class(member):
                 raise InputRefused(unlabeled_text(member.round.monitor, member.round.number))

@@ -46,10 +46,7 @@ class Compared:
 
 
 def labeled_ids(connection: Connection, round_: Round) -> list[str]:
-    """Read the ids of the items that are labeled 1 or 0 now.
-
-    Raises `InputRefused` if there are none.
-    """
+    """Read the ids of the items that are labeled 1 or 0 now."""
     ids = [item.id for item in read_labels(connection, round_).labeled]
     if not ids:
         message = f"round {round_.number} of {round_.monitor} has no labels to compare by"

@@ -195,10 +195,7 @@ def forecast_plan(
 def forecast_monitor(
     context: MonitorContext, *, margins: Mapping[str, float] | None, max_labels: int | None
 ) -> PlanForecast:
-    """Plan the next round of a monitor: as asked, or as its config has it if nothing is asked.
-
-    Raises `SourceRefused`, as `scan_to_plan` does; `ValueError`, as `forecast_plan` does.
-    """
+    """Plan the next round of a monitor: as asked, or as its config has it if nothing is asked."""
     settings = context.settings.round
     if not margins and max_labels is None:
         margins, max_labels = settings.sample.margin.wanted(), settings.sample.max_labels

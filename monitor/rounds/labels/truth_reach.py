@@ -109,8 +109,6 @@ def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Windo
     """Refuse a truth that has rows for flagged items only, in all windows.
 
     Earlier windows are looked at where one alone cannot tell, and several together may.
-
-    Raises `LabelsRefused`, with what was looked at, and what to set.
     """
     reach = Reach()
     earlier = windows_before(context.settings.round.schedule, window)

@@ -34,10 +34,7 @@ def items_of(frame: Frame, expected: Sequence[int]) -> list[Item]:
 
 
 def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[str, ...]:
-    """Return how many of these items have a picture that cannot be shown; nothing if none has.
-
-    Raises `SourceRefused` if they are more than may be unusable of a window's rows.
-    """
+    """Return how many of these items have a picture that cannot be shown; nothing if none has."""
     problems = [problem for one in shown if (problem := problem_of(one)) is not None]
     if not problems:
         return ()

@@ -69,10 +69,7 @@ def _no_password() -> str:
 def certificate_warnings(
     tls: TlsSettings, folder: Path, names: Sequence[str], now: datetime
 ) -> tuple[str, list[str]]:
-    """Describe until when a certificate is good, and what about it needs a look.
-
-    Raises `ConfigRefused` if it cannot be used now.
-    """
+    """Describe until when a certificate is good, and what about it needs a look."""
     path, key = key_files(tls, folder)
     first = x509.load_pem_x509_certificates(path.read_bytes())[0]
     since, until = first.not_valid_before_utc, first.not_valid_after_utc

@@ -67,10 +67,7 @@ class SignIn:
         return self._accounts.role(connection, name)
 
     def name_of(self, name: str, password: str, address: str) -> str:
-        """Find whose name and password these are.
-
-        Raises `SignInRefused` if they belong to no account, or cannot be checked now.
-        """
+        """Find whose name and password these are."""
         # No thread waits here, or all of them would, and who is labeling with them.
         if not self._room.acquire(blocking=False):
             raise SignInRefused(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY)

@@ -120,11 +120,7 @@ def _unavailable_when_cut(pages: ASGI) -> ASGI:
 
 
 def listening(address: Address, setting: str) -> socket.socket:
-    """Listen on an address.
-
-    Raises `TryLater` if another program does; `ConfigRefused` if this machine has no such address,
-    or this user may not listen there.
-    """
+    """Listen on an address."""
     try:
         return _bound(address)
     except OSError as error:

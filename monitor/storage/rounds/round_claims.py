@@ -79,8 +79,6 @@ def hold(connection: Connection, claim: Claim) -> None:
     """Make sure, inside a writing transaction, that the claim is still ours.
 
     The step came to its end, so what kept the round from going on before is forgotten.
-
-    Raises `RoundMoved` if another attempt has begun since.
     """
     wait_for_monitor(connection, claim)
     # The write keeps the row locked until the commit: nobody takes the round over in between.

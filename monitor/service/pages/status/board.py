@@ -98,10 +98,7 @@ class Board:
     def monitor(
         self, settings: MonitorSettings, last: int, before: int | None = None
     ) -> MonitorPage:
-        """Read one monitor, and the last of its rounds, or of those before one.
-
-        Raises `InputRefused` if there is no such round.
-        """
+        """Read one monitor, and the last of its rounds, or of those before one."""
         name = settings.name
         [overview] = overviews(self.database, [settings], self.clock())
         with self.database.read() as connection:
@@ -129,18 +126,12 @@ class Board:
         return [point for _, point in result]
 
     def report(self, name: str, number: int, version: int | None) -> RoundReport:
-        """Read the report of one version of a round, the latest unless one is named.
-
-        Raises `InputRefused` if there is no such round, or no such version, or no report yet.
-        """
+        """Read the report of one version of a round, the latest unless one is named."""
         with self.database.read() as connection:
             return read_report(connection, name, number, version)
 
     def round(self, name: str, number: int, version: int | None) -> OneRound:
-        """Read one version of a round, the latest unless one is named.
-
-        Raises `InputRefused` if there is no such round, or no such version.
-        """
+        """Read one version of a round, the latest unless one is named."""
         with self.database.read() as connection:
             round_ = find_round(connection, name, number)
             page = read_page(connection, name, number, version)
