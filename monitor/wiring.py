@@ -15,11 +15,9 @@ from pydantic import ValidationError
 from monitor.config.adapters import LABELERS, SOURCES
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.adapters import MlflowEndpoint
-from monitor.domain.clock import utc_now
-from monitor.domain.errors import ConfigRefused
+from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.model import LOG, MLFLOW, EffectKind
-from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
 from monitor.domain.time_limit import within
 from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
 from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
-from monitor.domain.errors import MonitorError
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import MonitorError, SettingRefused
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
 from monitor.labeling.column import ColumnLabeler, ColumnSettings

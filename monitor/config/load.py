@@ -20,12 +20,10 @@ from monitor.config.model import HOOKS, Config
 from monitor.config.secrets import Filling
 from monitor.config.yaml_tree import Tree, Way, read_yaml
 from monitor.domain.block import Block
-from monitor.domain.errors import ConfigRefused
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import ConfigRefused, SettingRefused
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
-
 
 MOST_PROBLEMS = 50  # lines of a refusal; whoever has more to fix begins with these
 _LONGEST = 500  # characters of a message; a value in it may be as long as the file

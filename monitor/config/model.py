@@ -34,9 +34,8 @@ from monitor.config.pages import PagesSettings, takes_passwords
 from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.block import Block
-from monitor.domain.errors import ConfigRefused
+from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.masking import one_at
-from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import (

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import model_validator
 
 from monitor.config.web import Address, parse_address
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Settings
 
 _LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import model_validator
 
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Settings
 
 _HIGHEST_PORT = 65_535

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 
 from monitor.files.missing_markers import listed, literal, quoted
 
 _FOLDER = re.compile(r"(?<=[/\\])([^/\\=]+)=([^/\\]*)(?=[/\\])")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FILE = "monitor_file"
+
+Stamps = list[list[str | int]]
 
 
 def reading(
@@ -55,3 +58,9 @@ def _value(key: str) -> str:
     pattern = literal(f"[/\\\\]{re.escape(key)}=([^/\\\\]*)[/\\\\]")
     text = f"url_decode(regexp_extract({_FILE}, {pattern}, 1))"
     return f"nullif({text}, '__HIVE_DEFAULT_PARTITION__')"
+
+
+def stamps_of(paths: Iterable[str]) -> Stamps:
+    """Give path, size and time of each file, of which one differs once its content does."""
+    results = [(path, Path(path).stat()) for path in paths]
+    return [[path, stamp.st_size, stamp.st_mtime_ns] for path, stamp in results]

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from monitor.files.folders import reading
+from monitor.files.folders import reading, stamps_of
 from monitor.files.missing_markers import (
     AWARE_TIMES,
     NUMBERS,
@@ -16,7 +16,6 @@ from monitor.files.missing_markers import (
     quoted,
     value_text,
 )
-from monitor.files.stamps import stamps_of
 
 if TYPE_CHECKING:
     import duckdb

@@ -15,8 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.errors import InputRefused, SourceRefused, SourceUnavailable
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import InputRefused, SettingRefused, SourceRefused, SourceUnavailable
 from monitor.domain.single_precision import rounded_below
 from monitor.files.csv_files import BrokenFile, csv_relation, names_of, other_line_end
 from monitor.files.engine import session

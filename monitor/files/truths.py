@@ -22,9 +22,9 @@ from monitor.domain.truth import (
     of_items,
     truth_rows,
 )
+from monitor.files.folders import stamps_of
 from monitor.files.missing_markers import TEXTS, TIMES, bare_text, quoted
 from monitor.files.relations import DataFiles, OpenTable, opened
-from monitor.files.stamps import stamps_of
 
 
 class TableTruths:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from monitor.domain.clock import utc_now
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
+from monitor.domain.ports import utc_now
 from monitor.domain.setting_types import Duration, Settings
 from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url

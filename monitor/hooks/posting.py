@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpcore
 import httpx
 
-from monitor.domain.clock import utc_now
+from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Receiver
 from monitor.hooks.ssrf import AddressRefused, GuardedBackend

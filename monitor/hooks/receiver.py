@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from monitor.domain.errors import DeliveryFailed
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import DeliveryFailed, SettingRefused
 from monitor.domain.setting_types import Duration
 
 Timeout = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(seconds=60))]

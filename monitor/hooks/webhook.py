@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 
-from monitor.domain.clock import utc_now
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
+from monitor.domain.ports import utc_now
 from monitor.domain.setting_types import Settings
 from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url

@@ -12,12 +12,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
-from monitor.domain.clock import utc_now
-from monitor.domain.errors import LabelsRefused
+from monitor.domain.errors import LabelsRefused, SettingRefused
 from monitor.domain.id_forms import NearMiss, id_styles, other_forms
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
-from monitor.domain.ports import Clock, HasTruths, Source, TruthTable
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.ports import Clock, HasTruths, Source, TruthTable, utc_now
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import T, within

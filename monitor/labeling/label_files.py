@@ -18,10 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Literal
 
-from monitor.domain.clock import utc_now
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.labels import CLOCK_TOLERANCE
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
+from monitor.domain.ports import utc_now
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.files.atomic_write import write_whole, write_whole_bytes

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.files.folders import Stamps, stamps_of
 from monitor.files.relations import DataFiles, OpenTable, opened
-from monitor.files.stamps import Stamps, stamps_of
 from monitor.sources.duckdb_source import EngineSource
 
 if TYPE_CHECKING:

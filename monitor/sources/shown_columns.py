@@ -13,8 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from monitor.domain.errors import SourceRefused
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused, SourceRefused
 from monitor.domain.setting_types import Settings
 from monitor.domain.shown import MOST_BYTES, Kind, Shown, Value, no_picture, picture
 from monitor.domain.visible import visible, visible_lines

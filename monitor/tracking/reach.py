@@ -8,7 +8,7 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from monitor.domain.clock import utc_now
+from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
 
 CONNECT_SECONDS = 3
