@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.model import LOG
-from monitor.domain.notice import Notice
 from monitor.presentation.delivery import (
     aside_sentence,
     dead_sentence,
@@ -25,7 +24,7 @@ from monitor.presentation.delivery import (
     recovered_sentence,
 )
 from monitor.rounds.reporting.enqueue import add_notice, first_key
-from monitor.rounds.reporting.notices import notice_id, round_key
+from monitor.rounds.reporting.notices import notice_of, round_key
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from monitor.domain.errors import DeliveryFailed
     from monitor.domain.model import Effect
+    from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
     from monitor.storage.outbox.effect_store import Turn
@@ -125,15 +125,12 @@ def _notice(
 ) -> Notice:
     """Make a notice; each monitor has its own, so that no two of one id say different things."""
     store = store_id(connection)
-    return Notice(
-        id=notice_id(event, f"{store}/{sink}/{round_.id}/{now.isoformat()}"),
-        event=event,
+    return notice_of(
+        event,
+        f"{store}/{sink}/{round_.id}/{now.isoformat()}",
+        round_,
         store_id=store,
         round_key=first_key(connection, round_, round_key(store, round_)),
-        monitor=round_.monitor,
-        round=round_.number,
-        slot=round_.slot,
-        model=round_.settings.model,
         sentence=sentence,
         at=now,
         sink=sink,
