@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from monitor.evaluation.result import Evaluation
     from monitor.rounds.forecast.plan_window import PlanForecast
 
-MARGIN = 0.05
-"""Margin of both metrics where nobody says what is wanted."""
+MARGIN = 0.05  # Margin of both metrics where nobody says what is wanted
 
 
 def estimate(**matrix: Any) -> dict[str, list[dict[str, Any]]]:

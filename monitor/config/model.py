@@ -241,8 +241,7 @@ class MonitorConfig(Settings):
         )
 
 
-SHORTEST_PROMISE = 2
-"""Rounds: a promise of more than one false alarm in every second round is none."""
+SHORTEST_PROMISE = 2  # Rounds: a promise of more than one false alarm in every second round is none
 
 
 def _store(value: str) -> str:

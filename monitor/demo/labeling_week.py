@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from monitor.demo.watch import DemoRound
     from monitor.wiring import Application
 
-WEEKS = 9
-"""The last of which is the person's, and the first with the noisy camera."""
+WEEKS = 9  # The last of which is the person's, and the first with the noisy camera
 
-LABELS = 30
-"""What a person answers in a minute, two seconds each."""
+LABELS = 30  # What a person answers in a minute, two seconds each
 
 METRICS = ("precision", "recall")
 _WIDTHS = (10, 18, 20, 6)

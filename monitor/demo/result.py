@@ -10,8 +10,7 @@ from typing import Any
 
 from monitor.demo.watch import METRICS, DemoRound
 
-FIND_WITHIN = 4
-"""Rounds of the drop within which the alert has to fire."""
+FIND_WITHIN = 4  # Rounds of the drop within which the alert has to fire
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-LONGEST = 2000
-"""Characters of one text; chat services cut or refuse longer ones."""
+LONGEST = 2000  # Characters of one text; chat services cut or refuse longer ones
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _STEERING = re.compile(

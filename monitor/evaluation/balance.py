@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from monitor.evaluation.designs import EvaluationSample
     from monitor.evaluation.rows import LabeledRows
 
-_LEAST_CHANCE = 1e-3
-"""Below this a plain random sample is not believed to have come out so."""
+_LEAST_CHANCE = 1e-3  # Below this a plain random sample is not believed to have come out so
 
 _ROUND = 100
 _FEWEST = 20  # of each kind; of fewer, equal counts are no news

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from monitor.evaluation.rows import LabeledRows
     from monitor.stats.core.counts import Counts
 
-SEED = 0
-"""The same labels give the same numbers."""
+SEED = 0  # The same labels give the same numbers
 
 _FEWEST_OF_A_WEIGHT = 2
 _WHOLE = 10**9

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Values = NDArray[np.float64]
 
-_MOST_SHOWN = 4
-"""Wrong values that a message lists."""
+_MOST_SHOWN = 4  # Wrong values that a message lists
 
 
 class Column(NamedTuple):

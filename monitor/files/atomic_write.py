@@ -14,8 +14,7 @@ from monitor.domain.crashpoint import crashpoint
 
 PRIVATE = 0o660
 UNFINISHED = ".unfinished"
-STALE_AFTER = 3600.0
-"""Seconds after which nobody writes on at an unfinished file."""
+STALE_AFTER = 3600.0  # Seconds after which nobody writes on at an unfinished file
 
 
 def write_whole(

@@ -35,8 +35,7 @@ MEMORY = "50%"
 """What a DuckDB takes of the memory of this machine or container before it moves rows to disk; its
 own default of 80% leaves too little beside it in a small container."""
 
-_NEWBORN_S = 60
-"""A folder may have no lock yet for so long."""
+_NEWBORN_S = 60  # A folder may have no lock yet for so long
 
 _lock = threading.Lock()
 _running: dict[int, duckdb.DuckDBPyConnection] = {}

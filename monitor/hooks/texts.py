@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BREAK", "LONGEST", "body", "clean", "disarmed", "title"]
 
-BREAK = "\u200b"
-"""A zero-width space: taken out by no service, and no part of any name or markup."""
+BREAK = "\u200b"  # A zero-width space: taken out by no service, and no part of any name or markup
 
 _CALLS = re.compile(r"@(?=\w)|<(?=[!@#&/A-Za-z])|\](?=\()|(?<=[!&#])(?=\w+>)")
 _STATES = {

@@ -57,8 +57,7 @@ UNNAMED = "unnamed"
 """Who answers where no annotator is named: one and the same person, so that a later file corrects
 an earlier one and does not outvote it."""
 
-LETTER = "t"
-"""What keys of tasks begin with; those of older versions are the same without it."""
+LETTER = "t"  # What keys of tasks begin with; those of older versions are the same without it
 
 # Keys of older versions, of digits and one E, are numbers to a spreadsheet: 12E5 becomes 1.2E+06.
 _MANGLED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
@@ -246,8 +245,7 @@ class _FileRows:
     now: datetime
     rows: list[_AnsweredRow] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    keys: set[str] = field(default_factory=set)
-    """Of all known tasks in the file, answered or not."""
+    keys: set[str] = field(default_factory=set)  # Of all known tasks in the file, answered or not
 
     first: dict[tuple[str, str, datetime | None], tuple[int, Answer]] = field(default_factory=dict)
 

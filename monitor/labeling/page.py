@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from monitor.storage.database import Database
     from monitor.storage.pages.shared_task_store import SharedTask
 
-MOST_BYTES = 100_000
-"""Of a guideline: what is longer, nobody reads before they answer."""
+MOST_BYTES = 100_000  # Of a guideline: what is longer, nobody reads before they answer
 
 LOCATION = "the labeling page"
 

@@ -19,8 +19,7 @@ from xml.parsers import expat
 from monitor.domain.errors import LabelsRefused
 from monitor.labeling.cells import is_answer_column
 
-LONGEST_TEXT = 32_000
-"""Characters of a text; a cell holds 32,767."""
+LONGEST_TEXT = 32_000  # Characters of a text; a cell holds 32,767
 
 MOST_COLUMNS = 256
 _MOST_ROWS = 2**20  # of any sheet

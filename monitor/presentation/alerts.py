@@ -33,8 +33,7 @@ _NO_EVIDENCE: dict[str | None, str] = {
     "count against it",
     EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
 }
-_LARGEST = 700
-"""Log evidence above which e**x is no finite number."""
+_LARGEST = 700  # Log evidence above which e**x is no finite number
 
 
 class Limited(Protocol):

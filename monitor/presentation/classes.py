@@ -12,8 +12,7 @@ from monitor.presentation.numbers import interval_text, minute_text, plural
 if TYPE_CHECKING:
     from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
 
-_NAMED = 5
-"""Classes that a line names; of more it says how many there are."""
+_NAMED = 5  # Classes that a line names; of more it says how many there are
 
 _LACKING = {"precision": "nothing was predicted as", "recall": "no item is known of"}
 

@@ -12,8 +12,7 @@ BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
 """What an estimate rests on, as tables head it."""
 
 
-WHATEVER = "whatever the missing answers are"
-"""What worst-case bounds hold for."""
+WHATEVER = "whatever the missing answers are"  # What worst-case bounds hold for
 
 POOLED_INTERVALS = "intervals with earlier rounds are of calibrated pooling"
 

@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     )
     from monitor.domain.round_page import RoundPage
 
-OWN = ("round", "window")
-"""Basis and estimand of the estimates of a round alone."""
+OWN = ("round", "window")  # Basis and estimand of the estimates of a round alone
 
 _CORRECTED = "this round, corrected for label errors"
 _COLUMNS = {

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 
-_SLACK = timedelta(days=10)
-"""A round may wait to be drawn, and close after its deadline."""
+_SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline
 
 
 @dataclass(frozen=True, slots=True)

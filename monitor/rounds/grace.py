@@ -11,8 +11,7 @@ from monitor.domain.state import RoundState
 if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
-SHORTEST = timedelta(hours=6)
-"""Somebody has to notice it and fix it."""
+SHORTEST = timedelta(hours=6)  # Somebody has to notice it and fix it
 
 SOONEST, LATEST = timedelta(minutes=1), timedelta(minutes=15)
 """Between two looks at a window: a scan may take long, and what was not there at first may take

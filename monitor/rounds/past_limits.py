@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
-_KIND = "limit "
-"""Prefix of the kinds of these concerns."""
+_KIND = "limit "  # Prefix of the kinds of these concerns
 
-_MOST = 50
-"""Rounds to look back at; a longer run says nothing more."""
+_MOST = 50  # Rounds to look back at; a longer run says nothing more
 
 
 def note_missed_limits(context: MonitorContext) -> None:

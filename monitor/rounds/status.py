@@ -63,11 +63,9 @@ if TYPE_CHECKING:
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
-NOTHING_SEEN = MonitorRounds()
-"""A monitor that has no round yet."""
+NOTHING_SEEN = MonitorRounds()  # A monitor that has no round yet
 
-NO_ROUND = 0
-"""Stands for the id of a round that there is none of; ids begin at 1."""
+NO_ROUND = 0  # Stands for the id of a round that there is none of; ids begin at 1
 
 
 class _OfMonitor(Protocol):

@@ -39,8 +39,7 @@ log = structlog.get_logger("monitor.service.loop")
 LONGEST = timedelta(hours=1)
 """Each monitor is looked at this often at least: time itself ends the taking of late labels."""
 
-_SLACK = timedelta(days=10)
-"""A round may wait to be drawn, and close after its deadline."""
+_SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.service.loop")
 
-TICK = timedelta(seconds=60)
-"""How often due slots, new labels and waiting effects are looked for."""
+TICK = timedelta(seconds=60)  # How often due slots, new labels and waiting effects are looked for
 
 CLOCK_CHECK = timedelta(seconds=20)
 """How often it is looked whether the clock was set back, which would stop the ticks."""

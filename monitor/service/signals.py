@@ -8,8 +8,7 @@ from types import FrameType
 from typing import Any
 
 _STOP = (signal.SIGTERM, signal.SIGINT)
-RELOAD = getattr(signal, "SIGHUP", None)
-"""None on systems that have no such signal."""
+RELOAD = getattr(signal, "SIGHUP", None)  # None on systems that have no such signal
 
 
 def hold_reload() -> None:

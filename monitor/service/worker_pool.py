@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.service.loop")
 
-WORKERS = 4
-"""A source that hangs takes one; a scan may take memory, so there are not many."""
+WORKERS = 4  # A source that hangs takes one; a scan may take memory, so there are not many
 
 
 def prepared(

@@ -188,8 +188,7 @@ DIALECTS = {
 }
 """How each database writes it, by the name of SQLAlchemy's dialect."""
 
-RUN = ("postgresql", "mariadb", "sqlite")
-"""Databases that the tests run."""
+RUN = ("postgresql", "mariadb", "sqlite")  # Databases that the tests run
 
 
 def dialect_of(engine: EngineDialect) -> Dialect | None:

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     Groups = list[list[frames.BucketCount]]
     """The groups of each monitor, by its place."""
 
-MOST_MONITORS = 100
-"""Of one reading: SQLite compares no more than 127 bounds."""
+MOST_MONITORS = 100  # Of one reading: SQLite compares no more than 127 bounds
 
-MOST_VALUES = 10_000
-"""Of a statement, in which every database takes that many."""
+MOST_VALUES = 10_000  # Of a statement, in which every database takes that many
 
 MOST_CANDIDATES = 250_000
 """Of one reading, about 100 bytes each: those of 30 monitors whose strata are known are fewer."""

@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 
     Leaf = Callable[[int], ColumnElement[Any]]
 
-ALL = "g"
-"""Above every md5."""
+ALL = "g"  # Above every md5
 _NONE = ""  # below every md5
 
 

@@ -48,11 +48,9 @@ class TableSource:
     base_folder: Where relative paths start: the folder of the config file.
     """
 
-    advice: str
-    """What somebody can do where a reading does not end."""
+    advice: str  # What somebody can do where a reading does not end
 
-    most_ids = 1_000
-    """Of one statement."""
+    most_ids = 1_000  # Of one statement
 
     def __init__(self, settings: TableSettings, base_folder: Path | str = ".") -> None:
         self.settings = settings

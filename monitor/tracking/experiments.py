@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.tracking")
 
 NOTE = "mlflow.note.content"
-MOST_CHARACTERS = 5_000
-"""Of a tag of an experiment, before MLflow 3.17; since then 20,000."""
+MOST_CHARACTERS = 5_000  # Of a tag of an experiment, before MLflow 3.17; since then 20,000
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.tracking")
 
-LONGEST = 5_000
-"""Characters that MLflow's registry keeps of a description."""
+LONGEST = 5_000  # Characters that MLflow's registry keeps of a description
 
 _ESTIMATES = ("precision", "recall")
 _FIELDS = (*_ESTIMATES, "date", "link", "status")

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 CHARTS, ROUNDS = "Precision and recall", "Rounds"
-MOST_VIEWS = 40
-"""More are not offered."""
+MOST_VIEWS = 40  # More are not offered
 
 _TAG = "mlflow.sharedViewState."
 _WRITTEN = 1_795_313_804_987  # the same always, so that a view which nobody changed is the same

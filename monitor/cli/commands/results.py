@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from monitor.wiring import Application
 
 
-LISTED = 100
-"""Rounds that a list has unless others are asked for, of all monitors together."""
+LISTED = 100  # Rounds that a list has unless others are asked for, of all monitors together
 
 
 def add_to(app: typer.Typer) -> None:

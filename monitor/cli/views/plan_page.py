@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from monitor.rounds.forecast.plan_window import PlanForecast
 
 METRICS = ("precision", "recall")
-WHOLE = "labeled whole"
-"""Why a width is 0: every item that decides the metric has a label."""
+WHOLE = "labeled whole"  # Why a width is 0: every item that decides the metric has a label
 _NOTHING = 1e-6
 _TWO_WAVES = (
     "They go out in two waves, the second by the answers to the first: with a good score the "

@@ -18,8 +18,7 @@ from typing import Any, TextIO
 import typer
 
 GAP = "  "
-NARROWEST = 20
-"""Columns that a text keeps, however narrow the terminal."""
+NARROWEST = 20  # Columns that a text keeps, however narrow the terminal
 
 
 def echo(text: str = "", *, indent: str = "", colour: str | None = None) -> None:

@@ -18,8 +18,7 @@ from monitor.domain.visible import visible
 from monitor.labeling.cells import annotator_of, time_of
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 
-CURSOR_LIMIT = 10_000
-"""Tasks of other rounds that a cursor remembers; of more it forgets some."""
+CURSOR_LIMIT = 10_000  # Tasks of other rounds that a cursor remembers; of more it forgets some
 
 _INSTANT = timedelta(microseconds=1)
 _PEOPLE = "HUMAN"

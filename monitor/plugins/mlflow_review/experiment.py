@@ -15,8 +15,7 @@ from monitor.plugins.mlflow_review.rest import THERE_ALREADY, Calls, MlflowRefus
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 
 V3 = "/api/3.0/mlflow"
-PAGE = 300
-"""Traces in one request or answer."""
+PAGE = 300  # Traces in one request or answer
 
 _EXPERIMENTS = "/api/2.0/mlflow/experiments"
 # Seconds between looks at a queue without questions: MLflow stores a queue before its questions,

@@ -24,8 +24,7 @@ from monitor.domain.visible import visible
 if TYPE_CHECKING:
     import httpx
 
-MOST_BYTES = 64_000_000
-"""Of one answer; that of 300 traces has less than one of it."""
+MOST_BYTES = 64_000_000  # Of one answer; that of 300 traces has less than one of it
 
 NOT_THERE, THERE_ALREADY = "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS"
 

@@ -25,14 +25,11 @@ ROUND, TASK, QUESTION = "monitor.round", "monitor.task", "monitor.question"
 RETAINED_FIELDS = "monitor.kept"
 """Begins the tags of a trace that keeps what was said of tasks whose own traces are gone."""
 
-LONGEST = 50_000
-"""Characters of a column; who has to read more answers nothing."""
+LONGEST = 50_000  # Characters of a column; who has to read more answers nothing
 
-BATCH = 300
-"""Traces in one request."""
+BATCH = 300  # Traces in one request
 
-MOST_BYTES = 4_000_000
-"""Of the texts in one request."""
+MOST_BYTES = 4_000_000  # Of the texts in one request
 
 _STEERING_MARKDOWN = re.compile(r"(?i)[\\`*_\[\]<>&~|$@]|:(?=//)|(?<=\bwww)\.")
 """The last two begin what becomes a link by itself, in which no other escape would be read."""

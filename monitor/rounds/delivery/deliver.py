@@ -47,11 +47,9 @@ JITTER = 0.25
 """Share of a wait that is left to chance, so that queues do not ask a sink all at once."""
 
 DEAD_AFTER = timedelta(days=1)
-DEAD_ATTEMPTS = 5
-"""An effect that has queued for days is not dead because its first try fails."""
+DEAD_ATTEMPTS = 5  # An effect that has queued for days is not dead because its first try fails
 
-DEAD_ATTEMPTS_IF_LASTING = 3
-"""A receiver that is being replaced may answer 404 for a minute."""
+DEAD_ATTEMPTS_IF_LASTING = 3  # A receiver that is being replaced may answer 404 for a minute
 
 ENDED_SINCE = timedelta(days=1)
 """How long sinks that keep alerts are reminded of ended ones, should one have been missed."""

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 Readings = dict["Side", LimitReading]
 
-_Chain: TypeAlias = "tuple[Side, int]"
-"""A chain of evidence on a limit, by its number."""
+_Chain: TypeAlias = "tuple[Side, int]"  # A chain of evidence on a limit, by its number
 
 
 def freeze_evidence(

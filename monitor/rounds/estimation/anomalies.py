@@ -40,14 +40,11 @@ if TYPE_CHECKING:
     from monitor.stats.core.draws import JointPosterior
 
 PREDICTED = ("precision", "recall")
-LEVEL = 0.995
-"""Share of ordinary rounds inside each predicted range."""
+LEVEL = 0.995  # Share of ordinary rounds inside each predicted range
 
-CHANGED = 0.9
-"""Noted from this probability on, of a change that was as likely as not."""
+CHANGED = 0.9  # Noted from this probability on, of a change that was as likely as not
 
-RECURRING = 0.5
-"""Noted from this share of items on that evidence leaves out."""
+RECURRING = 0.5  # Noted from this share of items on that evidence leaves out
 
 POINTS = 2**13  # the .5 % outside are 40 of them
 

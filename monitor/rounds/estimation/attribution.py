@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.metrics import Matrix
 
-POINTS = 2**11
-"""An explanation needs two digits."""
+POINTS = 2**11  # An explanation needs two digits
 
 
 def precision_cause(

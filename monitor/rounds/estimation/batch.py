@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import History
 
-Side: TypeAlias = tuple[str, str]
-"""A watched metric and the side of its limit."""
+Side: TypeAlias = tuple[str, str]  # A watched metric and the side of its limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from monitor.stats.detection.half_space import Limit
     from monitor.storage.labels.round_labels import RoundLabels
 
-KIND = "disputed "
-"""Kinds of concern about disputed items begin so; the metric follows."""
+KIND = "disputed "  # Kinds of concern about disputed items begin so; the metric follows
 
 
 def find_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.detection.half_space import Limit
 
-BOUNDED = ("precision", "recall")
-"""Metrics that get proposed limits: those that people watch."""
+BOUNDED = ("precision", "recall")  # Metrics that get proposed limits: those that people watch
 
 PROPOSED_QUANTILE = 0.05
 """The level of the last rounds lies above this quantile with probability .95."""

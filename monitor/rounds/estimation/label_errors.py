@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from monitor.stats.estimation.posterior import MetricEstimate
     from monitor.stats.estimation.small_counts import FewLabels
 
-BASIS = "corrected"
-"""Basis of these estimates in tables and reports; alerts do not use them."""
+BASIS = "corrected"  # Basis of these estimates in tables and reports; alerts do not use them
 
 
 def corrected_rows(

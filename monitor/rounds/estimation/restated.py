@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from monitor.storage.results.restatement_store import RestatedVersion
     from monitor.storage.rounds.round_store import Round
 
-_SAME = 1e-9
-"""Numbers of two machines differ by less, those of two methods by more."""
+_SAME = 1e-9  # Numbers of two machines differ by less, those of two methods by more
 
 
 @dataclass(frozen=True, slots=True)

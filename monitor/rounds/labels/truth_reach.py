@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from monitor.domain.settings import Schedule
     from monitor.rounds.context import MonitorContext
 
-MOST_ITEMS = 20_000
-"""Items of each class and window that are looked up, in random order."""
+MOST_ITEMS = 20_000  # Items of each class and window that are looked up, in random order
 
-WINDOWS = 8
-"""Windows that are looked back at."""
+WINDOWS = 8  # Windows that are looked back at
 
 RECALL = 0.95
 """Higher than that of most classifiers; it says how many rows of passed items are expected."""

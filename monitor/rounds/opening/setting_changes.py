@@ -32,8 +32,7 @@ _CUTS = frozenset(
     f"sample.{strata}.{of}" for strata in ("bands", "cells") for of in ("flagged", "passed")
 )
 
-Values = dict[str, object]
-"""Settings by their names in the config."""
+Values = dict[str, object]  # Settings by their names in the config
 
 
 def pending_changes(connection: Connection, context: MonitorContext) -> list[str]:

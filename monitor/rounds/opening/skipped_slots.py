@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.rounds")
 
-AT_ONCE = 1000
-"""Slots per transaction: about a tenth of a second, for which other writers can wait."""
+AT_ONCE = 1000  # Slots per transaction: about a tenth of a second, for which other writers can wait
 
 _LOST = "lost"
 

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row", bound=EstimateRow)
 
-TIMELINE = 104
-"""Rounds shown in the figure: two years of weeks."""
+TIMELINE = 104  # Rounds shown in the figure: two years of weeks
 
 ESTIMAND_OF = {"round": "window", "pooled": "rate"}
 """Reports show the window's own value for a round alone, and the rate for the pooled one."""

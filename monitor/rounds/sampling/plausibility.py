@@ -28,8 +28,7 @@ FACTOR = 5
 """A flagged rate is odd if it is more than this many times off, in either direction: classifiers
 drift by less, and a wrong column or class is off by more."""
 
-LEVEL = 0.999
-"""Probability that chance alone makes no rate of this size odd."""
+LEVEL = 0.999  # Probability that chance alone makes no rate of this size odd
 
 FLAGGED, THRESHOLD, SCORES, LATE = "flagged", "threshold", "scores", "late_rows"
 

@@ -34,10 +34,8 @@ class NameRefused(Exception):
 class Accounts(Protocol):
     """Something that knows people by a name and a password."""
 
-    kind: str
-    """As the config calls it, and as sessions note it."""
-    password: str
-    """What people call it."""
+    kind: str  # As the config calls it, and as sessions note it
+    password: str  # What people call it
 
     def name_of(self, name: str, password: str) -> str | None:
         """Find whose they are; None if the two do not go together.
@@ -113,12 +111,9 @@ def _plain(name: str) -> str:
 class Role(StrEnum):
     """What a user is here for."""
 
-    LABELER = "labeler"
-    """Answers tasks, and sees the labeling page only."""
-    VIEWER = "viewer"
-    """Sees how the monitors fare, and labels nothing."""
-    ADMIN = "admin"
-    """Does both, and sees how others label."""
+    LABELER = "labeler"  # Answers tasks, and sees the labeling page only
+    VIEWER = "viewer"  # Sees how the monitors fare, and labels nothing
+    ADMIN = "admin"  # Does both, and sees how others label
 
     @property
     def labels(self) -> bool:

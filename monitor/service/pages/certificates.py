@@ -16,8 +16,7 @@ from monitor.presentation.numbers import minute_text
 if TYPE_CHECKING:
     from monitor.config.pages import TlsSettings
 
-SOON = timedelta(days=14)
-"""How long before its end a certificate is worth a word."""
+SOON = timedelta(days=14)  # How long before its end a certificate is worth a word
 
 
 def key_files(tls: TlsSettings, folder: Path) -> tuple[Path, Path]:

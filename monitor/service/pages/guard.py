@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     ASGI = Callable[[Any, Any, Any], Awaitable[None]]
     Refusal = tuple[HTTPStatus, str]
 
-MOST_BYTES = 4096
-"""Of what a form sends: a key, a number, an answer and a token."""
+MOST_BYTES = 4096  # Of what a form sends: a key, a number, an answer and a token
 
 _TOO_LONG = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has up to {MOST_BYTES} bytes"
 # Not 408: the script of the page sends again what met a fault of the server.

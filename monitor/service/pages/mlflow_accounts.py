@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from monitor.config.pages import LoginSettings
 
 _PATH = "/api/2.0/mlflow/users/current"
-_SECONDS = 10.0
-"""How long MLflow may take; nobody waits longer at a page that asks for a password."""
+_SECONDS = 10.0  # How long MLflow may take; nobody waits longer at a page that asks for a password
 _MOST_BYTES = 10_000
 _REDIRECT = range(300, 400)
 _CERTIFICATES = ("MLFLOW_TRACKING_SERVER_CERT_PATH", "REQUESTS_CA_BUNDLE")

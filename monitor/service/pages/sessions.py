@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from monitor.service.pages.accounts import Role
     from monitor.storage.database import Database
 
-SESSION = timedelta(hours=12)
-"""How long a session lasts: a day of work."""
+SESSION = timedelta(hours=12)  # How long a session lasts: a day of work
 
 _BYTES = 32
 

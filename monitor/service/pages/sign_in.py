@@ -18,8 +18,7 @@ from monitor.service.pages.requests import Form, address_of, create_session
 router = APIRouter()
 log = structlog.get_logger("monitor.pages")
 
-MOST_AT_ONCE = 8
-"""Passwords that are looked at at a time: each takes 19 MB, or waits for MLflow."""
+MOST_AT_ONCE = 8  # Passwords that are looked at at a time: each takes 19 MB, or waits for MLflow
 
 _HINTS = {
     "users": "Who runs pr-monitor gave you a name and a token.",

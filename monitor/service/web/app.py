@@ -17,8 +17,7 @@ from typing import Any
 from monitor.service.web.host_check import is_ours
 from monitor.service.web.metrics import CONTENT_TYPE
 
-AT_ONCE = 8
-"""Requests that may ask the store; watchers ask one after the other."""
+AT_ONCE = 8  # Requests that may ask the store; watchers ask one after the other
 
 _HEADERS = {
     "content-type": "text/plain; charset=utf-8",

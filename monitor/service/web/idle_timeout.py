@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 REQUEST_SECONDS = 10.0
 """How long a connection may take to ask: to send the header of a request, whole."""
 
-MOST = 64
-"""Connections at a time; watchers need a few, and each takes a file of the process."""
+MOST = 64  # Connections at a time; watchers need a few, and each takes a file of the process
 
 
 class PatientProtocol(H11Protocol):

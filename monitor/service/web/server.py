@@ -32,8 +32,7 @@ _STOPPING = (
     },
     {"type": "http.response.body", "body": b"It is being stopped; ask again in a moment.\n"},
 )
-_QUEUED = 32
-"""Connections that the system keeps until they are taken in."""
+_QUEUED = 32  # Connections that the system keeps until they are taken in
 
 
 class WebServer:

@@ -34,8 +34,7 @@ from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors
 
 WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
-OPEN = (WAITING, DEAD)
-"""What effects that are not settled are called."""
+OPEN = (WAITING, DEAD)  # What effects that are not settled are called
 
 DEADLY_ATTEMPTS = 5
 """Deliveries in a row, each made by itself, that ended their process before the effect is left

@@ -31,8 +31,7 @@ class MonitorVersion:
     left: int | None = field(default=None, compare=False)
 
 
-NOTHING = MonitorVersion()
-"""A monitor that has no round yet."""
+NOTHING = MonitorVersion()  # A monitor that has no round yet
 
 
 def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersion]:

@@ -27,8 +27,7 @@ from monitor.storage.tables import label_events, monitors, round_issues, rounds,
 if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
-WAITING = (RoundState.OPEN, RoundState.LABELING)
-"""States of rounds that have not ended."""
+WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have not ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from sqlalchemy import Connection, select
 from monitor.storage.database import put_all
 from monitor.storage.tables import labeler_cursors, monitors
 
-SCAN = "/look"
-"""Labelers are named as sections of the config are, which no slash begins."""
+SCAN = "/look"  # Labelers are named as sections of the config are, which no slash begins
 
 
 def read_scans(connection: Connection) -> dict[str, str]:

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
 _INSTANT = timedelta(microseconds=1)
 
-_UNDER_WAY = 1000
-"""Answers that others may give while one is written."""
+_UNDER_WAY = 1000  # Answers that others may give while one is written
 
 
 class PageTask(NamedTuple):

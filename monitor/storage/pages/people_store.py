@@ -11,8 +11,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from monitor.storage.database import add_missing
 from monitor.storage.pages.page_tables import page_attempts, page_sessions, page_users
 
-FORGOTTEN_AFTER = timedelta(days=1)
-"""How long after the last one failed sign-ins are counted."""
+FORGOTTEN_AFTER = timedelta(days=1)  # How long after the last one failed sign-ins are counted
 
 
 # Sessions

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 _ESTIMATE = set(EstimateRow.model_fields)
 """What the table has of an estimate; the caution of a report is only in the report."""
 
-VersionId: TypeAlias = tuple[int, int]
-"""Id of a round, and one of its versions."""
+VersionId: TypeAlias = tuple[int, int]  # Id of a round, and one of its versions
 
 
 def claim_history(connection: Connection, history_id: int, revision: int) -> None:

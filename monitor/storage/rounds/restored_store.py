@@ -13,8 +13,7 @@ from monitor.storage.tables import alerts, concerns, rounds
 if TYPE_CHECKING:
     from monitor.domain.settings import RoundSettings
 
-DOUBT = "restored"
-"""Kind of the concern that the store looks older than what MLflow shows."""
+DOUBT = "restored"  # Kind of the concern that the store looks older than what MLflow shows
 
 
 def start_above(connection: Connection, round_id: int, version: int) -> bool:

@@ -12,8 +12,7 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, func, se
 from monitor.domain.state import RoundState
 from monitor.storage.tables import monitors, rounds
 
-MOST = 2**31 - 1
-"""What the column of numbers holds."""
+MOST = 2**31 - 1  # What the column of numbers holds
 _DONE = (RoundState.CLOSED, RoundState.ABANDONED)
 
 

@@ -63,8 +63,7 @@ class Round:
     version: int
     first_version: int
     """Version of its first estimate; more than 1 where MLflow has seen earlier ones."""
-    first_look_at: datetime | None
-    """When its predictions were first looked at."""
+    first_look_at: datetime | None  # When its predictions were first looked at
     label_revision: int
     estimated_revision: int | None
     claimed_until: int | None

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 REPEAT_AFTER = 20
 """Tasks of theirs that a person has answered at least before one of them comes again."""
 
-_SPREAD = 20
-"""Tasks by which a repeat may come later than that, by chance."""
+_SPREAD = 20  # Tasks by which a repeat may come later than that, by chance
 
 _SENTENCES = {Answer.POSITIVE: "yes", Answer.NEGATIVE: "no", Answer.CANNOT_TELL: "you cannot tell"}
 

@@ -30,8 +30,7 @@ FASTEST = 50.0
 """Characters a second: about 500 English words a minute, twice what people read (Brysbaert,
 "How many words do we read per minute?", 2019: 238 words)."""
 
-FEWEST = 20
-"""Answers by which a pace is judged at least."""
+FEWEST = 20  # Answers by which a pace is judged at least
 
 _HISTORY_LENGTH = 200
 

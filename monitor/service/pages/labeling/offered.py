@@ -8,8 +8,7 @@ from typing import NamedTuple
 from monitor.domain.model import Answer
 from monitor.domain.page_answer import ClassChosen
 
-MOST_KEYS = 9
-"""Classes that have a key of their own; of more, letters find one."""
+MOST_KEYS = 9  # Classes that have a key of their own; of more, letters find one
 
 
 class Offer(NamedTuple):

@@ -12,18 +12,15 @@ from datetime import datetime
 from itertools import pairwise
 from statistics import median
 
-AT_FIRST = 5.0
-"""Seconds an item takes until it is known how fast somebody reads."""
+AT_FIRST = 5.0  # Seconds an item takes until it is known how fast somebody reads
 
-PAUSE = 120.0
-"""Seconds after which somebody was away."""
+PAUSE = 120.0  # Seconds after which somebody was away
 
 _ENOUGH = 5
 _MINUTE, _HOUR = 60.0, 3600.0
 
 
-_WIDE = 0.5
-"""A half-width from which on a margin says nothing."""
+_WIDE = 0.5  # A half-width from which on a margin says nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 AT_FIRST = 4000
 """Characters of a text that are shown before somebody asks for all, and of a cell of a table."""
 
-AT_MOST = 200_000
-"""Characters that are shown at all; ten items are sent at a time."""
+AT_MOST = 200_000  # Characters that are shown at all; ten items are sent at a time
 
-MOST_ROWS = 200
-"""Of a table."""
+MOST_ROWS = 200  # Of a table
 
 _REMOVED = "What this item showed was deleted."
 _EMPTY = "Empty."

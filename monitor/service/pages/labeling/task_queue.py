@@ -40,18 +40,15 @@ if TYPE_CHECKING:
     """The latest statement about each task, by its key and the annotator."""
 
 
-HELD = timedelta(minutes=15)
-"""How long a task on somebody's screen is nobody else's."""
+HELD = timedelta(minutes=15)  # How long a task on somebody's screen is nobody else's
 
 LAST_DAY = timedelta(days=1)
 """How long before a closed round takes no more labels the page takes none for it: what it takes has
 to be read by a pass of ``run-once`` or ``serve`` first."""
 
-AT_ONCE = 10
-"""Tasks that a screen has at a time: enough that nobody waits for the next one."""
+AT_ONCE = 10  # Tasks that a screen has at a time: enough that nobody waits for the next one
 
-_HISTORY_LENGTH = 21
-"""Answers whose times make the pace of a person."""
+_HISTORY_LENGTH = 21  # Answers whose times make the pace of a person
 
 BLOCK = 50
 """Tasks of the order that all have in common within which each person has an order of their own."""

@@ -24,16 +24,13 @@ from monitor.storage.rounds.round_lists import MOST
 
 router = APIRouter()
 
-ROUNDS = 26
-"""Rounds that the page of a monitor lists: half a year of weeks."""
+ROUNDS = 26  # Rounds that the page of a monitor lists: half a year of weeks
 
-MONITORS = 100
-"""Monitors of which a page shows the cards."""
+MONITORS = 100  # Monitors of which a page shows the cards
 
 MOST_PAGES = 10_000
 
-OLDER = 100
-"""Rounds that a page lists of those before one."""
+OLDER = 100  # Rounds that a page lists of those before one
 
 
 def board_of(request: Request) -> Board:
