@@ -60,9 +60,7 @@ class LabelingWeek:
     """A demo that waits for a person's answers.
 
     folder: Not there yet, empty, or with an earlier demo, which is started over.
-    console: Where it shows.
     scenario: Other weeks than the usual ones; the last of them is the person's.
-    labels: How many answers the person is asked for.
     """
 
     def __init__(

@@ -47,8 +47,6 @@ def play(
     """Play the demo in its own folder.
 
     folder: Not there yet, empty, or with an earlier demo, which is started over.
-    quiet: Show nothing.
-    console: Where it shows, if not on standard output.
     scenario: Another half year than the usual one.
 
     Raises `InputRefused` if the folder holds anything that no demo made.

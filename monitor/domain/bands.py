@@ -17,9 +17,6 @@ def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:
 
     Where strata are bands it is the stratum itself. The cells of a class fall into runs of equal
     length, as nearly as they can; items without a score are their own band.
-
-    strata: All strata of a round, each class from low to high score.
-    sample: Its settings.
     """
     if sample.cells is None:
         return list(strata)

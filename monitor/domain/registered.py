@@ -95,8 +95,6 @@ def named_in(window: Window, observations: Sequence[AliasObservation]) -> NamedV
 
     What is before the first look is taken to be of the version that it found. An alias that is
     deleted leaves what is in use as it is, so the version it named last counts on.
-
-    observations: Oldest first.
     """
     if not observations:
         return NamedVersions()

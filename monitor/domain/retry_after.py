@@ -15,9 +15,6 @@ _MOST_DIGITS = 9
 def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     """Read seconds or an HTTP date (RFC 9110, 10.2.3); None if it is neither.
 
-    headers: Of an answer, by names in lower case.
-    now: What a date is counted from.
-
     >>> retry_after({"retry-after": "120"}, datetime(2031, 1, 1, tzinfo=UTC))
     datetime.timedelta(seconds=120)
     """

@@ -26,9 +26,6 @@ NO_VALUE = "(no value)"
 def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) -> frozenset[str]:
     """Choose the largest values over all strata; of equally large ones the first by name.
 
-    sizes: Items per value, one mapping per stratum.
-    most: How many values to keep.
-
     >>> sorted(largest_values([{"CZ": 5, "SK": 1}, {"SK": 2, "PL": 3}], most=2))
     ['CZ', 'PL']
     """

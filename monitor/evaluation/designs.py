@@ -96,12 +96,10 @@ class EvaluationDesign:
     """A labeled set, ready for the estimates.
 
     words: How it was drawn, for a sentence that begins with it.
-    strata: Its labels, stratum by stratum.
     counts: The same for the statistics; sizes are the labels' own where nobody knows them.
     estimands: ``window`` only where the sizes are of a real population.
     drawn, scaled: Draws of the matrix, and the matrix that points are read from.
     items: What curves are read from.
-    cells: The labels by cell, with weights.
     prevalence: That the numbers are to hold for, where it is given.
     """
 

@@ -28,7 +28,6 @@ def reading(
     files have themselves comes from the files: DuckDB would put the folder's value in place of
     theirs.
 
-    function, options: Of DuckDB.
     paths, columns: The files, and the columns in them.
     all_paths: More files that are read beside these, which decide what is a column.
     """

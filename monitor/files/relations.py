@@ -53,7 +53,6 @@ class DataFiles:
     """Where a table of rows lies, as the config says it.
 
     paths: Files or globs of one kind, known by suffix; relative ones start at ``folder``.
-    folder: The folder of the config file.
     table: Table inside a DuckDB file: ``name`` or ``schema.name``.
     refused: The error to raise when the files cannot be used.
     """

@@ -30,7 +30,6 @@ from monitor.files.relations import DataFiles, OpenTable, opened
 class TableTruths:
     """What such truths have in common; one derives, and says where its rows are.
 
-    asked: Which columns.
     where: Rows that count: texts that a column may have, by its name.
     """
 
@@ -148,12 +147,7 @@ class TableTruths:
 
 
 class FileTruths(TableTruths):
-    """The truth in Parquet, CSV or DuckDB files.
-
-    paths: Files or globs of one kind.
-    folder: Where relative paths start.
-    asked: Which columns, and the table of a DuckDB file.
-    """
+    """The truth in Parquet, CSV or DuckDB files."""
 
     timeout = LIMIT
     advice = OF_FILES

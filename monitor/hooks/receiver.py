@@ -22,7 +22,6 @@ SERVER_ERROR = 500
 class Receiver:
     """Where to post, and how to name it to people.
 
-    hook: Name of the hook, for errors.
     repeats: Whether the answer of the receiver may be shown; one that holds a secret may repeat it.
     """
 

@@ -147,8 +147,6 @@ class ColumnLabeler:
     Each reading returns all that is true now: an item without an answer is withdrawn, which the
     store ignores unless there was one before.
 
-    settings: What the config says.
-    base_folder: Where relative paths start: the folder of the config file.
     clock: Decides whether an item has matured.
     source: Where the truth is read if the settings name no files.
 

@@ -41,10 +41,7 @@ LOCATION = "the labeling page"
 class PageLabeler:
     """A `Labeler` over the tables of the labeling page.
 
-    settings: What the config says.
-    base_folder: Where the path of the guideline starts: the folder of the config file.
     clock: Dates the moment at which tasks go out.
-    database: The store.
     block: The block of monitors that the rounds were opened in; None for a monitor by itself.
     """
 

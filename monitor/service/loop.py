@@ -112,10 +112,7 @@ def advance_all(
     monitors: Iterable[MonitorContext],
     around: Callable[[MonitorContext], AbstractContextManager[object]] = nullcontext,
 ) -> dict[str, MonitorError]:
-    """Take every monitor as far as it gets; what stops one does not stop the others.
-
-    around: What each look is done in.
-    """
+    """Take every monitor as far as it gets; what stops one does not stop the others."""
     errors: dict[str, MonitorError] = {}
     for context in monitors:
         error = advance(context, around)
@@ -195,8 +192,6 @@ def serve(
     monitors nor a slow MLflow delay an alert. What is due comes from the store, so a late or lost
     tick loses nothing. SIGHUP reads the config again.
 
-    path: The config file, to be read again on SIGHUP.
-    tick: How often to look for what is due.
     grace: How long to wait for steps in flight when asked to stop. What is still going on then is
         abandoned, as by a power cut: another pass resumes it.
 

@@ -27,10 +27,7 @@ MOST = 100_000
 
 
 class Prefetcher:
-    """Knows which monitors of a pass will read the same, and tells each labeler once.
-
-    labelers: Scans of each monitor, by its name, in the order of the passes.
-    """
+    """Knows which monitors of a pass will read the same, and tells each labeler once."""
 
     def __init__(
         self, database: Database, clock: Clock, labelers: Mapping[str, Sequence[Labeler]]

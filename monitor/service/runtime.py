@@ -38,9 +38,6 @@ class Running:
     A worker takes `application` once and stays with it to the end of the step, so a reload
     disturbs nothing that is under way.
 
-    application: Built from the config as it was at the start.
-    path: The config file to read again; None: nothing is ever reloaded.
-    pulse: Signs of life of the loops.
     end: Called with what makes this process useless, and ends it.
     """
 

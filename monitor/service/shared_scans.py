@@ -39,10 +39,7 @@ class _ScanGroup:
 
 
 class SharedScans:
-    """Knows which monitors of a pass read the same table, and has it read once.
-
-    contexts: The monitors that are looked at, in the order of the looks.
-    """
+    """Knows which monitors of a pass read the same table, and has it read once."""
 
     def __init__(self, contexts: Sequence[MonitorContext]) -> None:
         self._groups: dict[str, _ScanGroup] = {}

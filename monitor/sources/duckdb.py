@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 class DuckdbSource(EngineSource):
-    """A `Source` over files.
-
-    settings: What the config says.
-    base_folder: Where relative paths start: the folder of the config file.
-    """
+    """A `Source` over files."""
 
     def __init__(self, settings: DuckdbSettings, base_folder: Path | str = ".") -> None:
         super().__init__(settings, base_folder)

@@ -83,11 +83,7 @@ def listed(show: Show) -> list[ShownColumn]:
 
 
 class ShownRows:
-    """Makes what people see of the rows that a source reads.
-
-    show: What the config says.
-    base_folder: Where relative folders of pictures start.
-    """
+    """Makes what people see of the rows that a source reads."""
 
     def __init__(self, show: Show, base_folder: Path) -> None:
         self._entries = listed(show)

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 class SqlSource(TableSource):
-    """A `Source` over a table or view of a database.
-
-    settings: What the config says.
-    base_folder: Where relative paths start: the folder of the config file.
-    """
+    """A `Source` over a table or view of a database."""
 
     advice = slow("time")
 

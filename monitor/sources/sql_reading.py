@@ -60,7 +60,6 @@ class Reading:
 class SqlDatabase:
     """A database that is only read.
 
-    settings: What the config says.
     folder: Where the path of a SQLite file starts.
     setting: What the config names the table by.
     advice: What somebody can do where the database takes too long.

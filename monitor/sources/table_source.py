@@ -42,11 +42,7 @@ class CachedScan(NamedTuple):
 
 
 class TableSource:
-    """What such sources have in common; one derives, and says where its rows are.
-
-    settings: What the config says.
-    base_folder: Where relative paths start: the folder of the config file.
-    """
+    """What such sources have in common; one derives, and says where its rows are."""
 
     advice: str  # What somebody can do where a reading does not end
 

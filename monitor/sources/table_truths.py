@@ -24,7 +24,6 @@ class TableTruths:
     """The truth in some columns.
 
     source: Reads the table of the truth, whose ``columns.time`` is the truth's if it has one.
-    asked: Which columns.
     assumed_zone: Whether texts may be times whose zone the config does not name.
     """
 

@@ -88,10 +88,7 @@ class MlflowSettings(Settings):
 
 
 class MlflowHandler:
-    """Do the effects for MLflow; each is safe to repeat and ends as one run per key.
-
-    base_folder: What a relative SQLite path is relative to: the folder of the config.
-    """
+    """Do the effects for MLflow; each is safe to repeat and ends as one run per key."""
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
         self._prefix = settings.experiment_prefix

@@ -36,10 +36,7 @@ _NEWEST_FIRST = ["attributes.start_time DESC"]  # a run starts at its slot
 
 
 class MlflowRuns:
-    """The runs of a store's rounds, found by their keys regardless of their history.
-
-    base_folder: What a relative SQLite path is relative to: the folder of the config.
-    """
+    """The runs of a store's rounds, found by their keys regardless of their history."""
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
         self._prefix = settings.experiment_prefix

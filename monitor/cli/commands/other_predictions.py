@@ -25,10 +25,8 @@ def read_others(
 ) -> Others:
     """Read decisions on the labeled items, and count all that the file flags.
 
-    file: A Parquet or CSV file.
     ids: Of the labeled items; the file must have each of them once.
     id_column, score, predicted: Its columns; either ``score`` or ``predicted``.
-    threshold: Scores from it on are flagged.
     """
     _check_kind(file)
     files = DataFiles((str(file),), Path.cwd(), refused=InputRefused)

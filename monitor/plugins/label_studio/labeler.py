@@ -28,7 +28,6 @@ _NEXT = timedelta(microseconds=1)
 class LabelStudioLabeler:
     """A `Labeler` that people answer in Label Studio.
 
-    settings: What the config says.
     store: Gives the id of the store, so that two stores whose rounds have equal names do not meet.
     """
 

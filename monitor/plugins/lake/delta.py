@@ -23,11 +23,7 @@ _LISTING_TIMEOUT = {"max_retries": "3", "retry_timeout": "30s"}
 
 
 class DeltaLake:
-    """A Delta table.
-
-    address: Its folder, or its address in a store of objects.
-    storage: What deltalake is to know of that store.
-    """
+    """A Delta table."""
 
     def __init__(self, address: str, storage: Mapping[str, str]) -> None:
         self._address = address

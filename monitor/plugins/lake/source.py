@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 class LakeSource(EngineSource):
     """A `Source` over a Delta or Iceberg table, which reads one snapshot of it.
 
-    settings: What the config says.
-    base_folder: Where relative paths start: the folder of the config file.
     snapshot: Which; None takes the newest with each reading.
     setting: What the config names the table by, where that is not a setting of the source.
     """
@@ -142,11 +140,7 @@ class LakeSource(EngineSource):
 
 
 class LakeTruths(TableTruths):
-    """The truth in some columns of the newest snapshot.
-
-    source: Reads the table with the truth.
-    asked: Which columns.
-    """
+    """The truth in some columns of the newest snapshot."""
 
     def __init__(self, source: LakeSource, truth_columns: TruthColumns) -> None:
         where = source.lake_settings.where

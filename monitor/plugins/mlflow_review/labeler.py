@@ -41,8 +41,6 @@ log = structlog.get_logger("monitor.labels")
 class MlflowReviewLabeler:
     """A `Labeler` over MLflow's review queues.
 
-    settings: What the config says.
-    folder: Of the config; nothing in it is needed.
     clock: Dates the traces.
     database: The store, of which only the id is read: two stores may share an experiment.
     mlflow: The server, and the experiment of this monitor's labels.

@@ -33,11 +33,7 @@ _sound: OrderedDict[tuple[str, ...], None] = OrderedDict()
 
 
 class SparkStatements:
-    """Executes statements over some rows, which have a name in the session while it does.
-
-    session: What executes them.
-    rows: What they read: the same files with every statement.
-    """
+    """Executes statements over some rows, which have a name in the session while it does."""
 
     def __init__(self, session: SparkSession, rows: DataFrame) -> None:
         self._session = session

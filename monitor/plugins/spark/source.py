@@ -53,11 +53,7 @@ _LONGEST = 300  # characters of Spark's message
 
 
 class SparkSource(TableSource):
-    """A `Source` over a table or files that Spark reads.
-
-    settings: What the config says.
-    base_folder: Where relative paths start: the folder of the config file.
-    """
+    """A `Source` over a table or files that Spark reads."""
 
     advice = (
         "has the cluster room for one more application, and are its workers there? It is tried "

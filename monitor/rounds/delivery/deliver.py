@@ -96,8 +96,6 @@ def deliver(
     A handler that breaks holds up its own queue only, and one that ends the process is tried
     again when all else is done. At the end, sinks that forget alerts are reminded of those that
     are open.
-
-    link: Finds where the round of a notice shows in MLflow; asked once for each notice.
     """
     call = _Call(database, handlers, clock, link)
     while turn := call.turn():

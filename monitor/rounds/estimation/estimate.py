@@ -93,8 +93,6 @@ def estimate_round(
     evidence: This round with its labels as evidence counts them, wave by wave.
     evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
     reference: Positive and labeled per stratum from before launch, or None.
-    settings: As frozen when the round opened.
-    seed: Fixes the Sobol points.
     completed: ``history_state`` if all missing answers of the history were negative, and if all
         were positive; empty where none is missing.
     """

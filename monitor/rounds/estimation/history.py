@@ -61,7 +61,6 @@ def history_states(
 
     rounds: The rounds of a history in slot order, one or more, all with the same strata.
     reference: What was labeled in these strata before launch, or None.
-    settings: How they are pooled.
     cells: Whether strata are score cells; earlier rounds are then counted anew for the sizes of
         each round.
     since: How many of the first rounds are left out of what is returned.
@@ -204,10 +203,7 @@ def _steps(
 
 
 def pooled_matrix(history_state: HistoryState) -> Matrix:
-    """Scale the round's rates, drawn toward its history, to the items of the window.
-
-    history_state: The labels of the round, and its prior.
-    """
+    """Scale the round's rates, drawn toward its history, to the items of the window."""
     labeled, positive = zip(
         *(_class_labels(history_state, name, flagged=up) for name, up in CLASSES.items()),
         strict=True,

@@ -34,8 +34,6 @@ def segment_rows(
 
     cells: Sizes and labels per stratum, segment column and value, all of the round.
     drawn: The strata of the round, each class from low to high score.
-    settings: As frozen when the round opened: the margins.
-    seed: Fixes the Sobol points.
     """
     by_cells = settings.sample.cells is not None
     strata = _strata(cells, [part.stratum.name for part in drawn] if by_cells else [])

@@ -53,10 +53,7 @@ class WatchedAlias:
         return versions[0] if versions else None
 
     def concerns(self, why_not: str | None) -> list[Concern]:
-        """Return what keeps the window from being known to be of one version.
-
-        why_not: Why it could not be looked at.
-        """
+        """Return what keeps the window from being known to be of one version."""
         name, named, window = self.alias.alias, self.named, self.round.window
         results = []
         if named.moves:

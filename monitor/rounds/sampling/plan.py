@@ -28,10 +28,8 @@ def plan_labels(
 ) -> Allocation:
     """Plan a round within its margins and budget.
 
-    frame: The counted window.
     prior_rates: What the reference and the earlier rounds of the history say, or None before both.
         Then the launch matrix, then the scores, then nothing steers the plan.
-    settings, seed: Those of the round.
     """
     sizes = [part.size for part in frame.strata]
     is_flagged = [part.stratum.flagged for part in frame.strata]

@@ -88,7 +88,6 @@ def pooled_reference(
     rounds: Closed rounds in slot order, one or more.
     edges: The bands of the new history.
     before: Positive and labeled per new stratum, or None.
-    hazard, restart: As for pooling.
     cells: Items of the new window in each new stratum where these are score cells, of which each
         class is pooled as one rate.
     """

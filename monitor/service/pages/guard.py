@@ -41,11 +41,7 @@ HEADERS = {
 
 
 class Guard:
-    """Lets in requests for a name of the pages, from their forms and of a bounded size.
-
-    app: The page.
-    settings: Where it is, and by which names it is asked for.
-    """
+    """Lets in requests for a name of the pages, from their forms and of a bounded size."""
 
     def __init__(self, app: ASGI, settings: PagesSettings) -> None:
         self._app = app

@@ -41,14 +41,11 @@ def board_of(application: Callable[[], Application]) -> Board:
 class PagesServer:
     """Serves the pages from a thread, until it is stopped.
 
-    database, clock, monitors: What the labeling page works on, see `TaskQueue`.
-    board: What the status pages read.
     settings: Where it listens and who may come in; ``setting`` is what chose the address.
     name: The annotator's name that the first page proposes to who comes by a link.
     told: Called with the address of the pages at the start. Where links let people in, that is the
         link that works, and each new one is told as well; with it who used the one before, None at
         the start.
-    folder: What the paths of certificate and key are relative to.
     tracking_uri: Where the MLflow is whose accounts let people in, if they do.
 
     Raises `ConfigRefused` if the certificate or its key cannot be used, or this machine does not

@@ -41,11 +41,7 @@ class SignInRefused(Exception):
 
 
 class SignIn:
-    """Lets in who has an account.
-
-    accounts: Who knows the accounts.
-    attempts: Counts the sign-ins that fail.
-    """
+    """Lets in who has an account."""
 
     unauthenticated = (
         "You are not signed in here, or no longer. Sign in in this tab: answers that wait in it "

@@ -12,11 +12,7 @@ from urllib.parse import urlsplit
 
 
 def is_ours(requested: str, listen: str) -> bool:
-    """Whether a request is for this machine; one without a host is of no browser.
-
-    requested: The header ``Host``, empty without one.
-    listen: The address that the config names.
-    """
+    """Whether a request is for this machine; one without a host is of no browser."""
     host = host_name(requested)
     if host in {"localhost", listen}:
         return True

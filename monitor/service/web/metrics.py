@@ -47,8 +47,6 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     """Write all metrics in Prometheus' text format.
 
     monitors: Monitors of the config; others in the store are omitted.
-    own: What only the process knows.
-    now: The present, to count ages from.
     """
     try:
         with database.read() as connection:

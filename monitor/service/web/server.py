@@ -38,10 +38,6 @@ _QUEUED = 32  # Connections that the system keeps until they are taken in
 class WebServer:
     """A uvicorn server in a thread.
 
-    pages: The application.
-    address: Where it listens; ``setting`` is what chose that.
-    key_files: The certificate and its key, for https.
-
     Raises `TryLater` if another program listens on the address; `ConfigRefused` if this machine has
     no such address, or this user may not listen there.
     """

@@ -82,11 +82,7 @@ class Screen:
 
 
 class TaskQueue:
-    """Hands out tasks and takes answers.
-
-    database, clock: The store and the present.
-    monitors: Names of the monitors whose tasks are handed out.
-    """
+    """Hands out tasks and takes answers."""
 
     def __init__(
         self, database: Database, clock: Clock, monitors: Callable[[], Sequence[str]]
