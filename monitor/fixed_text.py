@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _LEAST = 1e-7  # Smaller numbers are written with an exponent
-
 _DECIMALS = 8  # enough for two digits of the least
 
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from monitor.config.yaml_tree import Scalar, Value, Way
 
 WORD = r"[A-Za-z_][A-Za-z0-9_]*"  # What a placeholder may be called
-
 Row: TypeAlias = "Mapping[str, Scalar]"  # What the placeholders of one monitor stand for
 
 _PLACEHOLDER = re.compile(rf"\{{\{{({WORD})\}}\}}|(?<!\$)\{{({WORD})\}}")

@@ -23,7 +23,6 @@ Value: TypeAlias = "Scalar | list[Value] | dict[str, Value]"
 MAX_BYTES = 1_000_000  # a thousand monitors; a larger file is not a config
 MAX_DEPTH = 30  # three times what the settings need; keeps brackets from exhausting the stack
 MAX_NODES = 100_000  # after aliases are written out, so that few lines cannot become many
-
 _LONGEST_NAME = 100  # characters of a list item's name that a path shows
 # In C, ten times as fast, where PyYAML was built with libyaml, as its wheels are.
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

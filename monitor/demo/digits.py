@@ -36,7 +36,6 @@ WEEK = timedelta(weeks=1)
 _SIDE = 8  # pixels
 INK = 16  # brightest value
 _TRAINING, _REFERENCE, _FIRST_WEEK = 0, 1, 2  # places among the random streams
-
 SIDE = 200  # pixels of a picture
 _MARGIN = 1  # of white around the digit, in its own pixels
 _EDGE, _SHARPNESS = 0.62, 10.0  # how much ink is gray, and how fast more of it gets black

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from monitor.wiring import Application
 
 WEEKS = 9  # The last of which is the person's, and the first with the noisy camera
-
 LABELS = 30  # What a person answers in a minute, two seconds each
 
 METRICS = ("precision", "recall")

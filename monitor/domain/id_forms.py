@@ -10,9 +10,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 SHORTEST = 4  # Characters of the shortest id that is sought within another
-
 CUT = 12  # Characters from which on the beginning of an id tells it from others
-
 _OFTEN = 2  # ids that are written alike before it counts as a style
 _LONGEST = 80  # characters of an id within which others are sought
 _SCIENTIFIC = re.compile(r"(\d)(?:[.](\d+))?([eE][+]?0?)\d+")

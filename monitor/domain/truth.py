@@ -25,7 +25,6 @@ AWARE, NAIVE, UNREADABLE = "aware", "naive", "unreadable"
 """How a text names a time: with a zone, without one, or so that it cannot be read."""
 
 ZONE = r"(Z|UTC|[+-]\d{2}(?::?\d{2})?)"  # How a time in upper case ends that names its zone
-
 UNORDERED = -1  # Stands for a time that cannot be compared with the others of its item
 
 

@@ -39,7 +39,6 @@ SUFFIXES = {
 }
 
 NUL_SHOWN = r"\x00"  # What stands for a NUL in an id
-
 _AT_ONCE = 10_000  # rows that Python takes from DuckDB
 _MOST_NAMED, _LONGEST_NAME = 20, 80  # columns in an error, and characters of each
 _TELLING = ("Expected Number of Columns", "Value with unterminated quote", "Invalid unicode")

@@ -12,7 +12,6 @@ from monitor.fixed_text import fixed_texts
 NOT_ESTIMABLE = "not estimable"
 
 WIDE = 10  # From here on a number needs no third digit
-
 _MOST_DIGITS = 6  # Of a share near all; more would show noise of floating point
 
 _SIDES = {"at_least": "at least", "at_most": "at most"}

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 _KIND = "limit "  # Prefix of the kinds of these concerns
-
 _MOST = 50  # Rounds to look back at; a longer run says nothing more
 
 

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
 
 NOTHING_SEEN = MonitorRounds()  # A monitor that has no round yet
-
 NO_ROUND = 0  # Stands for the id of a round that there is none of; ids begin at 1
 
 

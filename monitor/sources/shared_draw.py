@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     """The groups of each monitor, by its place."""
 
 MOST_MONITORS = 100  # Of one reading: SQLite compares no more than 127 bounds
-
 MOST_VALUES = 10_000  # Of a statement, in which every database takes that many
 
 MOST_CANDIDATES = 250_000

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
-
 _FRESH = 5.0  # seconds; who took a delivery so lately is not asked first whether it is there
 
 _NOISY = ("mlflow", "alembic")

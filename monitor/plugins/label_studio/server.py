@@ -22,9 +22,7 @@ SECONDS = 30.0
 """That the server has to connect, to take a request, or to send the next piece of its answer."""
 
 WHOLE = 120.0  # Seconds for a whole answer, however slowly its pieces come
-
 MOST_BYTES = 100_000_000  # Of one answer: a page of tasks holds two hundred texts
-
 _LIFE = 240.0  # Seconds that an access token is used; the server gives it 300
 
 _MAY_PASS = {408, 425, 429}

@@ -26,9 +26,7 @@ RETAINED_FIELDS = "monitor.kept"
 """Begins the tags of a trace that keeps what was said of tasks whose own traces are gone."""
 
 LONGEST = 50_000  # Characters of a column; who has to read more answers nothing
-
 BATCH = 300  # Traces in one request
-
 MOST_BYTES = 4_000_000  # Of the texts in one request
 
 _STEERING_MARKDOWN = re.compile(r"(?i)[\\`*_\[\]<>&~|$@]|:(?=//)|(?<=\bwww)\.")

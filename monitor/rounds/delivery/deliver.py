@@ -48,7 +48,6 @@ JITTER = 0.25
 
 DEAD_AFTER = timedelta(days=1)
 DEAD_ATTEMPTS = 5  # An effect that has queued for days is not dead because its first try fails
-
 DEAD_ATTEMPTS_IF_LASTING = 3  # A receiver that is being replaced may answer 404 for a minute
 
 ENDED_SINCE = timedelta(days=1)

@@ -41,11 +41,8 @@ if TYPE_CHECKING:
 
 PREDICTED = ("precision", "recall")
 LEVEL = 0.995  # Share of ordinary rounds inside each predicted range
-
 CHANGED = 0.9  # Noted from this probability on, of a change that was as likely as not
-
 RECURRING = 0.5  # Noted from this share of items on that evidence leaves out
-
 POINTS = 2**13  # the .5 % outside are 40 of them
 
 _DISTANCES = ("psi", "ks")

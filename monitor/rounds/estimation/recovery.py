@@ -30,11 +30,8 @@ if TYPE_CHECKING:
     from monitor.storage.results.alert_store import StoredAlert
 
 SHARE = 0.8  # How sure it is said that an alert ends within so many rounds
-
 ROUNDS = 52  # How far ahead is looked
-
 PATHS = 400  # Simulated alerts: a share of .8 of them has a standard error of .02
-
 LARGEST = 700  # Log evidence above which e**x is no finite number
 
 

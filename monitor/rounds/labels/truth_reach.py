@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
 
 MOST_ITEMS = 20_000  # Items of each class and window that are looked up, in random order
-
 WINDOWS = 8  # Windows that are looked back at
 
 RECALL = 0.95

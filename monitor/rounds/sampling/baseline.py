@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext, ReferenceItems
 
 ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months of weeks
-
 _FEWEST = 10  # positives, and negatives: under that chance alone turns an order round
 _MOST = 2000  # items: more cost time, and the interval is narrow enough
 _DRAWS = 500

@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 LOST = "lost_traffic"
 
 LEVEL = 0.005  # Share of ordinary windows of which fewer rows are reported
-
 SEGMENT_LEVEL = 0.002  # The same of all segments that are watched, together (Bonferroni)
-
 WINDOWS = 12  # Windows like this one that are compared: of a daily schedule, of the same weekday
-
 _FAR = 600  # rounds: of hourly ones, each hour of the week thrice
 _NEARLY_A_WEEK = timedelta(days=6)
 

@@ -13,7 +13,6 @@ from itertools import pairwise
 from statistics import median
 
 AT_FIRST = 5.0  # Seconds an item takes until it is known how fast somebody reads
-
 PAUSE = 120.0  # Seconds after which somebody was away
 
 _ENOUGH = 5

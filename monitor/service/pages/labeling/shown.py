@@ -16,7 +16,6 @@ AT_FIRST = 4000
 """Characters of a text that are shown before somebody asks for all, and of a cell of a table."""
 
 AT_MOST = 200_000  # Characters that are shown at all; ten items are sent at a time
-
 MOST_ROWS = 200  # Of a table
 
 _REMOVED = "What this item showed was deleted."

@@ -47,7 +47,6 @@ LAST_DAY = timedelta(days=1)
 to be read by a pass of ``run-once`` or ``serve`` first."""
 
 AT_ONCE = 10  # Tasks that a screen has at a time: enough that nobody waits for the next one
-
 _HISTORY_LENGTH = 21  # Answers whose times make the pace of a person
 
 BLOCK = 50

@@ -25,7 +25,6 @@ from monitor.storage.rounds.round_lists import MOST
 router = APIRouter()
 
 ROUNDS = 26  # Rounds that the page of a monitor lists: half a year of weeks
-
 MONITORS = 100  # Monitors of which a page shows the cards
 
 MOST_PAGES = 10_000
