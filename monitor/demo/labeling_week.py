@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.demo import folder as demo_folder
 from monitor.demo.digits import Confusion, DigitScenario
 from monitor.demo.play import open_application, send, ui_command
-from monitor.demo.table import columns_text, lines
+from monitor.demo.table import columns_text, echo
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.domain.state import ENDED
@@ -156,7 +156,7 @@ class LabelingWeek:
         self._echo(f"  {ui_command(self.folder)}")
 
     def _echo(self, text: str) -> None:
-        lines(self._console, text)
+        echo(self._console, text)
 
 
 def story(answered: Answered, usual: int) -> list[str]:

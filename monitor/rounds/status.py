@@ -172,7 +172,7 @@ def _read(
     alerts_of = _by_monitor(alerts)
     held_up = _by_monitor(effect_store.find_waiting(connection, only))
     issues = many_rounds.read_all_issues(connection, newest)
-    notices = many_rounds.read_notices(connection, closed)
+    notices = many_rounds.read_reported(connection, closed, "notices")
     answers = many_rounds.read_answers(connection, closed)
     notices_of_alerts = firing_notices(connection, alerts)
     recoveries_of_alerts = recoveries(connection, alerts)
@@ -399,7 +399,7 @@ def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[st
     if not alerts:
         return {}
     newest = alert_store.newest_rounds(connection, [alert.id for alert in alerts])
-    reported = many_rounds.read_alert_rows(connection, sorted(set(newest.values())))
+    reported = many_rounds.read_reported(connection, sorted(set(newest.values())), "alerts")
     rows = {
         (round_id, row["id"]): AlertRow.model_validate(row).recovery
         for round_id, result in reported.items()

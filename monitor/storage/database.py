@@ -60,10 +60,16 @@ PRIVATE = 0o660
 
 _CLOSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY})
 _PRIMARY_CODE = 0xFF  # of SQLite's error codes, whose higher bits say more
-CHUNK = 500  # Bound values of a statement, under every database's limit
+_CHUNK = 500  # Bound values of a statement, under every database's limit
 _NOT_ALLOWED = "42501"  # PostgreSQL's code for a privilege that is missing
 _CLOSED_UNDER_US = "closed database"
 _READ_ONLY = "25006"  # its code for a write to a standby
+
+
+def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Cut ids into parts that one statement can bind."""
+    for start in range(0, len(ids), _CHUNK):
+        yield ids[start : start + _CHUNK]
 
 
 class clock_ms(FunctionElement[int]):  # noqa: N801  reads as the SQL function it stands for

@@ -115,7 +115,7 @@ def test_estimates_issues_and_notices_are_those_of_each_round(scenes, database):
     with database.read() as connection:
         shown = many_rounds.read_shown(connection, ids)
         issues = many_rounds.read_all_issues(connection, ids)
-        notices = many_rounds.read_notices(connection, ids)
+        notices = many_rounds.read_reported(connection, ids, "notices")
         for round in closed:
             one_by_one = estimate_store.read_estimates(connection, round.id, round.version)
             told_first = [row for row in one_by_one if row.metric in {"precision", "recall"}]
@@ -137,7 +137,7 @@ def test_a_corrected_round_shows_the_notices_of_its_latest_version(scenes, datab
         estimate_store.set_version(connection, found.id, 2, estimated_revision=1)
 
     with database.read() as connection:
-        notices = many_rounds.read_notices(connection, [found.id])
+        notices = many_rounds.read_reported(connection, [found.id], "notices")
 
     assert [row["sentence"] for row in notices[found.id]] == ["second"]
 

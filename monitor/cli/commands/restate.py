@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,7 +78,7 @@ def restate(
             why=reason.strip(),
             rounds=tuple(numbers or ()),
             since=since,
-            read_file=None if labels is None else _RestatedFile(labels).read,
+            read_file=None if labels is None else partial(_read_file, labels),
             truth=truth,
             without=without,
         )
@@ -90,18 +90,12 @@ def restate(
     raise typer.Exit(65 if outcome.refused else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _RestatedFile:
-    """A corrected label file."""
+def _read_file(path: Path, tasks: Mapping[str, Task]) -> Collected:
+    """Read the answers to these tasks in a corrected label file."""
+    from monitor.labeling.label_files import read_labels
 
-    path: Path
-
-    def read(self, tasks: Mapping[str, Task]) -> Collected:
-        """Read the answers to these tasks."""
-        from monitor.labeling.label_files import read_labels
-
-        available = "it is of no round that is to be restated"
-        return read_labels(self.path, tasks, existing=available, follow=True)
+    available = "it is of no round that is to be restated"
+    return read_labels(path, tasks, existing=available, follow=True)
 
 
 def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, case, or_, select
 from monitor.domain.labels import Statement, current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.state import RoundState
-from monitor.storage.database import CHUNK
+from monitor.storage.database import chunks
 from monitor.storage.labels import label_store
 from monitor.storage.samples import frame_store
 from monitor.storage.tables import items, strata
@@ -179,9 +179,9 @@ def read_labels(connection: Connection, round_: Round) -> RoundLabels:
 def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int, RoundLabels]:
     """Read the labels of some rounds that were read in the same transaction, by round."""
     ids = [round_.id for round_ in rounds]
-    strata = _in_chunks(connection, ids, frame_store.read_all_strata)
-    drawn = _in_chunks(connection, ids, _items)
-    answer = _in_chunks(connection, ids, label_store.all_statements)
+    strata = _inchunks(connection, ids, frame_store.read_all_strata)
+    drawn = _inchunks(connection, ids, _items)
+    answer = _inchunks(connection, ids, label_store.all_statements)
     return {round_.id: _labels_of(round_, strata, drawn, answer) for round_ in rounds}
 
 
@@ -192,7 +192,7 @@ def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int,
     closed yet, any that has.
     """
     ids = [round_.id for round_ in rounds]
-    return _in_chunks(connection, ids, _recurring)
+    return _inchunks(connection, ids, _recurring)
 
 
 def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
@@ -243,20 +243,15 @@ def _labels_of(
     )
 
 
-def _in_chunks(
+def _inchunks(
     connection: Connection,
     round_ids: Sequence[int],
     read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],
 ) -> dict[int, Of]:
     result: dict[int, Of] = {}
-    for some in _chunks(round_ids):
+    for some in chunks(round_ids):
         result.update(read(connection, some))
     return result
-
-
-def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(round_ids), CHUNK):
-        yield round_ids[start : start + CHUNK]
 
 
 def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DrawnItem]]:

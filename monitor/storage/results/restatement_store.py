@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
-from monitor.storage.database import CHUNK
+from monitor.storage.database import chunks
 from monitor.storage.tables import restated_versions, restatements, rounds
 
 
@@ -60,10 +60,9 @@ def read_restated(
 def restated_themselves(connection: Connection, round_ids: Sequence[int]) -> set[int]:
     """Find which of some rounds were restated themselves, and do not only pool one that was."""
     items: set[int] = set()
-    for start in range(0, len(round_ids), CHUNK):
+    for some in chunks(round_ids):
         query = select(restated_versions.c.round_id).where(
-            restated_versions.c.round_id.in_(round_ids[start : start + CHUNK]),
-            restated_versions.c.own,
+            restated_versions.c.round_id.in_(some), restated_versions.c.own
         )
         items.update(connection.execute(query).scalars())
     return items

@@ -52,7 +52,7 @@ def add_round(
         deadline=deadline,
     )
     if round_id is not None:
-        _event(connection, round_id, None, state, reason, now)
+        note_move(connection, round_id, None, state, reason, now)
     return round_id
 
 
@@ -72,7 +72,7 @@ def reopen_skipped(
         )
     )
     if moved.rowcount == 1:
-        _event(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
+        note_move(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
     return moved.rowcount == 1
 
 
@@ -106,7 +106,7 @@ def move(
     if moved.rowcount == 0:
         message = f"round {claim.round_id} was moved by another worker; nothing was written"
         raise RoundMoved(message)
-    _event(connection, claim.round_id, before, after, reason, now)
+    note_move(connection, claim.round_id, before, after, reason, now)
 
 
 def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
@@ -145,19 +145,7 @@ def set_limits(
 
 def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
     """Record something about a round that does not move it."""
-    _event(connection, round_.id, round_.state, round_.state, reason, now)
-
-
-def note_move(
-    connection: Connection,
-    round_id: int,
-    before: RoundState,
-    after: RoundState,
-    reason: str,
-    now: datetime,
-) -> None:
-    """Record a move that was made without a claim."""
-    _event(connection, round_id, before, after, reason, now)
+    note_move(connection, round_.id, round_.state, round_.state, reason, now)
 
 
 def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
@@ -179,10 +167,10 @@ def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: date
     ).scalar()
     if noted is not None:
         state = RoundState(noted)
-        _event(connection, claim.round_id, state, state, obstacle, now)
+        note_move(connection, claim.round_id, state, state, obstacle, now)
 
 
-def _event(
+def note_move(
     connection: Connection,
     round_id: int,
     before: RoundState | None,
@@ -190,6 +178,7 @@ def _event(
     reason: str,
     now: datetime,
 ) -> None:
+    """Record a move, or what happened in a state."""
     connection.execute(
         insert(round_events).values(
             round_id=round_id, at=now, before=before, after=after, reason=reason

@@ -14,7 +14,7 @@ from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum
 from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
-from monitor.storage.database import CHUNK, insert_new
+from monitor.storage.database import chunks, insert_new
 from monitor.storage.tables import (
     histories,
     items,
@@ -115,9 +115,8 @@ def read_history(connection: Connection, history_id: int) -> History:
 def read_histories(connection: Connection, ids: Collection[int]) -> dict[int, History]:
     """Read some histories, by id."""
     result: dict[int, History] = {}
-    expected = sorted(ids)
-    for start in range(0, len(expected), CHUNK):
-        query = select(histories).where(histories.c.id.in_(expected[start : start + CHUNK]))
+    for some in chunks(sorted(ids)):
+        query = select(histories).where(histories.c.id.in_(some))
         result |= {row.id: _history(row) for row in connection.execute(query)}
     return result
 
