@@ -5,7 +5,7 @@ the figures). So the service remembers how each monitor stood before its last lo
 the same now, its labels' place too, and no slot or deadline has come, another look would find what
 that one found. Reading this takes two queries for all monitors together. Memory may be lost at any
 time: then everything is looked at.
-`run-once`, a new process each time, keeps it in the store (`monitor.service.saved_scans`).
+`run-once`, a new process each time, keeps it in the store (below).
 """
 
 from __future__ import annotations
