@@ -16,7 +16,7 @@ from monitor.demo.folder import limits_of
 from monitor.demo.result import FIND_WITHIN
 from monitor.domain.model import BandEdges
 from monitor.domain.sample_settings import Sample
-from monitor.rounds.sampling.edges import edges_of
+from monitor.rounds.sampling.cells import edges_of
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.allocation import allocate

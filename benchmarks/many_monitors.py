@@ -37,7 +37,7 @@ from sqlalchemy import func, select, update
 
 from monitor import wiring
 from monitor.config.load import load_config
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW
 from monitor.service import worker_pool
 from monitor.service.loop import TICK, MonitorWork
 from monitor.storage import schema

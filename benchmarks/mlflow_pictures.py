@@ -27,9 +27,8 @@ import structlog
 
 from monitor import wiring
 from monitor.config.load import load_config
-from monitor.domain.model import Effect
+from monitor.domain.model import LOG, MLFLOW, Effect
 from monitor.domain.notice import Notice
-from monitor.domain.sinks import LOG, MLFLOW
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.run import run
 from monitor.storage import schema

@@ -28,7 +28,7 @@ from monitor.cli.views.status_page import echo_overview, with_links
 from monitor.domain.errors import DeliveryFailed, SourceRefused
 from monitor.domain.model import Effect, EffectKind
 from monitor.hooks.alertmanager import AlertmanagerSettings, as_alert
-from monitor.hooks.links import read_notice
+from monitor.hooks.context import read_notice
 from monitor.hooks.log import LogHandler
 from monitor.hooks.webhook import notice_body
 from monitor.rounds.delivery.deliver import deliver

@@ -9,12 +9,11 @@ need when called: importing `monitor` or `monitor.stats` stays cheap.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import pandas as pd
 
     from monitor.evaluation.result import Evaluation
@@ -75,13 +74,7 @@ def estimate(
     from monitor import api  # noqa: PLC0415
 
     return api.estimate(
-        tp=tp,
-        fp=fp,
-        fn=fn,
-        tn=tn,
-        flagged_size=flagged_size,
-        passed_size=passed_size,
-        level=level,
+        tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size, level=level
     )
 
 

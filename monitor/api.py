@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from monitor.rounds.forecast.plan_window import PlanForecast
     from monitor.wiring import Application
 
-MARGIN = 0.05
-"""Margin of both metrics where nobody says what is wanted."""
+MARGIN = 0.05  # Margin of both metrics where nobody says what is wanted
 
 
 def estimate(**matrix: Any) -> Estimates:

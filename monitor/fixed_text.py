@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-_LEAST = 1e-7
-"""Smaller numbers are written with an exponent."""
-
+_LEAST = 1e-7  # Smaller numbers are written with an exponent
 _DECIMALS = 8  # enough for two digits of the least
 
 
 def fixed_text(value: float, digits: int = 3) -> str:
     """Write a number with so many decimals; one that would look like 0 with two digits instead.
 
-    Examples
-    --------
     >>> fixed_text(0.8604), fixed_text(0), fixed_text(0.0006), fixed_text(0.004, 2)
     ('0.860', '0.000', '0.001', '0.004')
     >>> fixed_text(0.000005), fixed_text(-0.000213), fixed_text(3e-12)
@@ -35,8 +28,6 @@ def fixed_texts(values: Sequence[float], digits: int = 3) -> list[str]:
 
     Where only some would, the others show the scale, and tables stay narrow.
 
-    Examples
-    --------
     >>> fixed_texts([0.012, 0.0002, 0.05]), fixed_texts([0.000005, 0.000001, 0.000012])
     (['0.012', '0.000', '0.050'], ['0.000005', '0.000001', '0.000012'])
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -12,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from monitor.config.adapters import LABELERS, SOURCES
-from monitor.config.model import ReferenceFile
+from monitor.config.model import Config, MonitorConfig, ReferenceFile
 from monitor.domain.adapters import MlflowEndpoint
-from monitor.domain.clock import utc_now
-from monitor.domain.errors import ConfigRefused
-from monitor.domain.model import EffectKind
-from monitor.domain.ports import Checkable
-from monitor.domain.refused_setting import SettingRefused
-from monitor.domain.sinks import LOG, MLFLOW
+from monitor.domain.errors import ConfigRefused, SettingRefused
+from monitor.domain.model import LOG, MLFLOW, EffectKind
+from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
 from monitor.domain.time_limit import within
 from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler
@@ -27,8 +25,7 @@ from monitor.labeling.absent import AbsentLabeler
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
 from monitor.labeling.page import PageLabeler
-from monitor.rounds.context import MonitorContext, ReferenceItems
-from monitor.rounds.settled_windows import SettledWindows
+from monitor.rounds.context import MonitorContext, ReferenceItems, SettledWindows
 from monitor.storage.database import Database
 from monitor.storage.outbox import effect_admin
 from monitor.tracking.aliases import MlflowAliases
@@ -37,14 +34,10 @@ from monitor.tracking.mlflow import MlflowHandler
 from monitor.tracking.shown import MlflowRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from monitor.config.model import Config, MonitorConfig
     from monitor.domain.block import Block
     from monitor.domain.notice import Notice
-    from monitor.domain.ports import Clock, EffectHandler, Labeler, Source
     from monitor.domain.settings import Labeling, RoundSettings
-    from monitor.hooks.links import Link
+    from monitor.hooks.context import Link
 
     MakeLabeler = Callable[[Labeling, Block | None], Labeler]
 
@@ -64,13 +57,7 @@ class Application:
     link: Link
 
     def context(self, name: str) -> MonitorContext:
-        """Find a monitor's context.
-
-        Raises
-        ------
-        ConfigRefused
-            If the config has no such monitor.
-        """
+        """Find a monitor's context. Raises `ConfigRefused` if the config has no such monitor."""
         self.config.monitor(name)
         return next(context for context in self.monitors if context.settings.name == name)
 
@@ -310,13 +297,9 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
 def check_labels(context: MonitorContext) -> str:
     """Check where a monitor's labels come from, and say where that is.
 
-    Raises
-    ------
-    LabelsRefused
-        If the file, a column of it, the guideline or the gold items are missing, the folder cannot
-        be written, or the tool in which people label does not accept us.
-    LabelsUnavailable
-        If that tool does not answer.
+    Raises `LabelsRefused` if the file, a column of it, the guideline or the gold items are missing,
+    the folder cannot be written, or the tool in which people label does not accept us;
+    `LabelsUnavailable` if that tool does not answer.
     """
     labeler = context.labeler
     if isinstance(labeler, ColumnLabeler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +15,6 @@ from typer.core import TyperCommand
 from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.wiring import Application
 
 ConfigOption = Annotated[
@@ -80,13 +79,7 @@ def opened(config: Path, *, make_store: bool = True) -> Iterator[Application]:
 
 
 def parse_time(text: str, option: str) -> datetime:
-    """Read a date or a time from the command line; without a zone it is UTC.
-
-    Raises
-    ------
-    typer.BadParameter
-        If it is neither, naming the option.
-    """
+    """Read a date or a time from the command line; without a zone it is UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:

@@ -8,16 +8,16 @@ problem of that config alone.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from pydantic import BeforeValidator, TypeAdapter
+from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
 from monitor.domain.adapters import LabelerAdapter, SourceAdapter, SourceSettings
-from monitor.domain.errors import MonitorError
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import MonitorError, SettingRefused
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
@@ -27,9 +27,6 @@ from monitor.sources.duckdb_settings import DuckdbSettings
 from monitor.sources.sql_settings import SqlSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pydantic import GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema
 
     from monitor.domain.ports import Labeler, Source
@@ -67,12 +64,8 @@ class Kinds(Generic[AdapterT, SettingsT]):
     def settings(self, section: dict[str, Any], context: Any = None) -> SettingsT:
         """Make settings of a section, by the class of its kind; ``context`` is for validators.
 
-        Raises
-        ------
-        SettingRefused
-            If its kind is missing or unknown, or brought by a package that cannot be used.
-        ValidationError
-            If something in it cannot be used.
+        Raises `SettingRefused` if its kind is missing or unknown, or brought by a package that
+        cannot be used; `ValidationError` if something in it cannot be used.
         """
         kind = section.get(_KIND, self.default)
         if kind is None:
@@ -107,10 +100,8 @@ class Kinds(Generic[AdapterT, SettingsT]):
     def adapter(self, kind: str) -> AdapterT:
         """Return what makes this kind, imported if it is not built in.
 
-        Raises
-        ------
-        SettingRefused
-            If there is no such kind, or more than one, or the package that brings it is broken.
+        Raises `SettingRefused` if there is no such kind, or more than one, or the package that
+        brings it is broken.
         """
         brought = self._entries(kind)
         # Refused and not overridden: which of two wins would depend on the order of installation.
@@ -128,10 +119,7 @@ class Kinds(Generic[AdapterT, SettingsT]):
     def make(self, settings: SettingsT, *more: object) -> Any:
         """Make a source or labeler of these settings, and of what its adapter wants besides.
 
-        Raises
-        ------
-        SettingRefused
-            If the package that brings this kind breaks over it.
+        Raises `SettingRefused` if the package that brings this kind breaks over it.
         """
         kind = str(getattr(settings, _KIND))
         adapter: Any = self.adapter(kind)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from monitor.config.block_requests import BLOCKS, CLASS, CLASSES, FOR_EACH, block_name, is_block
+from monitor.config.block_requests import (
+    BLOCKS,
+    CLASS,
+    CLASSES,
+    FOR_EACH,
+    BlockRequest,
+    block_name,
+    is_block,
+)
 from monitor.config.placeholders import filled, leaves, placeholders_in, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from monitor.config.block_requests import BlockRequest
     from monitor.config.yaml_tree import Tree, Value, Way
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")

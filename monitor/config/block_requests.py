@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.config.placeholders import WORD, placeholders_in, text_of
+from monitor.config.placeholders import WORD, Row, placeholders_in, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from monitor.config.placeholders import Row
     from monitor.config.yaml_tree import Scalar, Tree, Value, Way
 
 FOR_EACH, CLASSES, CLASS = "for_each", "classes", "class"

@@ -6,20 +6,22 @@ refused as one that is in the file by itself, with the lines of its block.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from monitor.config.block_checks import check_blocks, check_class_answers
-from monitor.config.block_requests import BLOCKS, CLASSES, block_name, block_request, is_block
+from monitor.config.block_requests import (
+    BLOCKS,
+    CLASSES,
+    BlockRequest,
+    block_name,
+    block_request,
+    is_block,
+)
 from monitor.config.placeholders import filled, text_of
-from monitor.config.yaml_tree import Tree
+from monitor.config.yaml_tree import Scalar, Tree, Value, Way
 from monitor.domain.values import MISSING_MARKERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from monitor.config.block_requests import BlockRequest
-    from monitor.config.yaml_tree import Scalar, Value, Way
 
 RawBlock: TypeAlias = "dict[str, Value]"
 """A `monitor.domain.block.Block` before variables are put in."""

@@ -6,20 +6,18 @@ secret is ever at hand here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.config.block_requests import BLOCKS
 from monitor.config.blocks import written_out
 from monitor.config.load import shown
-from monitor.config.yaml_tree import read_yaml
+from monitor.config.yaml_tree import Scalar, Tree, Way, read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from monitor.config.model import Config
-    from monitor.config.yaml_tree import Scalar, Tree, Way
 
 _UNTOLD = ("hooks",)
 """Sections whose values are not shown: addresses and arguments that may be worth hiding."""
@@ -42,13 +40,7 @@ class ConfigDiff:
 
 
 def written(path: Path) -> Written:
-    """Read the settings as they are in the file, nothing put in for `${NAME}`.
-
-    Raises
-    ------
-    ConfigRefused
-        If it is no YAML file.
-    """
+    """Read the settings as they are in the file, nothing put in for `${NAME}`."""
     tree = written_out(read_yaml(path)).tree
     result: Written = {"": {}}
     for way in tree.lines:

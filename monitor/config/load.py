@@ -8,27 +8,22 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from monitor.config.adapters import LABELERS, SOURCES, Kinds
-from monitor.config.blocks import written_out
+from monitor.config.blocks import RawBlock, written_out
 from monitor.config.model import HOOKS, Config
 from monitor.config.secrets import Filling
-from monitor.config.yaml_tree import read_yaml
+from monitor.config.yaml_tree import Tree, Way, read_yaml
 from monitor.domain.block import Block
-from monitor.domain.errors import ConfigRefused
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import ConfigRefused, SettingRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from pydantic_core import ErrorDetails
-
-    from monitor.config.blocks import RawBlock
-    from monitor.config.yaml_tree import Tree, Way
 
 MOST_PROBLEMS = 50  # lines of a refusal; whoever has more to fix begins with these
 _LONGEST = 500  # characters of a message; a value in it may be as long as the file

@@ -7,10 +7,11 @@ beside its unit and its reason, and `docs/config.md` is written from these class
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, get_args
 
 from pydantic import (
     AfterValidator,
@@ -33,9 +34,8 @@ from monitor.config.pages import PagesSettings, takes_passwords
 from monitor.config.web import WebSettings
 from monitor.domain.adapters import SourceSettings
 from monitor.domain.block import Block
-from monitor.domain.errors import ConfigRefused
+from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.masking import one_at
-from monitor.domain.refused_setting import SettingRefused
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import (
@@ -57,9 +57,6 @@ from monitor.hooks.log import LogSettings
 from monitor.hooks.webhook import WebhookSettings
 from monitor.labeling.column import NO_TRUTHS, ColumnSettings
 from monitor.tracking.mlflow import MlflowSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def _name(value: str) -> str:
@@ -208,11 +205,8 @@ class MonitorConfig(Settings):
     def settings(self, reference: ReferenceMatrix | None = None) -> MonitorSettings:
         """Return what the rounds need, without secrets or places.
 
-        Parameters
-        ----------
-        reference
-            The matrix counted from `ReferenceFile`; one that is in the config is used as
-            it is.
+        reference: The matrix counted from `ReferenceFile`; one that is in the config is used as it
+            is.
         """
         provided = self.reference if isinstance(self.reference, ReferenceMatrix) else reference
         scored = self.source.has_scores
@@ -247,8 +241,7 @@ class MonitorConfig(Settings):
         )
 
 
-SHORTEST_PROMISE = 2
-"""Rounds: a promise of more than one false alarm in every second round is none."""
+SHORTEST_PROMISE = 2  # Rounds: a promise of more than one false alarm in every second round is none
 
 
 def _store(value: str) -> str:
@@ -396,13 +389,7 @@ class Config(Settings):
         }
 
     def monitor(self, name: str) -> MonitorConfig:
-        """Find a monitor by name.
-
-        Raises
-        ------
-        ConfigRefused
-            If none exists, naming those there are.
-        """
+        """Find a monitor by name. Raises `ConfigRefused` if none exists, naming those there are."""
         for monitor in self.monitors:
             if monitor.name == name:
                 return monitor

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import model_validator
 
 from monitor.config.web import Address, parse_address
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Settings
 
 _LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"
@@ -128,8 +128,6 @@ class PagesSettings(Settings):
 def takes_passwords(url: str) -> bool:
     """Whether a password may be sent there: encrypted, or to this machine.
 
-    Examples
-    --------
     >>> takes_passwords("https://mlflow.example.org"), takes_passwords("http://localhost:5000")
     (True, True)
     >>> takes_passwords("http://mlflow:5000"), takes_passwords("sqlite:///mlflow.db")

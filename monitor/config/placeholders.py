@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from monitor.config.yaml_tree import Scalar, Value, Way
 
-WORD = r"[A-Za-z_][A-Za-z0-9_]*"
-"""What a placeholder may be called."""
-
-Row: TypeAlias = "Mapping[str, Scalar]"
-"""What the placeholders of one monitor stand for."""
+WORD = r"[A-Za-z_][A-Za-z0-9_]*"  # What a placeholder may be called
+Row: TypeAlias = "Mapping[str, Scalar]"  # What the placeholders of one monitor stand for
 
 _PLACEHOLDER = re.compile(rf"\{{\{{({WORD})\}}\}}|(?<!\$)\{{({WORD})\}}")
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, SecretStr
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from monitor.config.yaml_tree import Tree, Value, Way
 
 _NAMED = r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}"

@@ -8,14 +8,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from monitor.domain.errors import InputRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _ID = ("id", "prediction_id", "request_id", "event_id", "item_id", "uuid", "key")
 _TIME = (
@@ -87,23 +84,14 @@ def write_config(
 ) -> str:
     """Write a config for predictions with these columns.
 
-    Parameters
-    ----------
-    predictions
-        File or glob, relative to the folder where the config will stand, or the address of a
-        database, variables in it as ``${NAME}``.
-    columns
-        Name and type of each column, types as DuckDB names them.
-    chosen
-        What the flags said; the rest is guessed.
-    values_of
-        Lists the values of a column, so that the values of the other class are named too.
+    predictions: File or glob, relative to the folder where the config will stand, or the address of
+        a database, variables in it as ``${NAME}``.
+    columns: Name and type of each column, types as DuckDB names them.
+    chosen: What the flags said; the rest is guessed.
+    values_of: Lists the values of a column, so that the values of the other class are named too.
 
-    Raises
-    ------
-    InputRefused
-        If a column cannot be guessed or a named one does not exist, listing the columns and
-        the flags to give.
+    Raises `InputRefused` if a column cannot be guessed or a named one does not exist, listing the
+    columns and the flags to give.
     """
     result = _complete(dict(columns), chosen or Chosen())
     types = dict(columns)

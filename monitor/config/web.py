@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import model_validator
 
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Settings
 
 _HIGHEST_PORT = 65_535
@@ -33,8 +33,6 @@ class Address(NamedTuple):
 def parse_address(text: str) -> Address:
     """Read ``127.0.0.1:8080`` or ``[::1]:8080``; a `ValueError` says what is wrong.
 
-    Examples
-    --------
     >>> parse_address("[::1]:8080")
     Address(host='::1', port=8080)
     """

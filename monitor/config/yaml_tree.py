@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import yaml
 
 from monitor.domain.errors import ConfigRefused
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Way: TypeAlias = tuple[str | int, ...]
 Scalar: TypeAlias = bool | int | float | str | None
@@ -25,7 +23,6 @@ Value: TypeAlias = "Scalar | list[Value] | dict[str, Value]"
 MAX_BYTES = 1_000_000  # a thousand monitors; a larger file is not a config
 MAX_DEPTH = 30  # three times what the settings need; keeps brackets from exhausting the stack
 MAX_NODES = 100_000  # after aliases are written out, so that few lines cannot become many
-
 _LONGEST_NAME = 100  # characters of a list item's name that a path shows
 # In C, ten times as fast, where PyYAML was built with libyaml, as its wheels are.
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

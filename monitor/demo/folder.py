@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import compress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from monitor.demo.digits import START, THRESHOLD, Camera, Confusion
+from monitor.demo.digits import START, THRESHOLD, Batch, Camera, Confusion, DigitScenario
 from monitor.domain.errors import InputRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-    from pathlib import Path
-
-    from monitor.demo.digits import Batch, DigitScenario
 
 MARKER = ".pr-monitor-demo"
 MONITOR = "digits-eight"
@@ -68,13 +63,7 @@ class WrittenFolder:
 
 
 def prepare(folder: Path) -> bool:
-    """Make the folder, or empty it of an earlier demo; says whether there was one.
-
-    Raises
-    ------
-    InputRefused
-        If the folder holds anything and no demo was ever started in it.
-    """
+    """Make the folder, or empty it of an earlier demo; says whether there was one."""
     marker = folder / MARKER
     repeated = marker.is_file()
     if folder.exists() and not repeated:
@@ -152,7 +141,7 @@ def _write_files(folder: Path, before: Batch, weeks: list[Batch], *, pictures: b
     import numpy as np  # noqa: PLC0415
     import pandas as pd  # noqa: PLC0415  0.5 s, the demo only
 
-    from monitor.demo.pictures import write_pictures  # noqa: PLC0415
+    from monitor.demo.digits import write_pictures  # noqa: PLC0415
 
     predictions = pd.DataFrame(
         {

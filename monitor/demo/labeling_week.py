@@ -7,30 +7,25 @@ shown beside the estimate before them, and beside what all images of the week re
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.demo import folder as demo_folder
-from monitor.demo.digits import DigitScenario
+from monitor.demo.digits import Confusion, DigitScenario
 from monitor.demo.play import open_application, send, ui_command
-from monitor.demo.table import columns_text, lines
+from monitor.demo.table import columns_text, echo
 from monitor.domain.errors import MonitorError
 from monitor.domain.model import Answer
 from monitor.domain.state import ENDED
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
 
-    from monitor.demo.digits import Confusion
     from monitor.demo.watch import DemoRound
     from monitor.wiring import Application
 
-WEEKS = 9
-"""The last of which is the person's, and the first with the noisy camera."""
-
-LABELS = 30
-"""What a person answers in a minute, two seconds each."""
+WEEKS = 9  # The last of which is the person's, and the first with the noisy camera
+LABELS = 30  # What a person answers in a minute, two seconds each
 
 METRICS = ("precision", "recall")
 _WIDTHS = (10, 18, 20, 6)
@@ -63,16 +58,8 @@ class Answered:
 class LabelingWeek:
     """A demo that waits for a person's answers.
 
-    Parameters
-    ----------
-    folder
-        Not there yet, empty, or with an earlier demo, which is started over.
-    console
-        Where it shows.
-    scenario
-        Other weeks than the usual ones; the last of them is the person's.
-    labels
-        How many answers the person is asked for.
+    folder: Not there yet, empty, or with an earlier demo, which is started over.
+    scenario: Other weeks than the usual ones; the last of them is the person's.
     """
 
     def __init__(
@@ -169,7 +156,7 @@ class LabelingWeek:
         self._echo(f"  {ui_command(self.folder)}")
 
     def _echo(self, text: str) -> None:
-        lines(self._console, text)
+        echo(self._console, text)
 
 
 def story(answered: Answered, usual: int) -> list[str]:

@@ -9,24 +9,21 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 
 from monitor.demo.digits import DigitScenario
-from monitor.demo.folder import CONFIG, FIGURE, fill, prepare
+from monitor.demo.folder import CONFIG, FIGURE, WrittenFolder, fill, prepare
 from monitor.demo.result import DemoResult
 from monitor.demo.table import show_end, show_round, show_start, show_way_on
-from monitor.domain.model import EffectKind
+from monitor.domain.model import Effect, EffectKind
 from monitor.domain.report import RoundReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from monitor.demo.folder import WrittenFolder
     from monitor.demo.watch import DemoRound
-    from monitor.domain.model import Effect
     from monitor.wiring import Application
 
 FOLDER = Path("demo")
@@ -49,21 +46,10 @@ def play(
 ) -> DemoResult:
     """Play the demo in its own folder.
 
-    Parameters
-    ----------
-    folder
-        Not there yet, empty, or with an earlier demo, which is started over.
-    quiet
-        Show nothing.
-    console
-        Where it shows, if not on standard output.
-    scenario
-        Another half year than the usual one.
+    folder: Not there yet, empty, or with an earlier demo, which is started over.
+    scenario: Another half year than the usual one.
 
-    Raises
-    ------
-    InputRefused
-        If the folder holds anything that no demo made.
+    Raises `InputRefused` if the folder holds anything that no demo made.
     """
     console = console or Console(highlight=False, quiet=quiet)
     scenario = scenario or DigitScenario()

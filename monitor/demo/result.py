@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from monitor.demo.watch import METRICS
+from monitor.demo.watch import METRICS, DemoRound
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from monitor.demo.watch import DemoRound
-
-FIND_WITHIN = 4
-"""Rounds of the drop within which the alert has to fire."""
+FIND_WITHIN = 4  # Rounds of the drop within which the alert has to fire
 
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """A played demo.
+    """A played demo."""
 
-    Parameters
-    ----------
-    folder
-        Where its files are.
-    drop_round
-        First round with the noisy camera.
-    figure
-        The timeline as PNG.
-    command
-        What opens MLflow on it, for a shell in the present folder.
-    failed
-        Why effects were not delivered, by sink; empty if all were.
-    """
-
-    folder: Path
+    folder: Path  # Where its files are.
     rounds: tuple[DemoRound, ...]
-    drop_round: int
+    drop_round: int  # First round with the noisy camera.
     limits: dict[str, float]
-    figure: Path
-    command: str
-    failed: dict[str, str]
+    figure: Path  # The timeline as PNG.
+    command: str  # What opens MLflow on it, for a shell in the present folder.
+    failed: dict[str, str]  # Why effects were not delivered, by sink; empty if all were.
 
     @property
     def fired_round(self) -> int | None:

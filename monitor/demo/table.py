@@ -6,22 +6,19 @@ height, of a pipe and of a log file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from monitor.demo.result import mean
-from monitor.demo.watch import METRICS
+from monitor.demo.result import DemoResult, mean
+from monitor.demo.watch import METRICS, DemoRound, WatchedEstimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
     from monitor.demo.digits import DigitScenario
     from monitor.demo.folder import WrittenFolder
-    from monitor.demo.result import DemoResult
-    from monitor.demo.watch import DemoRound, WatchedEstimate
 
 _WIDTHS = (5, 10, 6, 6, 4, 16, 4, 16, 6, 8)
 _HEADS = (
@@ -37,14 +34,14 @@ def show_start(console: Console, scenario: DigitScenario, written: WrittenFolder
     """Print what was set up before the first round."""
     before = written.reference
     limits = ", ".join(f"{metric} {value:.2f}" for metric, value in written.limits.items())
-    _echo(
+    echo(
         console,
         f"Before launch, {before.size:,} labeled images: precision {before.precision:.2f}, "
         f"recall {before.recall:.2f}.",
     )
-    _echo(console, f"Limits, {100 * scenario.room:.0f} points under that: {limits}.")
-    _echo(console)
-    _echo(console, _line(_HEADS), style="bold")
+    echo(console, f"Limits, {100 * scenario.room:.0f} points under that: {limits}.")
+    echo(console)
+    echo(console, _line(_HEADS), style="bold")
 
 
 def show_round(console: Console, round_: DemoRound) -> None:
@@ -54,10 +51,10 @@ def show_round(console: Console, round_: DemoRound) -> None:
     for metric in METRICS:
         cells += [f"{round_.true(metric):.2f}", columns_text(round_.alone.get(metric))]
     cells += [f"{round_.naive_recall:.2f}", _evidence(round_.evidence)]
-    _echo(console, _line(cells), style="bold red" if round_.fired else "")
+    echo(console, _line(cells), style="bold red" if round_.fired else "")
     for metric in round_.fired:
         value = columns_text(round_.pooled.get(metric))
-        _echo(
+        echo(
             console,
             f"       ALERT: {metric} is under its limit; with earlier rounds it is {value}",
             style="bold red",
@@ -66,19 +63,19 @@ def show_round(console: Console, round_: DemoRound) -> None:
 
 def show_end(console: Console, result: DemoResult) -> None:
     """Sum the half year up."""
-    _echo(console)
-    _echo(console, "precision, recall: estimated from that round's labels alone, 95 % interval.")
-    _echo(console, "naive: recall as tp / (tp + fn) of the same labels.")
-    _echo(
+    echo(console)
+    echo(console, "precision, recall: estimated from that round's labels alone, 95 % interval.")
+    echo(console, "naive: recall as tp / (tp + fn) of the same labels.")
+    echo(
         console,
         f"evidence: against a limit; at {result.rounds[0].fires_at:.0f} an alert fires, falsely on "
         "average at most once in 52 rounds.",
     )
-    _echo(console)
+    echo(console)
     _show_drop(console, result)
-    _echo(console, _alert_line(result), style="bold")
+    echo(console, _alert_line(result), style="bold")
     held, intervals = result.held
-    _echo(
+    echo(
         console,
         f"{held} of {intervals} intervals hold the true value. Labels spent: {result.labels:,} of "
         f"{result.images:,} images ({result.labels / result.images:.1%}).",
@@ -87,17 +84,17 @@ def show_end(console: Console, result: DemoResult) -> None:
 
 def show_way_on(console: Console, result: DemoResult) -> None:
     """Print where everything is, and the one command that opens MLflow on it."""
-    _echo(console)
+    echo(console)
     for sink, why in result.failed.items():
-        _echo(console, f"Not everything got to {sink}: {why}", style="red")
-    _echo(
+        echo(console, f"Not everything got to {sink}: {why}", style="red")
+    echo(
         console,
         f"{len(result.rounds)} rounds are in {result.folder / 'monitor.db'}, their runs in MLflow, "
         f"the figure in {result.figure}.",
     )
-    _echo(console, "To see the runs, start MLflow and open http://127.0.0.1:5000 :")
-    _echo(console)
-    _echo(console, f"  {result.command}", style="bold")
+    echo(console, "To see the runs, start MLflow and open http://127.0.0.1:5000 :")
+    echo(console)
+    echo(console, f"  {result.command}", style="bold")
 
 
 def columns_text(estimate: WatchedEstimate | None) -> str:
@@ -116,10 +113,10 @@ def _show_drop(console: Console, result: DemoResult) -> None:
         "estimated, each round alone": [mean(side, _estimated_recall) for side in sides],
         "naive recall of the same labels": [mean(side, lambda r: r.naive_recall) for side in sides],
     }
-    _echo(console, f"In round {result.drop_round} the camera got noisy.    before    after")
+    echo(console, f"In round {result.drop_round} the camera got noisy.    before    after")
     for name, (before, after) in values.items():
-        _echo(console, f"  {name:<33}{_number(before):>6}{_number(after):>9}")
-    _echo(console)
+        echo(console, f"  {name:<33}{_number(before):>6}{_number(after):>9}")
+    echo(console)
 
 
 def _estimated_recall(round_: DemoRound) -> float | None:
@@ -158,11 +155,6 @@ def _line(cells: Sequence[str]) -> str:
     return "  ".join(fitted).rstrip()
 
 
-def lines(console: Console, text: str) -> None:
-    """Print a line as it is."""
-    _echo(console, text)
-
-
-def _echo(console: Console, text: str = "", style: str = "") -> None:
+def echo(console: Console, text: str = "", style: str = "") -> None:
     """Print a line as it is: nothing in it is markup, and no width breaks it."""
     console.print(Text(text, style=style), soft_wrap=True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.demo.digits import WEEK, Confusion
-from monitor.demo.folder import MONITOR
+from monitor.demo.folder import MONITOR, WrittenFolder
 from monitor.domain.errors import MonitorError
+from monitor.domain.model import LOG
 from monitor.domain.notice import Notice
-from monitor.domain.sinks import LOG
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.reporting.report import find_row
 from monitor.rounds.run import backfill
@@ -20,12 +22,8 @@ from monitor.storage.results import estimate_store, evidence_store
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
-    from monitor.demo.folder import WrittenFolder
     from monitor.domain.model import Effect
     from monitor.domain.report import EstimateRow
     from monitor.storage.rounds.round_store import Round
@@ -137,8 +135,7 @@ def read_round(
         alone=_estimates(rows, "round"),
         pooled=_estimates(rows, "pooled"),
         evidence=max(
-            (math.exp(r.log_evidence) for r in readings if r.log_evidence is not None),
-            default=None,
+            (math.exp(r.log_evidence) for r in readings if r.log_evidence is not None), default=None
         ),
         fires_at=max(math.exp(reading.log_threshold) for reading in readings),
         fired=tuple(str(n.metric) for n in notices if n.event == "alert.firing"),

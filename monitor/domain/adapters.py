@@ -6,8 +6,10 @@ leads to a `SourceAdapter` or a `LabelerAdapter`; docs/adapters.md has an exampl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
@@ -16,9 +18,6 @@ from monitor.domain.setting_types import Duration, Settings
 from monitor.domain.time_limit import LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from monitor.domain.challenger import Challenger
     from monitor.domain.ports import Labeler, Source
     from monitor.domain.settings import Labeling

@@ -8,13 +8,12 @@ the one that fired; with enough of it the alert ends (docs/method.md).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.stats.detection.e_detector import Evidence
     from monitor.stats.detection.recovery import Recovery
 
@@ -50,24 +49,15 @@ class EvidenceState(StrEnum):
 class LimitReading:
     """What one closing found about one limit.
 
-    Parameters
-    ----------
-    chain
-        Evidence is gathered in chains; a new one starts when an alert ends, or when the limit,
+    chain: Evidence is gathered in chains; a new one starts when an alert ends, or when the limit,
         the promise or the number of watched limits changes.
-    order
-        Place among all closings of this limit, from 1.
-    log_e
-        Log e of each alternative in this round.
-    log_m
-        Evidence of the chain so far, or None while an alert is open.
-    fires
-        Whether this closing opens an alert.
-    recovery
-        Evidence after this closing that the metric keeps its limit again; None while no alert is
-        open, and in rows of versions that gathered none.
-    log_recovery
-        Log e of the step that this round took there, or None if it took none.
+    order: Place among all closings of this limit, from 1.
+    log_e: Log e of each alternative in this round.
+    log_m: Evidence of the chain so far, or None while an alert is open.
+    fires: Whether this closing opens an alert.
+    recovery: Evidence after this closing that the metric keeps its limit again; None while no alert
+        is open, and in rows of versions that gathered none.
+    log_recovery: Log e of the step that this round took there, or None if it took none.
     """
 
     limit: float

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Stratum
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from monitor.domain.model import Stratum
     from monitor.domain.sample_settings import Sample
 
 
@@ -19,13 +17,6 @@ def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:
 
     Where strata are bands it is the stratum itself. The cells of a class fall into runs of equal
     length, as nearly as they can; items without a score are their own band.
-
-    Parameters
-    ----------
-    strata
-        All strata of a round, each class from low to high score.
-    sample
-        Its settings.
     """
     if sample.cells is None:
         return list(strata)

@@ -6,8 +6,7 @@ from typing import TypeAlias
 
 from monitor.domain.payload import Report
 
-Ends: TypeAlias = tuple[float, float, float]
-"""Point, low and high."""
+Ends: TypeAlias = tuple[float, float, float]  # Point, low and high
 
 
 class ComparedMetric(Report):

@@ -7,11 +7,8 @@ no commit and no such call stands without its points.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 hook: Callable[[str], None] | None = None
 """What a fault test lets happen at a point, given its name."""

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 FEWEST_FOR_CURVES = 10
 """Labeled positives, and negatives, under which a curve would be mostly prior."""
 
-GRID_POINTS = 41
-"""Points of each curve: enough for a smooth figure, few enough for a small report."""
+GRID_POINTS = 41  # Points of each curve: enough for a smooth figure, few enough for a small report
 
 
 class CurveRow(Report):

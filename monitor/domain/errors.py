@@ -25,13 +25,11 @@ A message says what was asked, what was found, where, and what to do next.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import ClassVar
 
 from monitor.domain.masking import masked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import timedelta
 
 EXIT_USAGE = 2
 EXIT_INPUT = 65
@@ -180,3 +178,16 @@ class StoppedByBug(MonitorError):
 
 class MoveNotAllowed(AssertionError):
     """A step asked for a move that the state machine does not have: a bug, not an input."""
+
+
+class SettingRefused(ValueError):
+    """A setting cannot be used; as text ``listen: there is no port 0``.
+
+    setting: Its name, below what is checked: ``listen`` or ``sample.bands``.
+    why: What is wrong with it and what to do, without its name.
+    """
+
+    def __init__(self, *, setting: str, why: str) -> None:
+        super().__init__(f"{setting}: {why}")
+        self.setting = setting
+        self.why = why

@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-SHORTEST = 4
-"""Characters of the shortest id that is sought within another."""
-
-CUT = 12
-"""Characters from which on the beginning of an id tells it from others."""
-
+SHORTEST = 4  # Characters of the shortest id that is sought within another
+CUT = 12  # Characters from which on the beginning of an id tells it from others
 _OFTEN = 2  # ids that are written alike before it counts as a style
 _LONGEST = 80  # characters of an id within which others are sought
 _SCIENTIFIC = re.compile(r"(\d)(?:[.](\d+))?([eE][+]?0?)\d+")

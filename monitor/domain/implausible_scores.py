@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 _CODES = {sign * int(nines) for nines in ("1", "9", "99", "999", "9999") for sign in (-1, 1)}
 """Numbers that people write where there is none."""
 
-_PERCENT = 50, 100
-"""Between these is the highest of many scores that count in percent."""
+_PERCENT = 50, 100  # Between these is the highest of many scores that count in percent
 
 
 def implausible_scores(scores: Iterable[float], threshold: float) -> str | None:

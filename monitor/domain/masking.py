@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote, quote_plus, unquote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 MASK = "***"
 _SHORT = 4
@@ -52,8 +49,6 @@ _QUERY_VALUE = re.compile(rf"[?&;]{_NAME}=([^&;#\s]+)", re.IGNORECASE)
 def masked(text: str, secrets: Iterable[str] = ()) -> str:
     """Return a text with ``***`` in place of secrets.
 
-    Examples
-    --------
     >>> masked("no answer of https://ada:hunter2@host/b?X-Amz-Signature=0a1b&x=1")
     'no answer of https://***@host/b?X-Amz-Signature=***&x=1'
     >>> masked("cannot sign with s3cret%2F", ["s3cret/"])
@@ -73,10 +68,7 @@ def one_at(address: str) -> str:
     An ``@`` ends a password. With a second one, what follows the first would be read as the host
     or the database, and be shown as such.
 
-    Raises
-    ------
-    ValueError
-        If the address has more than one ``@``. The message does not repeat it.
+    Raises `ValueError` if the address has more than one ``@``. The message does not repeat it.
     """
     if address.count("@") > 1:
         message = "the address has more than one @; write %40 for one in the password"
@@ -87,8 +79,6 @@ def one_at(address: str) -> str:
 def secrets_of(options: Mapping[str, str]) -> set[str]:
     """Collect the secrets among a library's settings: by the setting's name, or in an address.
 
-    Examples
-    --------
     >>> sorted(secrets_of({"uri": "postgresql://u:hunter2@h/d", "token": "t0k3n", "type": "sql"}))
     ['hunter2', 't0k3n']
     """

@@ -5,13 +5,12 @@ from __future__ import annotations
 import configparser
 import os
 import ssl
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import httpx
 
 CONNECT_SECONDS = 3

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC
+from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from monitor.domain.shown import Shown
+
+MLFLOW, LOG = "mlflow", "log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,27 +160,19 @@ class BadRow(StrEnum):
 class Frame:
     """The counted window: what one scan of the source found.
 
-    Parameters
-    ----------
-    rows
-        Predictions inside the window, good and bad.
-    bad_rows
-        Rows excluded from the strata, per reason.
-    notes
-        Rows worth a note that are not bad, per reason (another model version, ...).
-    model_version
-        The version that made the newest prediction, where the source has a column for it.
-    segment_columns
-        Columns whose values are counted apart, in the order of ``StratumFrame.segments``.
-    unknown
-        Predicted values that are neither positive nor negative, of how many bad rows each.
-    newest
-        Time of the newest row inside the window, good or bad; None without one.
-    snapshot
-        The state of the source that was read, where it can be read again
+    rows: Predictions inside the window, good and bad.
+    bad_rows: Rows excluded from the strata, per reason.
+    notes: Rows worth a note that are not bad, per reason (another model version, ...).
+    model_version: The version that made the newest prediction, where the source has a column for
+        it.
+    segment_columns: Columns whose values are counted apart, in the order of
+        ``StratumFrame.segments``.
+    unknown: Predicted values that are neither positive nor negative, of how many bad rows each.
+    newest: Time of the newest row inside the window, good or bad; None without one.
+    snapshot: The state of the source that was read, where it can be read again
         (`monitor.domain.ports.Snapshots`).
-    challenger_fault
-        Why the challenger's decisions could not be read; None if they were, or none exists.
+    challenger_fault: Why the challenger's decisions could not be read; None if they were, or none
+        exists.
     """
 
     window: Window

@@ -33,13 +33,8 @@ PageAnswer: TypeAlias = Answer | ClassChosen
 def read_page_answer(text: str) -> PageAnswer:
     """Read an answer as it is written.
 
-    Raises
-    ------
-    ValueError
-        If it is not an answer.
+    Raises `ValueError` if it is not an answer.
 
-    Examples
-    --------
     >>> read_page_answer("class 2"), read_page_answer("0")
     (ClassChosen(place=2), <Answer.NEGATIVE: '0'>)
     """

@@ -5,23 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from monitor.domain.id_forms import NearMiss
-    from monitor.domain.model import (
-        Collected,
-        Effect,
-        Frame,
-        ShownRun,
-        Stratum,
-        Task,
-        Window,
-    )
+    from monitor.domain.model import Collected, Effect, Frame, ShownRun, Stratum, Task, Window
     from monitor.domain.shown import Shown
     from monitor.domain.truth import JoinedTruth, TruthColumns, Truths
 
@@ -355,3 +345,8 @@ class RoundRuns(Protocol):
 
     def rewind(self, store_id: str, monitor: str, newest_round: int) -> None:
         """Let the monitor's long-lived run take rounds after this one for news again."""
+
+
+def utc_now() -> datetime:
+    """Return the current time, aware and in UTC."""
+    return datetime.now(UTC)

@@ -8,13 +8,12 @@ one.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from monitor.domain.model import Window
 
 MODEL_URI = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
@@ -25,6 +24,8 @@ NAMES_NONE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"})
 SHORT = 0.01
 """Share of a window up to which predictions of another version are left out of account: no look
 finds the very moment, and many move an alias just when a window ends."""
+
+_WHOLE = re.compile(r"(-?\d+)([.]0)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +75,12 @@ class AliasMove:
 class NamedVersions:
     """What an alias named for a window, as far as the looks at it tell.
 
-    Parameters
-    ----------
-    versions
-        One, where it did not move inside the window; more, in order, where it did or may have; none
-        where it was never found to name any.
-    moves
-        The moves that lie or may lie inside the window.
-    last_check
-        When it was last looked at; None if never.
-    is_removed
-        Whether that look found that it names none any more.
-    ever
-        All versions that it was found to name, at any time.
+    versions: One, where it did not move inside the window; more, in order, where it did or may
+        have; none if it never named any.
+    moves: The moves that lie or may lie inside the window.
+    last_check: When it was last looked at; None if never.
+    is_removed: Whether that look found that it names none any more.
+    ever: All versions that it was found to name, at any time.
     """
 
     versions: tuple[str, ...] = ()
@@ -101,11 +95,6 @@ def named_in(window: Window, observations: Sequence[AliasObservation]) -> NamedV
 
     What is before the first look is taken to be of the version that it found. An alias that is
     deleted leaves what is in use as it is, so the version it named last counts on.
-
-    Parameters
-    ----------
-    observations
-        Oldest first.
     """
     if not observations:
         return NamedVersions()
@@ -137,3 +126,15 @@ def _moves(observations: Sequence[AliasObservation]) -> list[AliasMove]:
 
 def _last_name(observations: Sequence[AliasObservation]) -> list[str]:
     return [scan.version for scan in observations if scan.version is not None][-1:]
+
+
+def spellings(version: str | None) -> tuple[str | None, ...]:
+    """Return the texts of a version: a whole number is also written as a fraction, ``7.0``.
+
+    Files and databases do so once a value of a column is missing.
+
+    >>> spellings("7"), spellings("7.0"), spellings("1.10")
+    (('7', '7.0'), ('7', '7.0'), ('1.10',))
+    """
+    whole = None if version is None else _WHOLE.fullmatch(version)
+    return (version,) if whole is None else (whole[1], f"{whole[1]}.0")

@@ -14,7 +14,6 @@ from pydantic import Field
 
 from monitor.domain.challenger_rows import ChallengerRow
 from monitor.domain.curve_rows import CurvesRow, DensityRow, PrevalenceRow
-from monitor.domain.next_round import NextRoundRow
 from monitor.domain.payload import Report
 
 
@@ -419,3 +418,16 @@ class RoundReport(Report):
             if row.metric == metric and row.side == "at_least":
                 return row.limit
         return None
+
+
+class NextRoundRow(Report):
+    """What the settings of a round ask of the one after it.
+
+    It is due at ``slot``, asks for ``max_labels`` at most, fewer where these reach the ``margins``
+    (half-widths by metric), and people have ``hours`` to answer.
+    """
+
+    slot: datetime
+    max_labels: int
+    margins: dict[str, float]
+    hours: float

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LONGEST = timedelta(days=1)
 """More than any server means; it also keeps the sum with a date from overflowing."""
@@ -18,15 +15,6 @@ _MOST_DIGITS = 9
 def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     """Read seconds or an HTTP date (RFC 9110, 10.2.3); None if it is neither.
 
-    Parameters
-    ----------
-    headers
-        Of an answer, by names in lower case.
-    now
-        What a date is counted from.
-
-    Examples
-    --------
     >>> retry_after({"retry-after": "120"}, datetime(2031, 1, 1, tzinfo=UTC))
     datetime.timedelta(seconds=120)
     """

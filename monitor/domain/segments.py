@@ -7,14 +7,13 @@ called, and that values show as they are, is decided here for all of them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.model import Candidate, StratumFrame
 
 MOST_VALUES = 20
@@ -27,15 +26,6 @@ NO_VALUE = "(no value)"
 def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) -> frozenset[str]:
     """Choose the largest values over all strata; of equally large ones the first by name.
 
-    Parameters
-    ----------
-    sizes
-        Items per value, one mapping per stratum.
-    most
-        How many values to keep.
-
-    Examples
-    --------
     >>> sorted(largest_values([{"CZ": 5, "SK": 1}, {"SK": 2, "PL": 3}], most=2))
     ['CZ', 'PL']
     """
@@ -49,8 +39,6 @@ def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) 
 def folded(sizes: Mapping[str, int], retained: frozenset[str]) -> dict[str, int]:
     """Place the values that are not kept together as ``(other)``; empty ones are left out.
 
-    Examples
-    --------
     >>> folded({"CZ": 5, "SK": 1, "PL": 2, "DE": 0}, frozenset({"CZ"}))
     {'CZ': 5, '(other)': 3}
     """
@@ -68,8 +56,6 @@ def scaled(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     Rows whose id comes twice count once, and where a stratum is too large to look at each id the
     repeated ones are spread over its values in proportion.
 
-    Examples
-    --------
     >>> scaled({"CZ": 60, "SK": 41}, 100)
     {'CZ': 59, 'SK': 41}
     """

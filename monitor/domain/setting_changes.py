@@ -16,10 +16,8 @@ class Begins(StrEnum):
 class HistoryStart(StrEnum):
     """What the history of the next round starts from, where the newest round is of another."""
 
-    KNOWN = "known"
-    """It goes on with a history that these settings had before."""
-    REBINNED = "rebinned"
-    """Labels so far, counted by the new strata."""
+    KNOWN = "known"  # It goes on with a history that these settings had before
+    REBINNED = "rebinned"  # Labels so far, counted by the new strata
     NOTHING = "nothing"
 
 

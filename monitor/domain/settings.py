@@ -24,7 +24,7 @@ from pydantic import (
 
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
-from monitor.domain.clock import utc_now
+from monitor.domain.ports import utc_now
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 

@@ -16,8 +16,7 @@ Kind = Literal["text", "json", "image", "html", "link"]
 Value = str | Mapping[str, Any]
 Shown = Mapping[str, Value]
 
-MOST_BYTES = 1_000_000
-"""Of a picture: it lies in the store until its round takes no more labels."""
+MOST_BYTES = 1_000_000  # Of a picture: it lies in the store until its round takes no more labels
 
 _FIRST_BYTES = (
     ("image/png", (b"\x89PNG\r\n\x1a\n",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from heapq import merge
@@ -14,8 +15,6 @@ from cronsim import CronSim
 from monitor.domain.model import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from monitor.domain.settings import Schedule
 
 

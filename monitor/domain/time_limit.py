@@ -7,14 +7,12 @@ to stop and then left behind: it does no harm, and ends with the process.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from monitor.domain.errors import SourceUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 
@@ -54,17 +52,10 @@ OF_FILES = (
 def within(limit: timedelta, location: str, read: Callable[[], T], advice: str = OF_FILES) -> T:
     """Read, and wait for it no longer than this; where one still hangs, none is started.
 
-    Parameters
-    ----------
-    location
-        Where it is read from, for people, and to know it again.
-    advice
-        What somebody can do where it does not answer.
+    location: Where it is read from, for people, and to know it again.
+    advice: What somebody can do where it does not answer.
 
-    Raises
-    ------
-    SourceUnavailable
-        If nothing came in time.
+    Raises `SourceUnavailable` if nothing came in time.
     """
     # Else every pass would leave one more thread behind at a mount that is gone.
     hung = _abandoned.get(location)

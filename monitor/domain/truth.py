@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from monitor.domain.values import BLANKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 class TruthColumns(NamedTuple):
@@ -26,11 +24,8 @@ class TruthColumns(NamedTuple):
 AWARE, NAIVE, UNREADABLE = "aware", "naive", "unreadable"
 """How a text names a time: with a zone, without one, or so that it cannot be read."""
 
-ZONE = r"(Z|UTC|[+-]\d{2}(?::?\d{2})?)"
-"""How a time in upper case ends that names its zone."""
-
-UNORDERED = -1
-"""Stands for a time that cannot be compared with the others of its item."""
+ZONE = r"(Z|UTC|[+-]\d{2}(?::?\d{2})?)"  # How a time in upper case ends that names its zone
+UNORDERED = -1  # Stands for a time that cannot be compared with the others of its item
 
 
 class TruthRow(NamedTuple):
@@ -66,8 +61,7 @@ def truth_rows(
     return [TruthRow(*row) for row in newest.items()]
 
 
-Truths = dict[str, list[TruthRow]]
-"""What is known of each item: values by their text, each once."""
+Truths = dict[str, list[TruthRow]]  # What is known of each item: values by their text, each once
 
 
 def bare_ids(ids: Iterable[str]) -> set[str]:

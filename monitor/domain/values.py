@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 BLANKS = " \t\n\v\f\r\u00a0\u2007\u202f\u3000\ufeff"
 """Characters around an id or a label that nobody means: an export pads, a spreadsheet adds them."""

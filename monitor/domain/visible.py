@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-LONGEST = 2000
-"""Characters of one text; chat services cut or refuse longer ones."""
+LONGEST = 2000  # Characters of one text; chat services cut or refuse longer ones
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _STEERING = re.compile(
@@ -27,8 +26,6 @@ Joiners and spaces of other scripts are none of them: a text would not read righ
 def visible(text: str) -> str:
     r"""Write control characters as their codes.
 
-    Examples
-    --------
     >>> print(visible("C\x00Z\x1b[31m"))
     C\x00Z\x1b[31m
     """
@@ -38,8 +35,6 @@ def visible(text: str) -> str:
 def visible_lines(text: str) -> str:
     r"""Write what steers as its code in a text that people must read: tabs and line breaks stay.
 
-    Examples
-    --------
     >>> print(visible_lines("a\x1b[31m \u202egnp.exe"))
     a\x1b[31m \u202egnp.exe
     >>> visible_lines("one\r\n\ttwo")
@@ -62,8 +57,6 @@ def escaped(char: str) -> str:
 def clean(text: str, longest: int = LONGEST) -> str:
     r"""Return a text on one line, with characters that do not show made visible.
 
-    Examples
-    --------
     >>> print(clean("a\nb\x1b[31m \u202egnp.exe"))
     a b\x1b[31m \u202egnp.exe
     """

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.drawing.panel import BAND
 from monitor.drawing.svg import area, circle, line, polygon, text_at, text_width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     LegendPosition = tuple[float, float]
 
 _WIDTH, _GAP, _BETWEEN = 18.0, 4.5, 14.0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.drawing.svg import INK, area, circle, element, line, path, text_at, text_width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.drawing.scales import Scale
 
     Anchor = tuple[float, float]

@@ -7,12 +7,11 @@ one page.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     Anchor = tuple[float, float]
 
 INK = "#1A1A1A"

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from monitor.evaluation.designs import EvaluationSample
     from monitor.evaluation.rows import LabeledRows
 
-_LEAST_CHANCE = 1e-3
-"""Below this a plain random sample is not believed to have come out so."""
+_LEAST_CHANCE = 1e-3  # Below this a plain random sample is not believed to have come out so
 
 _ROUND = 100
 _FEWEST = 20  # of each kind; of fewer, equal counts are no news
@@ -31,11 +30,8 @@ _ADVICE = "say how the labels were drawn: by sizes, weight or prevalence"
 def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
     """Describe what looks as if the labels were drawn otherwise; mostly nothing.
 
-    Raises
-    ------
-    InputRefused
-        If nothing is said of how the labels were drawn, and their balance was chosen: recall or
-        precision would describe the set.
+    Raises `InputRefused` if nothing is said of how the labels were drawn, and their balance was
+    chosen: recall or precision would describe the set.
     """
     if drawn.sizes is not None or rows.weight is not None:
         return []

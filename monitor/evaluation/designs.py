@@ -15,8 +15,8 @@ import numpy as np
 
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import percent_text, plural
-from monitor.stats.core.draws import POINTS
-from monitor.stats.core.metrics import FLAGGED, PASSED
+from monitor.stats.core.draws import POINTS, Estimand
+from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.four_cells import FourCells
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 
     from monitor.evaluation.rows import LabeledRows
     from monitor.stats.core.counts import Counts
-    from monitor.stats.core.draws import Estimand
-    from monitor.stats.core.metrics import Matrix
 
-SEED = 0
-"""The same labels give the same numbers."""
+SEED = 0  # The same labels give the same numbers
 
 _FEWEST_OF_A_WEIGHT = 2
 _WHOLE = 10**9
@@ -98,24 +95,12 @@ class EvaluationStratum(NamedTuple):
 class EvaluationDesign:
     """A labeled set, ready for the estimates.
 
-    Parameters
-    ----------
-    words
-        How it was drawn, for a sentence that begins with it.
-    strata
-        Its labels, stratum by stratum.
-    counts
-        The same for the statistics; sizes are the labels' own where nobody knows them.
-    estimands
-        ``window`` only where the sizes are of a real population.
-    drawn, scaled
-        Draws of the matrix, and the matrix that points are read from.
-    items
-        What curves are read from.
-    cells
-        The labels by cell, with weights.
-    prevalence
-        That the numbers are to hold for, where it is given.
+    words: How it was drawn, for a sentence that begins with it.
+    counts: The same for the statistics; sizes are the labels' own where nobody knows them.
+    estimands: ``window`` only where the sizes are of a real population.
+    drawn, scaled: Draws of the matrix, and the matrix that points are read from.
+    items: What curves are read from.
+    prevalence: That the numbers are to hold for, where it is given.
     """
 
     words: str
@@ -135,13 +120,7 @@ class EvaluationDesign:
 
 
 def design_of(rows: LabeledRows, drawn: EvaluationSample) -> EvaluationDesign:
-    """Make of the labels what they are by the way they were drawn.
-
-    Raises
-    ------
-    InputRefused
-        If sizes, strata and labels do not fit together.
-    """
+    """Make of the labels what they are by the way they were drawn."""
     if drawn.sizes is None and rows.stratum is not None:
         message = "a stratum is named but no sizes; give the items of each stratum in sizes"
         raise InputRefused(message)

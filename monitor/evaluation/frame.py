@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.designs import EvaluationSample
-from monitor.evaluation.result import evaluate_rows
+from monitor.evaluation.result import Evaluation, evaluate_rows
 from monitor.evaluation.rows import Column, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
-
-    from monitor.evaluation.result import Evaluation
 
 
 def evaluate_frame(
@@ -46,13 +43,7 @@ def evaluate_frame(
 
 
 def column_of(frame: Any, name: str, setting: str) -> Any:
-    """Find a column of a table.
-
-    Raises
-    ------
-    InputRefused
-        If the table does not have it, or has several; the message lists what it has.
-    """
+    """Find a column of a table."""
     columns = list(getattr(frame, "columns", ()))
     if columns.count(name) > 1:
         message = (

@@ -11,7 +11,13 @@ from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow,
 from monitor.domain.errors import InputRefused
 from monitor.domain.implausible_scores import implausible_scores
 from monitor.evaluation.balance import balance_warnings
-from monitor.evaluation.designs import SEED, EvaluationSample, design_of
+from monitor.evaluation.designs import (
+    SEED,
+    EvaluationDesign,
+    EvaluationSample,
+    EvaluationStratum,
+    design_of,
+)
 from monitor.presentation.numbers import digits_text, interval_text
 from monitor.presentation.reasons import worded
 from monitor.presentation.table import Table
@@ -27,7 +33,6 @@ from monitor.stats.estimation.prevalence import curve_of_matrix
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.evaluation.designs import EvaluationDesign, EvaluationStratum
     from monitor.evaluation.rows import LabeledRows
 
     Triple = tuple[float, float, float]

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Values = NDArray[np.float64]
 
-_MOST_SHOWN = 4
-"""Wrong values that a message lists."""
+_MOST_SHOWN = 4  # Wrong values that a message lists
 
 
 class Column(NamedTuple):
@@ -59,11 +58,8 @@ def read_rows(
 ) -> LabeledRows:
     """Check labeled items; they are flagged where ``predicted`` is 1, else from the threshold on.
 
-    Raises
-    ------
-    InputRefused
-        If a value cannot be used, a column has another length than the labels, or all items are
-        of one actual or of one predicted class.
+    Raises `InputRefused` if a value cannot be used, a column has another length than the labels, or
+    all items are of one actual or of one predicted class.
     """
     scores = None if score is None else _finite(score, "score")
     below = rounded_below(threshold)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from monitor.domain.crashpoint import crashpoint
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 PRIVATE = 0o660
 UNFINISHED = ".unfinished"
-STALE_AFTER = 3600.0
-"""Seconds after which nobody writes on at an unfinished file."""
+STALE_AFTER = 3600.0  # Seconds after which nobody writes on at an unfinished file
 
 
 def write_whole(
@@ -28,10 +25,7 @@ def write_whole(
     It holds what strangers wrote, so it is open to its owner and group alone, as far as the umask
     lets it be; one that is there keeps its permissions, and its time if asked.
 
-    Raises
-    ------
-    FileExistsError
-        If the file was to be new and another process was faster.
+    Raises `FileExistsError` if the file was to be new and another process was faster.
     """
 
     def fill(unfinished: Path) -> None:

@@ -7,6 +7,7 @@ import gzip
 import io
 import re
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -15,8 +16,6 @@ from monitor.files.folders import reading
 from monitor.files.missing_markers import listed, literal, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import duckdb
 
 _LONGEST_HEADER = 2**16  # characters
@@ -47,11 +46,6 @@ def csv_relation(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) ->
 
     Guessing looks at the rows, so a bad row could make it skip good ones or the header. Files
     may have their columns in different orders.
-
-    Raises
-    ------
-    BrokenFile
-        If a header or the quotes of a file cannot be right.
     """
     similar: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for path in paths:

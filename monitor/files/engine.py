@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -20,8 +21,6 @@ from typing import TYPE_CHECKING
 from monitor.domain.time_limit import stopped_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import duckdb
 
 _OPTIONS: dict[str, str | bool | int | float | list[str]] = {
@@ -36,8 +35,7 @@ MEMORY = "50%"
 """What a DuckDB takes of the memory of this machine or container before it moves rows to disk; its
 own default of 80% leaves too little beside it in a small container."""
 
-_NEWBORN_S = 60
-"""A folder may have no lock yet for so long."""
+_NEWBORN_S = 60  # A folder may have no lock yet for so long
 
 _lock = threading.Lock()
 _running: dict[int, duckdb.DuckDBPyConnection] = {}
@@ -49,10 +47,7 @@ answers nothing and cannot be ended either."""
 def session(*, alone: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a connection that is asked to stop when its time is over.
 
-    Parameters
-    ----------
-    alone
-        Whether it needs its own DuckDB, since it attaches a file by name.
+    alone: Whether it needs its own DuckDB, since it attaches a file by name.
     """
     import duckdb  # noqa: PLC0415
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 
 from monitor.files.missing_markers import listed, literal, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 _FOLDER = re.compile(r"(?<=[/\\])([^/\\=]+)=([^/\\]*)(?=[/\\])")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FILE = "monitor_file"
+
+Stamps = list[list[str | int]]
 
 
 def reading(
@@ -28,14 +28,8 @@ def reading(
     files have themselves comes from the files: DuckDB would put the folder's value in place of
     theirs.
 
-    Parameters
-    ----------
-    function, options
-        Of DuckDB.
-    paths, columns
-        The files, and the columns in them.
-    all_paths
-        More files that are read beside these, which decide what is a column.
+    paths, columns: The files, and the columns in them.
+    all_paths: More files that are read beside these, which decide what is a column.
     """
     results = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
     keys = {key for key in results[0] if all(key in of for of in results)}
@@ -63,3 +57,9 @@ def _value(key: str) -> str:
     pattern = literal(f"[/\\\\]{re.escape(key)}=([^/\\\\]*)[/\\\\]")
     text = f"url_decode(regexp_extract({_FILE}, {pattern}, 1))"
     return f"nullif({text}, '__HIVE_DEFAULT_PARTITION__')"
+
+
+def stamps_of(paths: Iterable[str]) -> Stamps:
+    """Give path, size and time of each file, of which one differs once its content does."""
+    results = [(path, Path(path).stat()) for path in paths]
+    return [[path, stamp.st_size, stamp.st_mtime_ns] for path, stamp in results]

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import glob
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from monitor.domain.values import BLANKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\))")
 WHOLE_NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL\(\d+,\s*0\))")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from monitor.files.folders import reading
+from monitor.files.folders import reading, stamps_of
 from monitor.files.missing_markers import (
     AWARE_TIMES,
     NUMBERS,
@@ -15,21 +16,13 @@ from monitor.files.missing_markers import (
     quoted,
     value_text,
 )
-from monitor.files.stamps import stamps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import duckdb
 
     Types = Mapping[str, str]
 
-_KINDS = {
-    "number": NUMBERS,
-    "text": TEXTS,
-    "aware": AWARE_TIMES,
-    "naive": TIMES,
-}
+_KINDS = {"number": NUMBERS, "text": TEXTS, "aware": AWARE_TIMES, "naive": TIMES}
 
 
 _CACHE_SIZE = 16

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import difflib
 import glob
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.errors import InputRefused, SourceRefused, SourceUnavailable
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import InputRefused, SettingRefused, SourceRefused, SourceUnavailable
 from monitor.domain.single_precision import rounded_below
 from monitor.files.csv_files import BrokenFile, csv_relation, names_of, other_line_end
 from monitor.files.engine import session
@@ -24,8 +24,6 @@ from monitor.files.missing_markers import TEXTS, WHOLE_NUMBERS, literal, quoted,
 from monitor.files.parquet import parquet_relation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     import duckdb
 
 SUFFIXES = {
@@ -40,9 +38,7 @@ SUFFIXES = {
     ".db": "duckdb",
 }
 
-NUL_SHOWN = r"\x00"
-"""What stands for a NUL in an id."""
-
+NUL_SHOWN = r"\x00"  # What stands for a NUL in an id
 _AT_ONCE = 10_000  # rows that Python takes from DuckDB
 _MOST_NAMED, _LONGEST_NAME = 20, 80  # columns in an error, and characters of each
 _TELLING = ("Expected Number of Columns", "Value with unterminated quote", "Invalid unicode")
@@ -55,16 +51,9 @@ Parameters = dict[str, Any] | list[Any]
 class DataFiles:
     """Where a table of rows lies, as the config says it.
 
-    Parameters
-    ----------
-    paths
-        Files or globs of one kind, known by suffix; relative ones start at ``folder``.
-    folder
-        The folder of the config file.
-    table
-        Table inside a DuckDB file: ``name`` or ``schema.name``.
-    refused
-        The error to raise when the files cannot be used.
+    paths: Files or globs of one kind, known by suffix; relative ones start at ``folder``.
+    table: Table inside a DuckDB file: ``name`` or ``schema.name``.
+    refused: The error to raise when the files cannot be used.
     """
 
     paths: tuple[str, ...]
@@ -162,19 +151,12 @@ def at_threshold(score: str, threshold: float | None, values: dict[str, Any], na
 class OpenTable:
     """An open connection and the relation in it.
 
-    Parameters
-    ----------
-    place
-        Where it is, for people.
-    types
-        The DuckDB type of every column; CSV columns are all text, so that an id ``00123`` stays
+    place: Where it is, for people.
+    types: The DuckDB type of every column; CSV columns are all text, so that an id ``00123`` stays
         what it is.
-    is_text
-        Whether columns have no types.
-    refused
-        The error to raise when it cannot be used.
-    mixed
-        Columns, in lower case, that are text since their files have values of several kinds.
+    is_text: Whether columns have no types.
+    refused: The error to raise when it cannot be used.
+    mixed: Columns, in lower case, that are text since their files have values of several kinds.
     """
 
     place: str

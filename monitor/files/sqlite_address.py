@@ -11,8 +11,6 @@ def sqlite_path(address: str) -> Path | None:
 
     Reads the address as SQLAlchemy does: ``%20`` stands for a blank.
 
-    Examples
-    --------
     >>> print(sqlite_path("sqlite:////srv/my%20project/mlflow.db?timeout=5"))
     /srv/my project/mlflow.db
     >>> sqlite_path("http://mlflow:5000")
@@ -26,8 +24,6 @@ def sqlite_path(address: str) -> Path | None:
 def absolute_address(address: str, folder: Path) -> str:
     """Make the path of a SQLite address absolute; return every other address as it is.
 
-    Examples
-    --------
     >>> absolute_address("sqlite:///mlflow.db", Path("/srv/50%20off"))
     'sqlite:////srv/50%2520off/mlflow.db'
     """
@@ -43,8 +39,6 @@ def literal_address(address: str, folder: Path) -> str:
     A setting such as ``sqlite:///${WORKSPACE}/monitor.db`` names a file. Reading ``%2F`` in it as
     an escape would open another project's file. Every other address is returned as it is.
 
-    Examples
-    --------
     >>> literal_address("sqlite:///a%2Fb/monitor.db", Path("/srv"))
     'sqlite:////srv/a%252Fb/monitor.db'
     """

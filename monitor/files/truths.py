@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.time_limit import LIMIT, OF_FILES
-from monitor.domain.truth import AWARE, NAIVE, UNREADABLE, ZONE, bare_ids, of_items, truth_rows
+from monitor.domain.truth import (
+    AWARE,
+    NAIVE,
+    UNREADABLE,
+    ZONE,
+    TruthColumns,
+    Truths,
+    bare_ids,
+    of_items,
+    truth_rows,
+)
+from monitor.files.folders import stamps_of
 from monitor.files.missing_markers import TEXTS, TIMES, bare_text, quoted
-from monitor.files.relations import DataFiles, opened
-from monitor.files.stamps import stamps_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-    from pathlib import Path
-
-    from monitor.domain.truth import TruthColumns, Truths
-    from monitor.files.relations import OpenTable
+from monitor.files.relations import DataFiles, OpenTable, opened
 
 
 class TableTruths:
     """What such truths have in common; one derives, and says where its rows are.
 
-    Parameters
-    ----------
-    asked
-        Which columns.
-    where
-        Rows that count: texts that a column may have, by its name.
+    where: Rows that count: texts that a column may have, by its name.
     """
 
     def __init__(
@@ -148,17 +147,7 @@ class TableTruths:
 
 
 class FileTruths(TableTruths):
-    """The truth in Parquet, CSV or DuckDB files.
-
-    Parameters
-    ----------
-    paths
-        Files or globs of one kind.
-    folder
-        Where relative paths start.
-    asked
-        Which columns, and the table of a DuckDB file.
-    """
+    """The truth in Parquet, CSV or DuckDB files."""
 
     timeout = LIMIT
     advice = OF_FILES

@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from monitor.domain.clock import utc_now
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
+from monitor.domain.ports import utc_now
 from monitor.domain.setting_types import Duration, Settings
-from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.model import Effect
     from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock
     from monitor.hooks.context import HookContext
-    from monitor.hooks.links import Link
 
 _PATH = "/api/v2/alerts"
 _NAMES = {
@@ -134,13 +132,7 @@ class AlertmanagerHandler:
         )
 
     def deliver(self, effect: Effect) -> str:
-        """Post the alert of a notice, open or ended.
-
-        Raises
-        ------
-        DeliveryFailed
-            If Alertmanager did not take it.
-        """
+        """Post the alert of a notice, open or ended."""
         return f"HTTP {self._post([effect.payload])}"
 
     def keep(self, notices: Sequence[Mapping[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,16 +18,13 @@ from pydantic import ConfigDict, SecretStr
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Timeout
 from monitor.hooks.texts import body, disarmed, title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.domain.model import Effect
     from monitor.hooks.context import HookContext
-    from monitor.hooks.links import Link
 
 _TYPES = {"alert.firing": "failure", "alert.resolved": "success", "delivery.recovered": "success"}
 _CALM = ("alert.revised", "test")
@@ -67,13 +65,7 @@ class AppriseHandler:
         self._link = link
 
     def deliver(self, effect: Effect) -> str:
-        """Send the notice; a repeat sends it again, with the same text.
-
-        Raises
-        ------
-        DeliveryFailed
-            If the service did not take it, or Apprise is not installed.
-        """
+        """Send the notice; a repeat sends it again, with the same text."""
         notice = read_notice(effect.payload, self._link)
         calm = "info" if notice.event in _CALM else "warning"
         with _quiet():
@@ -90,13 +82,7 @@ class AppriseHandler:
         return name
 
     def usable(self) -> str:
-        """Name the service, without sending anything.
-
-        Raises
-        ------
-        DeliveryFailed
-            If Apprise is not installed or does not support the URL.
-        """
+        """Name the service, without sending anything."""
         with _quiet():
             return self._service()[1]
 

@@ -11,22 +11,20 @@ import subprocess
 import tempfile
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.receiver import Timeout
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from monitor.domain.model import Effect
     from monitor.hooks.context import HookContext
-    from monitor.hooks.links import Link
 
 _DATA_REFUSED, _TRY_LATER, _CONFIG = 65, 75, 78  # sysexits.h
 _TAIL = 300  # characters of standard error that an error shows
@@ -75,11 +73,7 @@ class CommandHandler:
     """Run the program once for each notice."""
 
     def __init__(
-        self,
-        settings: CommandSettings,
-        folder: Path,
-        name: str = "command",
-        link: Link = no_link,
+        self, settings: CommandSettings, folder: Path, name: str = "command", link: Link = no_link
     ) -> None:
         self._settings = settings
         self._folder = folder
@@ -87,13 +81,7 @@ class CommandHandler:
         self._link = link
 
     def deliver(self, effect: Effect) -> str:
-        """Run the program with the notice; a repeat runs it again.
-
-        Raises
-        ------
-        DeliveryFailed
-            If it cannot be started, takes too long, or ends with another exit code than 0.
-        """
+        """Run the program with the notice; a repeat runs it again."""
         notice = read_notice(effect.payload, self._link)
         text = json.dumps(notice.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
         # Files and no pipes: a program that reads or writes nothing cannot block us.
@@ -106,13 +94,7 @@ class CommandHandler:
             raise self._failure(code, _tail(answer))
 
     def usable(self) -> str:
-        """Find the program, without running it.
-
-        Raises
-        ------
-        DeliveryFailed
-            If there is no such program, or it may not be run.
-        """
+        """Find the program, without running it."""
         program = self._settings.command[0]
         path = str(self._folder / program) if "/" in program else program
         executable = shutil.which(path)

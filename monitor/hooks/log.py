@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import structlog
 
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from monitor.domain.model import Effect
     from monitor.domain.notice import Notice
     from monitor.hooks.context import HookContext
-    from monitor.hooks.links import Link
 
 _CALM = ("alert.resolved", "delivery.recovered", "notice.", "test")
 """How the events begin that need nobody."""
@@ -36,10 +35,7 @@ class LogSettings(Settings):
 class LogHandler:
     """Write each notice as one line: the sentence, then its keys.
 
-    Parameters
-    ----------
-    logger
-        Where lines go; by default logfmt on standard error, regardless of the host's setup.
+    logger: Where lines go; by default logfmt on standard error, regardless of the host's setup.
     """
 
     def __init__(self, logger: FilteringBoundLogger | None = None, link: Link = no_link) -> None:

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import urlsplit
 
 import httpcore
 import httpx
 
-from monitor.domain.clock import utc_now
+from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
-from monitor.hooks.answers import denial_in, is_page
-from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR
+from monitor.hooks.receiver import MAY_PASS, SERVER_ERROR, Receiver
 from monitor.hooks.ssrf import AddressRefused, GuardedBackend
 from monitor.hooks.texts import clean
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping
-    from datetime import timedelta
 
     from monitor.domain.errors import DeliveryFailed
-    from monitor.hooks.receiver import Receiver
 
 _ANSWER = 2000  # bytes of an answer that are read
 _SUCCESS = range(200, 300)
 _REDIRECT = range(300, 400)
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_PAGE = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
+_TEAMS = re.compile(
+    r"\s*\"?webhook (?:message delivery failed|bad request)"
+    r"(?:.*?HTTP error (?P<status>[1-5]\d\d))?",
+    re.IGNORECASE | re.DOTALL,
+)
+_FALSE = ("ok", "success")
+_FAILED = ("error", "fail", "failed", "failure")
+_ERRORS = ("error", "errors", "errorMessage")
+_ERROR = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +57,7 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
     No redirect is followed and no proxy of the environment is used, so that the peer that is
     checked is the peer that gets the notice.
 
-    Raises
-    ------
-    DeliveryFailed
-        If the receiver did not take it, or may not have taken it.
+    Raises `DeliveryFailed` if the receiver did not take it, or may not have taken it.
     """
     try:
         answer = _posted(receiver, headers, body)
@@ -67,14 +76,14 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
 
 
 def _check_taken(receiver: Receiver, answer: _HttpAnswer) -> None:
-    """Refuse a success whose text says the contrary (`monitor.hooks.answers`)."""
-    if is_page(answer.text):
+    """Refuse a success whose text says the contrary."""
+    if _is_page(answer.text):
         reason = (
             f"it answered {answer.status} with a web page, as a proxy does that asks to sign in; "
             "see that url leads to the receiver itself, and that this machine may reach it"
         )
         raise receiver.failed(reason)
-    if (denial := denial_in(answer.text)) is not None:
+    if (denial := _denial_in(answer.text)) is not None:
         text = f": {clean(answer.text, 300)}" if receiver.repeats else ""
         reason = f"it answered {answer.status}, but said {denial}{text}"
         raise receiver.failed(reason, sink_down=False)
@@ -143,3 +152,59 @@ def _refusal(status: int) -> str:
     if status in {404, 410}:
         return f"it answered {status}, so nothing listens at that path any more; check url"
     return f"it answered {status}"
+
+
+def _is_page(text: str) -> bool:
+    """Whether an answer is a page for people.
+
+    >>> is_page("<!DOCTYPE html><title>Sign in</title>"), is_page("ok"), is_page("<b>thanks</b>")
+    (True, False, False)
+    """
+    return _PAGE.match(_COMMENT.sub("", text)) is not None
+
+
+def _denial_in(text: str) -> str | None:
+    """Return what in an answer says that the notice was not taken; None if nothing does.
+
+    Nothing is repeated that may hold a secret.
+
+    >>> denial_in('{"ok": false, "error": "channel_not_found"}')
+    '"ok": false'
+    >>> denial_in("Webhook message delivery failed with error: endpoint returned HTTP error 429")
+    'webhook message delivery failed, HTTP error 429'
+    >>> denial_in("1"), denial_in('{"ok": true}'), denial_in('{"errcode": 0}'), denial_in("")
+    (None, None, None, None)
+    """
+    if (failed := _TEAMS.match(text)) is not None:
+        status = failed["status"]
+        return "webhook message delivery failed" + (f", HTTP error {status}" if status else "")
+    return _denial_in_json(_object(text))
+
+
+def _denial_in_json(answer: dict[str, Any]) -> str | None:
+    for name in _FALSE:
+        if str(answer.get(name)).lower() == "false":
+            return f'"{name}": false'
+    code = answer.get("errcode")
+    if _is_number(code) and code != 0:
+        return f'"errcode": {code}'
+    # Alertmanager has a code above 600 and a message in answers that are a success.
+    if "msg" in answer and _is_number(answer.get("code")) and answer["code"] >= _ERROR:
+        return f'"code": {answer["code"]}'
+    if str(answer.get("status")).lower() in _FAILED:
+        return f'"status": "{str(answer["status"]).lower()}"'
+    if any(answer.get(name) is True for name in _FALSE):
+        return None
+    return next((f'"{name}"' for name in _ERRORS if answer.get(name)), None)
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from monitor.domain.errors import DeliveryFailed
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import DeliveryFailed, SettingRefused
 from monitor.domain.setting_types import Duration
 
 Timeout = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(seconds=60))]
@@ -23,12 +22,7 @@ SERVER_ERROR = 500
 class Receiver:
     """Where to post, and how to name it to people.
 
-    Parameters
-    ----------
-    hook
-        Name of the hook, for errors.
-    repeats
-        Whether the answer of the receiver may be shown; one that holds a secret may repeat it.
+    repeats: Whether the answer of the receiver may be shown; one that holds a secret may repeat it.
     """
 
     hook: str
@@ -60,13 +54,7 @@ def address(url: str) -> str:
 
 
 def check_url(url: str, *, allow_private: bool) -> None:
-    """Refuse a URL that cannot be posted to, without repeating it.
-
-    Raises
-    ------
-    ValueError
-        With what is wrong and what to write.
-    """
+    """Refuse a URL that cannot be posted to, without repeating it."""
     try:
         parts = urlsplit(url)
         has_port_0 = parts.port == 0

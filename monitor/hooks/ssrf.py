@@ -9,13 +9,13 @@ from __future__ import annotations
 import ipaddress
 import math
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import httpcore
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterable
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _GLOBAL = ipaddress.ip_network("2000::/3")
@@ -30,8 +30,6 @@ class AddressRefused(Exception):
 def is_public(address: str) -> bool:
     """Whether an address is reachable by anyone, looking into embedded IPv4 addresses.
 
-    Examples
-    --------
     >>> is_public("93.184.215.14"), is_public("10.0.0.1"), is_public("::ffff:127.0.0.1")
     (True, False, False)
     """
@@ -50,10 +48,7 @@ def is_public(address: str) -> bool:
 class GuardedBackend(httpcore.NetworkBackend):
     """Opens connections and closes them at once where the peer is private and must not be.
 
-    Parameters
-    ----------
-    seconds
-        After which everything ends, however slowly the peer goes on sending.
+    seconds: After which everything ends, however slowly the peer goes on sending.
     """
 
     def __init__(self, *, allow_private: bool, seconds: float = math.inf) -> None:
@@ -69,13 +64,7 @@ class GuardedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect, then check the peer.
-
-        Raises
-        ------
-        AddressRefused
-            If the peer is not public and private ones are not allowed.
-        """
+        """Connect, then check the peer."""
         stream = self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
         if self._allow_private:
             return TimedStream(stream, self._end)

@@ -7,19 +7,17 @@ may steer a terminal, turn the direction of reading, begin its own line or call 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from monitor.domain.visible import LONGEST, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.domain.notice import Notice
 
 __all__ = ["BREAK", "LONGEST", "body", "clean", "disarmed", "title"]
 
-BREAK = "\u200b"
-"""A zero-width space: taken out by no service, and no part of any name or markup."""
+BREAK = "\u200b"  # A zero-width space: taken out by no service, and no part of any name or markup
 
 _CALLS = re.compile(r"@(?=\w)|<(?=[!@#&/A-Za-z])|\](?=\()|(?<=[!&#])(?=\w+>)")
 _STATES = {
@@ -37,8 +35,6 @@ _STATES = {
 def disarmed(text: str) -> str:
     """Break what chat services take for a call, a link in disguise or a tag.
 
-    Examples
-    --------
     >>> disarmed("hi @all <!channel> [here](http://x)").replace(BREAK, "|")
     'hi @|all <|!|channel> [here]|(http://x)'
     """

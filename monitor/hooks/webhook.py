@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, SecretStr, field_validator, model_validator
 
-from monitor.domain.clock import utc_now
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
+from monitor.domain.ports import utc_now
 from monitor.domain.setting_types import Settings
-from monitor.hooks.links import no_link, read_notice
+from monitor.hooks.context import Link, no_link, read_notice
 from monitor.hooks.receiver import Receiver, Timeout, address, check_url
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock
     from monitor.hooks.context import HookContext
-    from monitor.hooks.links import Link
 
 _PREFIX = "whsec_"
 _SHORTEST_SECRET = 24  # bytes, as the specification asks

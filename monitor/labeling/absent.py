@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from monitor.domain.errors import ConfigRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from monitor.domain.model import Collected, Task
 
 

@@ -10,7 +10,9 @@ import csv
 import io
 import json
 import re
+from collections.abc import Collection, Sequence
 from functools import partial
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
@@ -28,9 +30,6 @@ from monitor.labeling.reading import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
-
     from monitor.labeling.workbook import SheetRow
 
 RETAINED_COLUMNS = frozenset({*OWN_COLUMNS, LABELED_AT})

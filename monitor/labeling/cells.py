@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 OWN_COLUMNS = ("task", "label", "annotator", "note")
 LABELED_AT = "labeled_at"
@@ -125,11 +122,6 @@ def own_names(names: Sequence[str]) -> list[str]:
 
     Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown. A column
     that asks the question holds the answers.
-
-    Raises
-    ------
-    LabelsRefused
-        If a column appears twice.
     """
     exact = set(names)
     results = [_matching_name(name, exact) for name in names]

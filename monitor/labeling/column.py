@@ -5,36 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
-from monitor.domain.clock import utc_now
-from monitor.domain.errors import LabelsRefused
+from monitor.domain.errors import LabelsRefused, SettingRefused
 from monitor.domain.id_forms import NearMiss, id_styles, other_forms
-from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal
-from monitor.domain.ports import HasTruths
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
+from monitor.domain.ports import Clock, HasTruths, Source, TruthTable, utc_now
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
-from monitor.domain.time_limit import within
-from monitor.domain.truth import JoinedTruth, TruthColumns
+from monitor.domain.time_limit import T, within
+from monitor.domain.truth import JoinedTruth, TruthColumns, TruthRow
 from monitor.domain.values import listed
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.files.truths import FileTruths
 from monitor.labeling.shared_truths import shared_by
-from monitor.labeling.value_meanings import ValueMeanings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from monitor.domain.model import Task
-    from monitor.domain.ports import Clock, Source, TruthTable
-    from monitor.domain.time_limit import T
-    from monitor.domain.truth import TruthRow
-    from monitor.labeling.value_meanings import ValueCounts
+from monitor.labeling.value_meanings import ValueCounts, ValueMeanings
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
@@ -157,21 +147,10 @@ class ColumnLabeler:
     Each reading returns all that is true now: an item without an answer is withdrawn, which the
     store ignores unless there was one before.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
-    clock
-        Decides whether an item has matured.
-    source
-        Where the truth is read if the settings name no files.
+    clock: Decides whether an item has matured.
+    source: Where the truth is read if the settings name no files.
 
-    Raises
-    ------
-    SettingRefused
-        If they name none, and the source has no truth either.
+    Raises `SettingRefused` if they name none, and the source has no truth either.
     """
 
     name = "column"
@@ -197,10 +176,8 @@ class ColumnLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Return the answer of every task, unless neither rows nor maturity changed.
 
-        Raises
-        ------
-        LabelsRefused
-            If no value that there is means anything: then it is not the row that is wrong.
+        Raises `LabelsRefused` if no value that there is means anything: then it is not the row that
+        is wrong.
         """
         if not tasks:
             return Collected(cursor=cursor, anew=False)

@@ -11,14 +11,12 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import LabelEvent, LabelKind
 from monitor.labeling.reading import opened
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _INSTANT = timedelta(microseconds=1)  # the least by which a withdrawal is later than its answer
 

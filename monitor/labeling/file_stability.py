@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import stat
 import time
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import NamedTuple
 
 SETTLED = 1.0
 """Seconds that a file has to stand still before it is read; whoever still saves or copies it

@@ -7,13 +7,14 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Collected
+from monitor.domain.model import Collected, Task
 from monitor.domain.settings import Labeling
 from monitor.files.atomic_write import remove_unfinished
 from monitor.labeling import file_stability, workbook
@@ -21,19 +22,8 @@ from monitor.labeling.blanking import RETAINED_COLUMNS, WITHOUT_NOTES, blank
 from monitor.labeling.file_cursor import FileCursor
 from monitor.labeling.file_stability import FileStamp, file_stamp
 from monitor.labeling.folder_scan import FolderScan
-from monitor.labeling.label_files import (
-    Format,
-    file_ending,
-    read_keys,
-    read_labels,
-    write_tasks,
-)
+from monitor.labeling.label_files import Format, file_ending, read_keys, read_labels, write_tasks
 from monitor.labeling.question import Question
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from monitor.domain.model import Task
 
 __all__ = ["FilesLabeler", "FilesSettings", "read_labels", "write_tasks"]
 
@@ -77,13 +67,7 @@ class FilesLabeler:
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Write the tasks that are in no file of this round yet.
-
-        Raises
-        ------
-        LabelsRefused
-            If they cannot be written, naming the file.
-        """
+        """Write the tasks that are in no file of this round yet."""
         self.make_folder()
         remove_unfinished(self.folder)
         for second in (False, True):
@@ -112,13 +96,7 @@ class FilesLabeler:
         return next(path for path in names if path not in parts)
 
     def make_folder(self) -> None:
-        """Make the folders for task files and filled ones.
-
-        Raises
-        ------
-        LabelsRefused
-            If they cannot be made or written, or what writes the files is not installed.
-        """
+        """Make the folders for task files and filled ones."""
         if self.settings.format == "xlsx":
             workbook.check_installed()
         try:
@@ -142,11 +120,6 @@ class FilesLabeler:
         time is as old as its file, so the same folder always gives the same events,
         and of two files the one saved last counts. A file that cannot be read now is tried again,
         though the file does not change.
-
-        Raises
-        ------
-        LabelsRefused
-            If the folder is gone or cannot be listed.
         """
         self._check_folder()
         before, stamps = FileCursor.of(cursor), self._stamps()
@@ -191,13 +164,7 @@ class FilesLabeler:
         return str(self.filled)
 
     def state(self) -> str:
-        """Text that differs between states of the filled files, found without reading them.
-
-        Raises
-        ------
-        LabelsRefused
-            If the folder is gone or cannot be listed.
-        """
+        """Text that differs between states of the filled files, found without reading them."""
         self._check_folder()
         stamps = self._stamps()
         readable = [os.access(path, os.R_OK) for path in stamps]
@@ -226,11 +193,6 @@ class FilesLabeler:
         """Take the shown content of these tasks out of the round's files and out of filled ones.
 
         Notes of annotators go with it.
-
-        Raises
-        ------
-        LabelsRefused
-            If a file that holds them cannot be written.
         """
         return tuple(
             str(path)

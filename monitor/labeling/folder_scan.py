@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Collected, LabelEvent, Refusal
-from monitor.labeling.file_cursor import CutRow, cut_row
+from monitor.domain.model import Collected, LabelEvent, Refusal, Task
+from monitor.labeling.file_cursor import CutRow, FileCursor, cut_row
 from monitor.labeling.file_stability import STILL, FileStamp, file_stamp
 from monitor.labeling.label_files import read_file
 from monitor.labeling.reading import ends_whole, is_workbook, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from monitor.domain.model import Task
-    from monitor.labeling.file_cursor import FileCursor
 
 
 @dataclass(slots=True)

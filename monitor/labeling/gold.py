@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer
@@ -12,22 +12,13 @@ from monitor.labeling.cells import answer_of, unescape
 from monitor.labeling.reading import LONGEST_CELL, cells_up_to
 from monitor.storage.pages.control_store import GoldItem
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 TRUTH = "truth"
 MOST_BYTES = 10 * 2**20
 MOST_ITEMS = 1000
 
 
 def read_gold(path: Path) -> list[GoldItem]:
-    """Read gold items: column ``truth`` has 1 or 0, and people see the others under their names.
-
-    Raises
-    ------
-    LabelsRefused
-        If the file cannot be read, or a row of it is no gold item.
-    """
+    """Read gold items: column ``truth`` has 1 or 0, and people see the others under their names."""
     try:
         with path.open("rb") as stream:
             text = stream.read(MOST_BYTES + 1)

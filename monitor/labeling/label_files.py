@@ -11,15 +11,17 @@ import csv
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, Literal
 
-from monitor.domain.clock import utc_now
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.labels import CLOCK_TOLERANCE
-from monitor.domain.model import Collected, LabelEvent, Refusal
+from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
+from monitor.domain.ports import utc_now
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.files.atomic_write import write_whole, write_whole_bytes
@@ -41,16 +43,9 @@ from monitor.labeling.moved_rows import (
     moved_columns,
     sorted_answers,
 )
-from monitor.labeling.reading import LONGEST_CELL, printable, read_lines
+from monitor.labeling.reading import LONGEST_CELL, Line, printable, read_lines
 from monitor.labeling.tool_rows import TOOLS
 from monitor.presentation.numbers import minute_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from monitor.domain.model import Answer, Task
-    from monitor.labeling.reading import Line
 
 Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
 """What a task file is like; what comes back may be any of them."""
@@ -62,8 +57,7 @@ UNNAMED = "unnamed"
 """Who answers where no annotator is named: one and the same person, so that a later file corrects
 an earlier one and does not outvote it."""
 
-LETTER = "t"
-"""What keys of tasks begin with; those of older versions are the same without it."""
+LETTER = "t"  # What keys of tasks begin with; those of older versions are the same without it
 
 # Keys of older versions, of digits and one E, are numbers to a spreadsheet: 12E5 becomes 1.2E+06.
 _MANGLED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.IGNORECASE)
@@ -124,12 +118,7 @@ def _write_csv(stream: IO[str], tasks: Sequence[Task], question: str | None) -> 
 def _workbook(tasks: Sequence[Task], question: str | None) -> bytes:
     names = _shown_names(tasks)
     rows = [
-        [
-            task.key,
-            *(_sheet_text(task, name) for name in names),
-            *("", "", ""),
-        ]
-        for task in tasks
+        [task.key, *(_sheet_text(task, name) for name in names), *("", "", "")] for task in tasks
     ]
     return workbook.workbook_bytes(_header(names, question), rows)
 
@@ -193,25 +182,16 @@ def read_labels(
 ) -> Collected:
     """Read a filled file; each row is an event, a refusal, or not answered yet.
 
-    Parameters
-    ----------
-    path
-        A ``.csv``, ``.xlsx`` or ``.jsonl`` file with at least the columns ``task`` and ``label``;
+    path: A ``.csv``, ``.xlsx`` or ``.jsonl`` file with at least the columns ``task`` and ``label``;
         ``annotator`` (else one unnamed person) and ``labeled_at`` are optional. Or a ``.jsonl``
         file of Prodigy, doccano or Argilla.
-    tasks
-        The tasks that may be answered, by key.
-    existing
-        Says in a refusal where an unknown key was looked for.
-    follow
-        Whether the file may be a link.
-    now
-        The present, by this machine's clock unless given: an answer from the future is refused.
+    tasks: The tasks that may be answered, by key.
+    existing: Says in a refusal where an unknown key was looked for.
+    follow: Whether the file may be a link.
+    now: The present, by this machine's clock unless given: an answer from the future is refused.
 
-    Raises
-    ------
-    LabelsRefused
-        If the file cannot be read at all: missing, too large, not UTF-8, no such columns.
+    Raises `LabelsRefused` if the file cannot be read at all: missing, too large, not UTF-8, no such
+    columns.
     """
     return read_file(path, tasks, existing=existing, follow=follow, now=now).collected
 
@@ -265,8 +245,7 @@ class _FileRows:
     now: datetime
     rows: list[_AnsweredRow] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    keys: set[str] = field(default_factory=set)
-    """Of all known tasks in the file, answered or not."""
+    keys: set[str] = field(default_factory=set)  # Of all known tasks in the file, answered or not
 
     first: dict[tuple[str, str, datetime | None], tuple[int, Answer]] = field(default_factory=dict)
 

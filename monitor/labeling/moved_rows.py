@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import lgamma, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.shown import plain_text
 from monitor.domain.visible import visible_lines
 from monitor.labeling.cells import is_ours, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
     from monitor.domain.model import Task
 
 _BY_CHANCE = 1e-6

@@ -11,34 +11,29 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind
+from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Task
 from monitor.domain.page_answer import answer_for
 from monitor.domain.visible import visible_lines
 from monitor.labeling.gold import read_gold
 from monitor.storage.pages import control_store, page_store, shared_task_store
-from monitor.storage.pages.control_store import ControlRates
-from monitor.storage.pages.page_store import PageRound
+from monitor.storage.pages.control_store import ControlRates, GoldItem
+from monitor.storage.pages.page_store import PageRound, PageStatement
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.block import Block
-    from monitor.domain.model import Task
     from monitor.domain.ports import Clock
     from monitor.labeling.page_settings import PageSettings
     from monitor.storage.database import Database
-    from monitor.storage.pages.control_store import GoldItem
-    from monitor.storage.pages.page_store import PageStatement
     from monitor.storage.pages.shared_task_store import SharedTask
 
-MOST_BYTES = 100_000
-"""Of a guideline: what is longer, nobody reads before they answer."""
+MOST_BYTES = 100_000  # Of a guideline: what is longer, nobody reads before they answer
 
 LOCATION = "the labeling page"
 
@@ -46,18 +41,8 @@ LOCATION = "the labeling page"
 class PageLabeler:
     """A `Labeler` over the tables of the labeling page.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where the path of the guideline starts: the folder of the config file.
-    clock
-        Dates the moment at which tasks go out.
-    database
-        The store.
-    block
-        The block of monitors that the rounds were opened in; None for a monitor by itself.
+    clock: Dates the moment at which tasks go out.
+    block: The block of monitors that the rounds were opened in; None for a monitor by itself.
     """
 
     name = "page"
@@ -84,13 +69,7 @@ class PageLabeler:
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Place the tasks on the page that are not there yet.
-
-        Raises
-        ------
-        LabelsRefused
-            If the guideline or the gold items cannot be read.
-        """
+        """Place the tasks on the page that are not there yet."""
         requested = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
         gold = self.gold()
         with self._database.write() as connection:
@@ -121,24 +100,12 @@ class PageLabeler:
         return ControlRates(requested.repeats, requested.gold_share, requested.gold_feedback)
 
     def gold(self) -> list[GoldItem]:
-        """Read the gold items; none if the config names no file of them.
-
-        Raises
-        ------
-        LabelsRefused
-            If they cannot be read.
-        """
+        """Read the gold items; none if the config names no file of them."""
         path = self.settings.gold
         return [] if path is None else read_gold(self._folder / path)
 
     def guideline(self) -> str | None:
-        """Read the guideline; None if the config names none.
-
-        Raises
-        ------
-        LabelsRefused
-            If it is missing, too long or no text.
-        """
+        """Read the guideline; None if the config names none."""
         if self.settings.guideline is None:
             return None
         path = self._folder / self.settings.guideline

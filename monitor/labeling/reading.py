@@ -13,9 +13,11 @@ import os
 import re
 import stat
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
@@ -30,9 +32,6 @@ from monitor.labeling.cells import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from monitor.labeling.workbook import SheetRow
 
 KINDS = ".csv, .xlsx or .jsonl"
@@ -78,15 +77,9 @@ def is_jsonl(path: Path) -> bool:
 def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
     """Open a label file.
 
-    Parameters
-    ----------
-    follow
-        Whether a link may be followed.
+    follow: Whether a link may be followed.
 
-    Raises
-    ------
-    LabelsRefused
-        If it cannot be one, naming it: missing, no file, a link, too large.
+    Raises `LabelsRefused` if it cannot be one, naming it: missing, no file, a link, too large.
     """
     name = printable(path.name)
     if not follow and path.is_symlink():
@@ -165,10 +158,8 @@ def _is_object(end: bytes) -> bool:
 def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
     """All rows of a label file but empty ones.
 
-    Raises
-    ------
-    LabelsRefused
-        If it is no label file, or has a cell or a row that is too long; rows before may have come.
+    Raises `LabelsRefused` if it is no label file, or has a cell or a row that is too long; rows
+    before may have come.
     """
     name = printable(path.name)
     if not (is_jsonl(path) or is_workbook(path) or path.suffix.lower() == ".csv"):

@@ -8,14 +8,13 @@ state. The rows are dropped once all have asked.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from monitor.domain.truth import Truths
 
 WAIT_LIMIT = timedelta(minutes=1)

@@ -10,14 +10,13 @@ Argilla 2 keeps the ``id``, and has one answer for each user in ``label.response
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from monitor.domain.model import Task
 
     Write = Callable[[Task, str, str | None], dict[str, Any]]
@@ -61,10 +60,7 @@ def key_of(row: dict[str, Any]) -> object:
 def answers_in(row: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Answers in a row of a tool as our rows; None if it is no such row.
 
-    Raises
-    ------
-    LabelsRefused
-        If what the tool wrote is no answer of one person to the question.
+    Raises `LabelsRefused` if what the tool wrote is no answer of one person to the question.
     """
     if _is_prodigy(row):
         return [_from_prodigy(row)]
@@ -72,13 +68,7 @@ def answers_in(row: dict[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def one_label(label: object) -> object:
-    """Take the label out of doccano's list of them.
-
-    Raises
-    ------
-    LabelsRefused
-        If there are several.
-    """
+    """Take the label out of doccano's list of them. Raises `LabelsRefused` if there are several."""
     if not isinstance(label, list):
         return label
     if len(label) > 1:

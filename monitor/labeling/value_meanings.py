@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from monitor.domain.values import DOUBTFUL, MISSING_MARKERS
 from monitor.files.relations import all_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.labeling.column import ColumnSettings
 
 

@@ -11,18 +11,15 @@ import io
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from xml.parsers import expat
 
 from monitor.domain.errors import LabelsRefused
 from monitor.labeling.cells import is_answer_column
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-LONGEST_TEXT = 32_000
-"""Characters of a text; a cell holds 32,767."""
+LONGEST_TEXT = 32_000  # Characters of a text; a cell holds 32,767
 
 MOST_COLUMNS = 256
 _MOST_ROWS = 2**20  # of any sheet
@@ -51,13 +48,7 @@ SheetRow = tuple[SheetCell, ...]
 
 
 def workbook_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Write a workbook of one sheet: the header stays in sight, and answers come from a list.
-
-    Raises
-    ------
-    LabelsRefused
-        If openpyxl is not installed.
-    """
+    """Write a workbook of one sheet: the header stays in sight, and answers come from a list."""
     openpyxl = _openpyxl()
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("labels")
@@ -124,10 +115,8 @@ def is_whole(stream: IO[bytes], most: int) -> bool:
 def sheet_rows(name: str, stream: IO[bytes], most: int) -> list[SheetRow]:
     """Rows of the only sheet of a workbook, from its first one on, empty ones too.
 
-    Raises
-    ------
-    LabelsRefused
-        If it is no workbook, larger than ``most`` bytes unpacked, or has several sheets.
+    Raises `LabelsRefused` if it is no workbook, larger than ``most`` bytes unpacked, or has several
+    sheets.
     """
     openpyxl = _openpyxl(name)
     try:
@@ -217,13 +206,7 @@ def _declares(archive: zipfile.ZipFile) -> str | None:
 
 
 def check_installed() -> None:
-    """Refuse a format that nothing here writes, without loading what would write it.
-
-    Raises
-    ------
-    LabelsRefused
-        If openpyxl is not installed.
-    """
+    """Refuse a format that nothing here writes, without loading what would write it."""
     if find_spec("openpyxl") is None:
         message = f"labeling.format: xlsx {_NEEDED}"
         raise LabelsRefused(message)

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import math
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.domain.alerting import keeps
+from monitor.domain.alerting import EvidenceState, keeps
 from monitor.presentation.causes import cause_near_alert
 from monitor.presentation.estimates import WHATEVER, estimate_text
-from monitor.presentation.evidence import recovery_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_text,
+    capital,
     limit_text,
     minute_text,
     percent_text,
 )
-from monitor.presentation.sentences import capital
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.domain.model import Window
-    from monitor.domain.report import EstimateRow, RecoveryRow, RoundReport
-
+    from monitor.domain.report import EstimateRow, EvidenceRow, RecoveryRow, RoundReport
 
 LIMIT_CHANGED = "its limit was changed or removed in the config"
 """Why a round ended an alert that its labels did not end."""
+
+_NO_EVIDENCE: dict[str | None, str] = {
+    EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
+    EvidenceState.LEARNING: "this round only learns (e = 1), since no earlier round and no "
+    "reference is there to compare it with; `reference` in the config lets the first round count",
+    EvidenceState.SILENT: "this round says nothing about it (e = 1): none of its answers could "
+    "count against it",
+    EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
+}
+_LARGEST = 700  # Log evidence above which e**x is no finite number
 
 
 class Limited(Protocol):
@@ -140,7 +148,7 @@ def _gathered(recovery: RecoveryRow) -> str:
     if not recovery.rounds:
         expected = f"evidence of recovery of {recovery.ends_at:g}"
         return f"No later round has closed yet, and {expected} ends the alert"
-    return capital(recovery_text(recovery.evidence, recovery.rounds, recovery.ends_at))
+    return capital(_recovery_text(recovery.evidence, recovery.rounds, recovery.ends_at))
 
 
 def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
@@ -241,3 +249,46 @@ def alert_cause(alert: Limited, report: RoundReport) -> str | None:
     if alert.metric != "precision" or report.cause is None:
         return None
     return cause_near_alert(report.cause) if alert.side == "at_least" else report.cause.sentence
+
+
+def evidence_sentence(row: EvidenceRow, *, fires: bool) -> str:
+    """Return how much evidence there is against a limit, or why it is missing.
+
+    >>> from monitor.domain.report import EvidenceRow
+    >>> limit = dict(metric="precision", side="at_least", limit=0.8, state="gathered")
+    >>> evidence_sentence(EvidenceRow(**limit, log_evidence=1.5, log_threshold=4), fires=False)
+    'limit precision at least 0.8: evidence 4.48, an alert fires at 54.6'
+    """
+    parts = [_NO_EVIDENCE[row.state]] if row.state in _NO_EVIDENCE else []
+    if row.log_evidence is not None:
+        result = math.exp(min(row.log_evidence, _LARGEST))
+        parts.append(f"evidence {result:.3g}, an alert fires at {math.exp(row.log_threshold):.3g}")
+    if fires:
+        parts.append("the alert fired here")
+    return f"limit {limit_text(row.metric, row.side, row.limit)}: {', '.join(parts)}"
+
+
+def recurring_text(recurring: int, drawn: int) -> str:
+    """Return how many drawn items evidence leaves out, since an earlier round asked about them.
+
+    >>> recurring_text(90, 400)
+    'evidence counts an item once: earlier rounds asked about 90 of the 400 items, and 310 count'
+    """
+    return (
+        f"evidence counts an item once: earlier rounds asked about {recurring} of the {drawn} "
+        f"items, and {drawn - recurring} count"
+    )
+
+
+def _recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
+    """Return how much evidence there is that the metric of an alert keeps its limit again.
+
+    >>> recovery_text(4.218, 3, 20)
+    'evidence of recovery is 4.21 after 3 later rounds, and 20 ends the alert'
+    """
+    result = (
+        math.floor(evidence * 100) / 100
+    )  # so that what is just too little does not look enough
+    shown = f"{result:g}" if result else "under 0.01"
+    later = "1 later round" if rounds == 1 else f"{rounds} later rounds"
+    return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.presentation.estimates import answered_at_random_text
@@ -16,8 +17,6 @@ from monitor.presentation.numbers import (
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.domain.challenger_rows import ChallengerRow, ComparedMetric, ComparisonRow, Ends
     from monitor.domain.model import Decisions
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import interval_text, minute_text, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
 
-_NAMED = 5
-"""Classes that a line names; of more it says how many there are."""
+_NAMED = 5  # Classes that a line names; of more it says how many there are
 
-_LACKING = {
-    "precision": "nothing was predicted as",
-    "recall": "no item is known of",
-}
+_LACKING = {"precision": "nothing was predicted as", "recall": "no item is known of"}
 
 
 def ended_text(number: int, state: str, reason: str | None) -> str:

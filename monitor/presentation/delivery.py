@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime
+from typing import Protocol
 
-from monitor.domain.sinks import LOG, MLFLOW
+from monitor.domain.model import LOG, MLFLOW
 from monitor.presentation.numbers import minute_text
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 INTERRUPTED = "the process that delivered it ended, or hung, before it was done"
 """Why an effect is still to be done whose last delivery nobody came back from."""

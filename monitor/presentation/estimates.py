@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from monitor.domain.report import MISSING_MAX
+from monitor.domain.report import MISSING_MAX, AnswersRow, EstimateRow, ReportedEstimate
 from monitor.presentation.numbers import NOT_ESTIMABLE, number_text, percent_text, range_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from monitor.domain.report import AnswersRow, EstimateRow, ReportedEstimate
-
 
 BASES = {"round": "this round alone", "pooled": "with earlier rounds"}
 """What an estimate rests on, as tables head it."""
 
 
-WHATEVER = "whatever the missing answers are"
-"""What worst-case bounds hold for."""
+WHATEVER = "whatever the missing answers are"  # What worst-case bounds hold for
 
 POOLED_INTERVALS = "intervals with earlier rounds are of calibrated pooling"
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from monitor.stats.design.plausible_scores import SHIFT, STRETCH
+from monitor.stats.design.plausible_scores import SHIFT, STRETCH, PlausibleScores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from monitor.stats.design.plausible_scores import PlausibleScores
     from monitor.stats.detection.scenario import Misses
 
 PLAN_SOURCES = {

@@ -10,8 +10,7 @@ from monitor.presentation.numbers import percent_text, plural
 if TYPE_CHECKING:
     from monitor.domain.report import RoundReport
 
-_LARGEST = 700
-"""Log evidence above which e**x is no finite number."""
+_LARGEST = 700  # Log evidence above which e**x is no finite number
 
 
 def method_sentences(report: RoundReport) -> list[str]:

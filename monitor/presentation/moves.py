@@ -5,13 +5,12 @@ Kept in the store for people to read; no code reads it back to decide anything. 
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.domain.state import RoundState
 
 DUE = "due"

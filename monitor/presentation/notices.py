@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monitor.fixed_text import fixed_text
 from monitor.presentation.numbers import percent_text, range_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.report import AgreementRow
     from monitor.stats.core.counts import Interval
     from monitor.stats.drift.shift import WindowDistance

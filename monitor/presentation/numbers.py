@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from monitor.fixed_text import fixed_texts
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime, timedelta
-
 NOT_ESTIMABLE = "not estimable"
 
-WIDE = 10
-"""From here on a number needs no third digit."""
-
-_MOST_DIGITS = 6
-"""Of a share near all; more would show noise of floating point."""
+WIDE = 10  # From here on a number needs no third digit
+_MOST_DIGITS = 6  # Of a share near all; more would show noise of floating point
 
 _SIDES = {"at_least": "at least", "at_most": "at most"}
 _SIGNS = {"at_least": "≥", "at_most": "≤"}
@@ -165,3 +159,8 @@ def span_text(span: timedelta) -> str:
     value = seconds / unit
     digits = 1 if value < 9.95 else 0  # noqa: PLR2004  from there on it rounds to 10
     return f"{f'{value:.{digits}f}'.removesuffix('.0')} {name}"
+
+
+def capital(text: str) -> str:
+    """Begin a sentence with a capital letter."""
+    return text[:1].upper() + text[1:]

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from monitor.domain.alerting import AlertState, keeps
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
-from monitor.domain.report import Status
+from monitor.domain.report import AlertRow, EstimateRow, RoundReport, Status
 from monitor.presentation.alerts import REMEDIES, end_alert_text
 from monitor.presentation.estimates import estimate_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_sign,
+    capital,
     limits_text,
     minute_text,
     percent_text,
 )
 from monitor.presentation.rounds import show_command
-from monitor.presentation.sentences import capital
 from monitor.presentation.status import proposal_cautions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from monitor.domain.report import AlertRow, EstimateRow, RoundReport
 
 _HEADLINE = ("precision", "recall", "f1", "prevalence")
 _BEST = (("pooled", "rate"), ("round", "window"))

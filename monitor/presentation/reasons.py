@@ -43,7 +43,7 @@ _CONTRADICTED = {
     Contradiction.AUDIT: (
         "the labels of this round contradict the audit: they would hardly ever come out so with "
         "the errors it found"
-    ),
+    )
 }
 _REMARKS = {
     Remark.NOTHING_FLAGGED: "nothing was flagged, so precision and recall cannot be planned for",

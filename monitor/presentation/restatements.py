@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.presentation.numbers import minute_text, number_text, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
-
     from monitor.domain.report import EstimateRow, RestatedRow
 
 _MOST_SHOWN = 3  # restatements of one round

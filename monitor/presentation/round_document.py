@@ -6,17 +6,20 @@ same sections in the same order.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import AlertState
 from monitor.fixed_text import fixed_text
-from monitor.presentation.alerts import alert_cause, recovery_sentence
-from monitor.presentation.challenger import (
-    challenger_lines,
-    challenger_sentence,
-    challenger_tables,
+from monitor.presentation.alerts import (
+    alert_cause,
+    evidence_sentence,
+    recovery_sentence,
+    recurring_text,
 )
+from monitor.presentation.challenger import challenger_lines, challenger_sentence, challenger_tables
 from monitor.presentation.classes import report_lines
 from monitor.presentation.estimates import (
     BASES,
@@ -27,7 +30,6 @@ from monitor.presentation.estimates import (
     pooled_intervals_text,
     reason_text,
 )
-from monitor.presentation.evidence import evidence_sentence, recurring_text
 from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import bound_sign, interval_text, limits_text, minute_text
 from monitor.presentation.outcome import headline_metrics, window_text
@@ -44,9 +46,6 @@ from monitor.presentation.status import proposal_cautions
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
     from monitor.domain.class_report import ClassReport
     from monitor.domain.report import (
         AlertRow,
@@ -58,8 +57,7 @@ if TYPE_CHECKING:
     )
     from monitor.domain.round_page import RoundPage
 
-OWN = ("round", "window")
-"""Basis and estimand of the estimates of a round alone."""
+OWN = ("round", "window")  # Basis and estimand of the estimates of a round alone
 
 _CORRECTED = "this round, corrected for label errors"
 _COLUMNS = {

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from monitor.presentation.alerts import AlertSummary, broken_limit
 from monitor.presentation.estimates import estimate_text
-from monitor.presentation.numbers import limits_text
-from monitor.presentation.sentences import capital
+from monitor.presentation.numbers import capital, limits_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from monitor.domain.model import Window
     from monitor.domain.report import EstimateRow
 
@@ -35,14 +32,9 @@ def round_sentence(
 ) -> str:
     """Describe what a closed round found, by metric, and whether an alert is open.
 
-    Parameters
-    ----------
-    own, pooled
-        Of the round alone and with earlier rounds, by metric.
-    few
-        Metrics that few labels decide.
-    alerts
-        As `alerts_text` or `learning_text` says it.
+    own, pooled: Of the round alone and with earlier rounds, by metric.
+    few: Metrics that few labels decide.
+    alerts: As `alerts_text` or `learning_text` says it.
     """
     decided = f" (few labels decide {' and '.join(few)})" if few else ""
     return (
@@ -162,11 +154,7 @@ def no_reports_text(monitor: str) -> str:
 
 
 def remarks_text(
-    version: int,
-    *,
-    partial: bool = False,
-    worst_case: bool = False,
-    restated: bool = False,
+    version: int, *, partial: bool = False, worst_case: bool = False, restated: bool = False
 ) -> str:
     """Describe in a list of rounds what is special about the estimates of one.
 

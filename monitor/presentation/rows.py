@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,7 @@ from monitor.presentation.estimates import missing_text
 from monitor.presentation.numbers import minute_text, range_text, span_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from monitor.domain.next_round import NextRoundRow
-    from monitor.domain.report import AgreementRow, AnswersRow, SegmentRow
-
+    from monitor.domain.report import AgreementRow, AnswersRow, NextRoundRow, SegmentRow
 
 OWN_LABELS = "its labels alone"
 """Names the line under a segment's that does not borrow from the other segments."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from monitor.presentation.rows import OWN_LABELS, needs_text
 from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from monitor.domain.report import SegmentRow
 
 

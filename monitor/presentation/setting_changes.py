@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from datetime import datetime
 
-from monitor.domain.setting_changes import Begins, HistoryStart
+from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
 from monitor.presentation.numbers import minute_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from monitor.domain.setting_changes import Change, Difference
 
 _FIRST = {
     Begins.HISTORY: "begins a new history",

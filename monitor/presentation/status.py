@@ -5,20 +5,31 @@ Every function gives one line of `pr-monitor status`, without a full stop.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.alerting import LEARNING_ROUNDS
+from monitor.domain.attention import Attention, Matter
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import answered_at_random_text
-from monitor.presentation.numbers import interval_text, limits_text, minute_text, plural, span_text
+from monitor.presentation.numbers import (
+    NOT_ESTIMABLE,
+    interval_text,
+    limits_text,
+    minute_text,
+    plural,
+    span_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime, timedelta
-
     from monitor.domain.registered import AliasObservation
     from monitor.domain.report import EstimateRow
     from monitor.domain.settings import LimitSide
+    from monitor.presentation.alerts import AlertSummary
+
+REMOVED = "the monitor is no longer in the config"
+"""Why an alert ended that no round can end any more."""
 
 
 class OpenRoundState(Protocol):
@@ -231,3 +242,40 @@ def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
 def until_text(until: datetime | None) -> str:
     """Describe until when a round waits; nothing if there is no such time."""
     return "" if until is None else f" until {minute_text(until)} UTC"
+
+
+def attention_text(attention: Attention) -> str:
+    """Describe what it is, and of which round.
+
+    >>> from monitor.domain.attention import Attention
+    >>> attention_text(Attention("mail", 4, Matter.NOT_ESTIMABLE, "no positives", "recall"))
+    'round 4: recall is not estimable: no positives'
+    """
+    return f"round {attention.round}: {_matter(attention)}"
+
+
+def _matter(attention: Attention) -> str:
+    match attention.matter:
+        case Matter.CONCERN | Matter.ABANDONED:
+            return str(attention.reason)
+        case Matter.NOT_ESTIMABLE:
+            return f"{attention.metric} is {NOT_ESTIMABLE}: {attention.reason}"
+        case Matter.UNANSWERED:
+            return "it has no answer, and more than half of the time for labels is over"
+
+
+def removed_sentence(
+    monitor: str, alerts: Iterable[AlertSummary], rounds: Iterable[int], ends_at: datetime
+) -> str:
+    """Report what is open of a monitor that the config does not have, and what becomes of that."""
+    open_alerts = [f"an alert on {alert.metric} ({alert.id[:8]})" for alert in alerts]
+    open_rounds = [f"round {number}" for number in rounds]
+    parts = ["Nothing watches it, unless another config on this store has it"]
+    if open_rounds:
+        parts.append("rounds go on when the config has it again")
+    if open_alerts:
+        parts.append(f"alerts are ended on {minute_text(ends_at)} UTC")
+    return (
+        f"{monitor} is in the store but not in the config (renamed or removed?), with "
+        f"{', '.join([*open_alerts, *open_rounds])} open. {'; '.join(parts)}."
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.values import listed
@@ -9,9 +11,6 @@ from monitor.presentation.numbers import minute_text, percent_text, span_text
 from monitor.presentation.rounds import run_command, show_command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime, timedelta
-
     from monitor.domain.block import Block
     from monitor.domain.model import Frame, Window
     from monitor.domain.registered import NamedVersions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.visible import clean
@@ -11,8 +12,6 @@ from monitor.drawing.svg import QUIET, element, picture, text_at
 from monitor.presentation.rows import score_range_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from monitor.domain.report import RoundReport, StratumRow
 
 # Okabe and Ito's colours, which the colour-blind can distinguish; the counts stand beside them
@@ -56,11 +55,7 @@ def counts_svg(report: RoundReport) -> bytes | None:
         Key("bar", _WRONG, "wrong (FP, FN)"),
         Key("bar", _NONE, "no label"),
     ]
-    whole = [
-        text_at((8, 15), title, 11, bold=True),
-        *legend.row(keys, (8, 33), 8),
-        *shapes,
-    ]
+    whole = [text_at((8, 15), title, 11, bold=True), *legend.row(keys, (8, 33), 8), *shapes]
     of = f"{report.monitor}, round {report.round}"
     return picture((_WIDTH, top + 6), f"{of}: {title}", _as_text(rows), whole)
 

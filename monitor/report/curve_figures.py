@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.domain.curve_rows import CurveRow
+from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
 from monitor.drawing import legend
 from monitor.drawing.legend import Key
 from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
@@ -13,9 +14,6 @@ from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.numbers import digits_text, percent_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
     from monitor.domain.report import RoundReport
 
     Triple = tuple[float, float, float]

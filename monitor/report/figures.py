@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.drawing import legend
@@ -11,9 +13,6 @@ from monitor.drawing.scales import Linear, Time
 from monitor.drawing.svg import QUIET, picture, text_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from monitor.domain.report import RoundReport, TimelinePoint
 
     Triple = tuple[float, float, float]
@@ -22,10 +21,7 @@ _MOST_ROUNDS = 60  # more could not be distinguished at this width
 _CROWDED = 25
 _SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptions
 _MARGIN, _WIDTH = 49.0, 386.0
-_BOXES = {
-    "precision": Box(_MARGIN, 62, _WIDTH, 126),
-    "recall": Box(_MARGIN, 206, _WIDTH, 126),
-}
+_BOXES = {"precision": Box(_MARGIN, 62, _WIDTH, 126), "recall": Box(_MARGIN, 206, _WIDTH, 126)}
 _BOTTOM = _BOXES["recall"].top + _BOXES["recall"].height
 _MOST_NARROW = 26
 _NARROW_SIZE = (330.0, 190.0)

@@ -9,25 +9,38 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
 from monitor.domain.visible import clean
+from monitor.presentation.estimates import BASES, WHATEVER
 from monitor.presentation.method_sentences import method_sentences
-from monitor.presentation.numbers import minute_text
+from monitor.presentation.numbers import NOT_ESTIMABLE, capital, minute_text
 from monitor.presentation.outcome import (
+    best_row,
+    holds_for_text,
+    labels_text,
     meaning_sentences,
+    no_curves_text,
     to_do_sentences,
     verdict_sentence,
     window_text,
 )
 from monitor.presentation.restatements import restated_lines
-from monitor.presentation.round_document import facts, next_round_section, round_sections
-from monitor.presentation.sentences import capital
-from monitor.report.sections import figures_of, key_numbers
+from monitor.presentation.round_document import (
+    facts,
+    limit_signs,
+    next_round_section,
+    round_sections,
+)
+from monitor.report.counts_figure import counts_svg
+from monitor.report.curve_figures import narrow_curves
+from monitor.report.density_figure import density_svg
+from monitor.report.figures import metric_svg, timeline_svg
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -37,6 +50,8 @@ if TYPE_CHECKING:
 FILE = "report.html"
 _FOLDER = Path(__file__).parent / "templates"
 _LONGEST = 400  # characters of one text
+
+_WATCHED = ("precision", "recall")
 
 
 def report_html(report: RoundReport) -> bytes:
@@ -53,13 +68,13 @@ def report_html(report: RoundReport) -> bytes:
             verdict=verdict_sentence(report),
             to_do=to_do_sentences(report),
             meaning=meaning_sentences(report),
-            numbers=key_numbers(report),
+            numbers=_key_numbers(report),
             restated=restated_lines(report.restated),
             sections=round_sections(report),
             next_round=next_round_section(report),
             method=method_sentences(report),
             facts=facts(report),
-            **figures_of(report),
+            **_figures_of(report),
         )
     )
     return text.encode()
@@ -100,3 +115,63 @@ def _sentence(text: str) -> str:
     """Begin with a capital and end with a full stop, as what stands alone does."""
     line = capital(_clean(text))
     return line if line.endswith((".", "?", "!")) else f"{line}."
+
+
+class _Headline(NamedTuple):
+    """A metric in large letters: its point, its interval, what it rests on, and its limit."""
+
+    metric: str
+    point: str
+    interval: str
+    basis: str
+    limit: str
+
+
+def _key_numbers(report: RoundReport) -> list[_Headline]:
+    """Give precision and recall, each by the most labels there are."""
+    return [_number(report, metric) for metric in _WATCHED if report.estimates]
+
+
+def _figures_of(report: RoundReport) -> dict[str, Any]:
+    """Draw all figures, with what each holds for, and state why some are missing."""
+    timeline = report.timeline if len(report.timeline) > 1 else []
+    limits = {
+        metric: [row.limit for row in report.evidence if row.metric == metric]
+        for metric in _WATCHED
+    }
+    return {
+        "timeline": [_inline(timeline_svg(report))] if timeline else [],
+        "timeline_narrow": [
+            _inline(metric_svg(timeline, metric, limits[metric], monitor=report.monitor))
+            for metric in _WATCHED
+            if timeline
+        ],
+        "densities": _drawn(density_svg(report, metric) for metric in _WATCHED),
+        "counts_figure": _drawn([counts_svg(report)]),
+        "curves": _drawn(narrow_curves(report)),
+        "no_curves": no_curves_text(report),
+        "holds_for": holds_for_text(report),
+        "labels": labels_text(report),
+    }
+
+
+def _drawn(figures: Iterable[bytes | None]) -> list[Markup]:
+    return [_inline(figure) for figure in figures if figure is not None]
+
+
+def _inline(figure: bytes) -> Markup:
+    """Place a figure into the page: `monitor.drawing.svg` has escaped every text of it."""
+    return Markup(figure.decode())  # noqa: S704
+
+
+def _number(report: RoundReport, metric: str) -> _Headline:
+    row = best_row(report, metric)
+    if row is None or row.point is None:
+        return _Headline(metric, "?", NOT_ESTIMABLE, "", limit_signs(report, metric))
+    return _Headline(
+        metric,
+        f"{row.point:.2f}",
+        f"{row.low:.2f} to {row.high:.2f}",
+        f"{BASES[row.basis]}{f', {WHATEVER}' if row.is_worst_case else ''}",
+        limit_signs(report, metric),
+    )

@@ -12,7 +12,7 @@ from monitor.presentation.table import Table
 from monitor.results.plan_figure import widths_svg
 from monitor.results.result import Picture, Result
 from monitor.stats.design.notes import BudgetShort
-from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN
+from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN, AlertPower
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
     from monitor.rounds.forecast.plan_window import PlanForecast
     from monitor.stats.design.planning import LabelsNeeded
-    from monitor.stats.detection.power import AlertPower
 
 METRICS = ("precision", "recall")
-WHOLE = "labeled whole"
-"""Why a width is 0: every item that decides the metric has a label."""
+WHOLE = "labeled whole"  # Why a width is 0: every item that decides the metric has a label
 _NOTHING = 1e-6
 _TWO_WAVES = (
     "They go out in two waves, the second by the answers to the first: with a good score the "

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from monitor.domain.errors import InputRefused
 from monitor.files.missing_markers import quoted
 from monitor.files.relations import DataFiles, OpenTable, all_texts, at_threshold, kind_of, opened
 from monitor.rounds.forecast.compare import Others, refuse_percent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _YES, _NO = all_texts([1, True]), all_texts([0, False])
 
@@ -36,21 +34,8 @@ def read_others(
 ) -> Others:
     """Read decisions on the labeled items, and count all that the file flags.
 
-    Parameters
-    ----------
-    file
-        A Parquet or CSV file.
-    ids
-        Of the labeled items; the file must have each of them once.
-    id_column, score, predicted
-        Its columns; either ``score`` or ``predicted``.
-    threshold
-        Scores from it on are flagged.
-
-    Raises
-    ------
-    InputRefused
-        If the file cannot be used, in a sentence that says why.
+    ids: Of the labeled items; the file must have each of them once.
+    id_column, score, predicted: Its columns; either ``score`` or ``predicted``.
     """
     _check_kind(file)
     files = DataFiles((str(file),), Path.cwd(), refused=InputRefused)

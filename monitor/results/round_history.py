@@ -10,7 +10,7 @@ from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.table import Table
 from monitor.report.figures import metric_svg
 from monitor.results.result import Picture, Result
-from monitor.rounds.reporting.timeline import monitor_timeline
+from monitor.rounds.reporting.surroundings import monitor_timeline
 from monitor.storage.results.estimate_store import latest_estimates
 
 if TYPE_CHECKING:

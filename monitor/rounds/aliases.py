@@ -6,6 +6,7 @@ waits for one: where MLflow does not answer, what it said last counts, and the r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import structlog
@@ -15,8 +16,6 @@ from monitor.domain.registered import alias_of
 from monitor.storage.overview import alias_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.rounds.context import MonitorContext
 
 log = structlog.get_logger("monitor.rounds")

@@ -8,6 +8,7 @@ the first one's work would be refused at its end.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,10 @@ import structlog
 
 from monitor.domain.errors import MonitorError
 from monitor.storage.rounds import round_claims
-from monitor.storage.rounds.round_claims import CLAIM_MS
+from monitor.storage.rounds.round_claims import CLAIM_MS, Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.storage.database import Database
-    from monitor.storage.rounds.round_claims import Claim
 
 log = structlog.get_logger("monitor.rounds")
 

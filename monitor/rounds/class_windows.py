@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.class_report import ClassReport
 from monitor.storage.results import class_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from datetime import datetime
-    from typing import Any
-
     from sqlalchemy import Connection
 
     from monitor.storage.results.class_store import ClassRound

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
-from monitor.domain.model import EffectKind
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW, EffectKind
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
-from monitor.rounds.class_windows import index_among
+from monitor.rounds.class_windows import ClassPosition, index_among
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample
-from monitor.storage.labels.round_labels import read_all_labels
+from monitor.storage.labels.round_labels import RoundLabels, read_all_labels
 from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results import class_store
@@ -31,24 +31,18 @@ from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.block import Block
     from monitor.domain.sample_settings import Sample
-    from monitor.rounds.class_windows import ClassPosition
     from monitor.rounds.context import MonitorContext
     from monitor.stats.core.sample import LabeledSample
     from monitor.stats.estimation.class_averages import ClassAverage
-    from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.results.class_store import ClassRound, ClassVersion
 
 LEVEL = 0.95
 
-_SLACK = timedelta(days=10)
-"""A round may wait to be drawn, and close after its deadline."""
+_SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline
 
 
 @dataclass(frozen=True, slots=True)

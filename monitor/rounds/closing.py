@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,18 +22,15 @@ from monitor.rounds.labels.truth_reach import (
 from monitor.rounds.sampling import second_wave
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
-from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.results.concern_store import UNLABELED
 from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sqlalchemy import Connection
 
     from monitor.domain.time_limit import T
     from monitor.rounds.context import MonitorContext
-    from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
@@ -129,11 +127,8 @@ def _classes_without_label(strata: list[StratumTally]) -> list[str]:
 def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[str, str]:
     """Check how the truth of a round's items joins, where that is in a table.
 
-    Raises
-    ------
-    LabelsRefused
-        If a missing row means negative, and it has no row of any passed item, or has an item's
-        row by an id in another form.
+    Raises `LabelsRefused` if a missing row means negative, and it has no row of any passed item, or
+    has an item's row by an id in another form.
     """
     round_, labels = state.round, state.labels
     labeler = reading_truth(context.labelers_of(round_.settings))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.storage.rounds.round_store import Round
 
-SHORTEST = timedelta(hours=6)
-"""Somebody has to notice it and fix it."""
+SHORTEST = timedelta(hours=6)  # Somebody has to notice it and fix it
 
 SOONEST, LATEST = timedelta(minutes=1), timedelta(minutes=15)
 """Between two looks at a window: a scan may take long, and what was not there at first may take

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -13,8 +14,6 @@ from monitor.storage.results.restatement_store import restated_themselves
 from monitor.storage.rounds import round_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.report import EstimateRow

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
@@ -13,9 +14,6 @@ from monitor.storage.overview import many_rounds
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.storage.overview.many_rounds import RoundProgress
@@ -33,12 +31,10 @@ class OpenRound:
     answered: int
     deadline: datetime | None
     reason: str | None
-    waits_until: datetime | None = None
-    """When it gives up on predictions that cannot be used yet."""
+    waits_until: datetime | None = None  # When it gives up on predictions that cannot be used yet
     second_wave_at: datetime | None = None
     """When its second wave goes out at the latest; None where none is to come."""
-    items_to_come: int = 0
-    """How many items that wave will have."""
+    items_to_come: int = 0  # How many items that wave will have
 
     def time_for_labels(self, now: datetime) -> timedelta | None:
         """How long labels may still come, negative once that is over; None before it is drawn."""

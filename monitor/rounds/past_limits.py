@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import keeps
 from monitor.presentation.status import retrospective_line
 from monitor.storage.results import concern_store, estimate_store
 from monitor.storage.rounds import round_store
+from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention
@@ -20,12 +20,8 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
-
-_KIND = "limit "
-"""Prefix of the kinds of these concerns."""
-
-_MOST = 50
-"""Rounds to look back at; a longer run says nothing more."""
+_KIND = "limit "  # Prefix of the kinds of these concerns
+_MOST = 50  # Rounds to look back at; a longer run says nothing more
 
 
 def note_missed_limits(context: MonitorContext) -> None:
@@ -101,3 +97,30 @@ def _is_beyond(limit: LimitSide, row: EstimateRow) -> bool:
 def _own(rows: Sequence[EstimateRow], metric: str) -> EstimateRow | None:
     own = (row for row in rows if (row.basis, row.estimand) == ("round", "window"))
     return next((row for row in own if row.metric == metric), None)
+
+
+class _LimitProposal(NamedTuple):
+    """Limits by metric, and the missing answers of the rounds that they are proposed by."""
+
+    limits: dict[str, float]
+    unlabeled: int
+
+
+def proposed_limits(
+    connection: Connection, settings: MonitorSettings, last: Round | None
+) -> _LimitProposal:
+    """Propose limits for a monitor that has none, by its latest rounds; ``last`` closed last."""
+    if settings.round.limits.bounds or last is None or last.history_id is None:
+        return _LimitProposal({}, 0)
+    # scipy takes half a second
+    from monitor.rounds.estimation.estimate import propose_limits, unlabeled_of  # noqa: PLC0415
+    from monitor.rounds.estimation.history import before_launch  # noqa: PLC0415
+    from monitor.rounds.estimation.tally import Tally  # noqa: PLC0415
+
+    history = frame_store.read_history(connection, last.history_id)
+    ids = [round_.id for round_ in round_store.closed_rounds(connection, history.id)]
+    stored = estimate_store.read_counts(connection, ids)
+    tallies = [Tally(stored[each]) for each in ids]
+    reference = before_launch(tallies[-1].frame, history.reference)
+    limits = propose_limits(tallies, reference, last.settings.sample, seed=last.sobol_seed)
+    return _LimitProposal(limits, unlabeled_of(tallies))

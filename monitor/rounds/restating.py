@@ -7,15 +7,17 @@ written at once, so anyone who is stopped asks again, and nothing is done twice.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.labels import current_answers
-from monitor.domain.model import Collected, LabelEvent, LabelKind
+from monitor.domain.model import Collected, LabelEvent, LabelKind, Refusal, Task
 from monitor.domain.state import RoundState
 from monitor.presentation.restatements import (
     busy_text,
@@ -30,20 +32,14 @@ from monitor.rounds import versions
 from monitor.rounds.claims import renewed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
-from monitor.rounds.estimation.restated import Restatement
-from monitor.rounds.labels.second_annotator import without_same_person
+from monitor.rounds.estimation.restated import RestatedRound, Restatement
+from monitor.rounds.labels.endpoints import without_same_person
 from monitor.storage.labels import label_store
 from monitor.storage.rounds import round_claims, round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
-    from typing import Any
-
-    from monitor.domain.model import Refusal, Task
     from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.estimation.restated import RestatedRound
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
 
@@ -54,17 +50,11 @@ log = structlog.get_logger("monitor.rounds")
 class RestateRequest:
     """What a person wants restated, and why.
 
-    Parameters
-    ----------
-    rounds, since
-        Numbers of rounds, and the first of all later ones; with neither the rounds whose labels
-        change.
-    read_file
-        Reads answers to tasks out of a corrected label file.
-    truth
-        Whether the column of the truth is read again.
-    without
-        An annotator whose answers are taken out.
+    rounds, since: Numbers of rounds, and the first of all later ones; with neither the rounds whose
+        labels change.
+    read_file: Reads answers to tasks out of a corrected label file.
+    truth: Whether the column of the truth is read again.
+    without: An annotator whose answers are taken out.
     """
 
     by: str
@@ -101,13 +91,9 @@ def restate(
 
     Safe to repeat: where every number comes out as it is, there is no new version.
 
-    Raises
-    ------
-    InputRefused
-        If a round that is named cannot be restated, or nobody of the name that is to be taken out
-        labeled any; then none is.
-    TryLater
-        If another worker has one of them, or late labels are still to be counted.
+    Raises `InputRefused` if a round that is named cannot be restated, or nobody of the name that is
+    to be taken out labeled any; then none is; `TryLater` if another worker has one of them, or late
+    labels are still to be counted.
     """
     rounds = _chosen(context, restatement)
     changed = _changed_labels(context, restatement, rounds)

@@ -9,7 +9,9 @@ same items are drawn and the answers fit again.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
@@ -27,9 +29,6 @@ from monitor.storage.rounds import restored_store, round_store, round_transition
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.model import ShownRun
@@ -45,20 +44,12 @@ _BEFORE_DONE = (RoundState.OPEN, RoundState.LABELING)
 class ForgottenRound:
     """What a restored store had forgotten of one monitor.
 
-    Parameters
-    ----------
-    opened
-        Slots that were lost, now open.
-    behind
-        Closed rounds of which MLflow shows a later version: round id to that version.
-    retire
-        How many runs were deleted in MLflow, since their rounds are done again.
-    alerts
-        Alerts that were open and are unknown now; None if that could not be read.
-    off_schedule
-        Slots that MLflow shows and today's schedule does not have.
-    abandoned
-        Slots of rounds that are abandoned here and were done again since.
+    opened: Slots that were lost, now open.
+    behind: Closed rounds of which MLflow shows a later version: round id to that version.
+    retire: How many runs were deleted in MLflow, since their rounds are done again.
+    alerts: Alerts that were open and are unknown now; None if that could not be read.
+    off_schedule: Slots that MLflow shows and today's schedule does not have.
+    abandoned: Slots of rounds that are abandoned here and were done again since.
     """
 
     opened: tuple[datetime, ...]
@@ -75,10 +66,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
     What the store has to know is in one transaction; MLflow's runs of those rounds are deleted
     after it. Safe to repeat: nothing is lost a second time.
 
-    Raises
-    ------
-    DeliveryFailed
-        If MLflow does not answer; anyone who repeats this goes on from there.
+    Raises `DeliveryFailed` if MLflow does not answer; anyone who repeats this goes on from there.
     """
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:

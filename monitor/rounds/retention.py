@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.samples import payload_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from monitor.domain.ports import Clock, Labeler
     from monitor.storage.database import Database
     from monitor.storage.rounds.round_store import Round
@@ -29,14 +28,9 @@ log = structlog.get_logger("monitor.rounds")
 class ForgottenItem:
     """What was deleted of one item in one round.
 
-    Parameters
-    ----------
-    deleted
-        Whether the store held what people saw of it; false where that was deleted before.
-    places
-        Files out of which its texts were taken.
-    reached
-        Whether the labeler could be asked; false where the config no longer has the monitor.
+    deleted: Whether the store held what people saw of it; false where that was deleted before.
+    places: Files out of which its texts were taken.
+    reached: Whether the labeler could be asked; false where the config no longer has the monitor.
     """
 
     monitor: str
@@ -55,10 +49,8 @@ def forget_item(
 
     Safe to repeat: what a crash left in files goes the next time.
 
-    Raises
-    ------
-    TryLater
-        If a worker is busy with the round and might just be writing the item into a file.
+    Raises `TryLater` if a worker is busy with the round and might just be writing the item into a
+    file.
     """
     with database.write() as connection:
         claim = round_claims.claim_round(connection, round_.id)

@@ -15,10 +15,10 @@ from monitor.presentation.rounds import (
 )
 from monitor.rounds.class_overview import report_with_classes
 from monitor.rounds.reporting.enqueue import with_concerns
-from monitor.rounds.reporting.restated import read_restated_rows
-from monitor.rounds.reporting.strata import band_rows
+from monitor.rounds.reporting.report import band_rows
+from monitor.rounds.reporting.surroundings import read_restated_rows
 from monitor.storage.results import concern_store, report_store
-from monitor.storage.rounds import round_ids, round_store, round_transitions
+from monitor.storage.rounds import round_lists, round_store, round_transitions
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_page(connection: Connection, monitor: str, number: int, version: int | None) -> RoundPage:
-    """Gather everything about one version of a round.
-
-    Raises
-    ------
-    InputRefused
-        If the monitor has no such round, or the round no such version.
-    """
+    """Gather everything about one version of a round."""
     round_ = find_round(connection, monitor, number)
     version = _version(round_, version)
     issues = frame_store.read_issues(connection, round_.id)
@@ -75,13 +69,7 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
 def read_report(
     connection: Connection, monitor: str, number: int | None, version: int | None
 ) -> RoundReport:
-    """Read the stored report of a round, the newest one that has a report unless one is named.
-
-    Raises
-    ------
-    InputRefused
-        If there is no such round, or it has no such version, or no report yet.
-    """
+    """Read the stored report of a round, the newest one that has a report unless one is named."""
     round_ = (
         _newest_done(connection, monitor)
         if number is None
@@ -98,7 +86,7 @@ def read_report(
 
 
 def _newest_done(connection: Connection, monitor: str) -> Round:
-    done = round_ids.newest_done(connection, monitor)
+    done = round_lists.newest_done(connection, monitor)
     if done is None:
         raise InputRefused(no_reports_text(monitor))
     return round_store.read_round(connection, done)
@@ -106,9 +94,9 @@ def _newest_done(connection: Connection, monitor: str) -> Round:
 
 def find_round(connection: Connection, monitor: str, number: int) -> Round:
     """Find a round by its number, or refuse with the numbers that there are."""
-    result = round_ids.numbered(connection, monitor, number)
+    result = round_lists.numbered(connection, monitor, number)
     if result is None:
-        there = round_ids.first_and_last(connection, monitor)
+        there = round_lists.first_and_last(connection, monitor)
         raise InputRefused(no_round_text(monitor, number, there))
     return round_store.read_round(connection, result)
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import (
-    InputRefused,
-    MonitorError,
-    StoppedByBug,
-    TryLater,
-    gravest_of,
-)
+from monitor.domain.errors import InputRefused, MonitorError, StoppedByBug, TryLater, gravest_of
 from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
@@ -33,9 +28,6 @@ from monitor.storage.labels import label_store
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from datetime import datetime
-
     from monitor.rounds.context import MonitorContext
     from monitor.storage.labels.label_store import SentTask
     from monitor.storage.results.class_store import ClassVersion
@@ -55,10 +47,7 @@ def run(context: MonitorContext) -> None:
     as a draw that needs more memory than there is: rounds that a worker left in mid-step come
     last, each by itself, the one that waited longest first.
 
-    Raises
-    ------
-    MonitorError
-        The gravest obstacle met, once everything else is done.
+    Raises `MonitorError`, the gravest obstacle met, once everything else is done.
     """
     open_due(context)
     noted = _error_of(partial(note_missed_limits, context))
@@ -191,10 +180,7 @@ def backfill(
     each slot with its round once that has ended, or has all it can get now; None if the slot
     had ended before.
 
-    Raises
-    ------
-    MonitorError
-        The gravest obstacle met, once all slots were gone through.
+    Raises `MonitorError`, the gravest obstacle met, once all slots were gone through.
     """
     obstacles: list[MonitorError | None] = []
     for slot in backfill_slots(context, start, end):

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from monitor.domain.alerting import LEARNING_ROUNDS, AlertState
-from monitor.domain.model import EffectKind
+from monitor.domain.model import LOG, EffectKind
+from monitor.domain.notice import Notice
 from monitor.domain.receipts import why_untagged
-from monitor.domain.report import EstimateRow, Status
+from monitor.domain.report import (
+    AlertRow,
+    AnswersRow,
+    EstimateRow,
+    RecoveryRow,
+    RestatedRow,
+    Status,
+)
 from monitor.domain.slots import newest_slot, next_slot
 from monitor.domain.state import RoundState
-from monitor.presentation.attention import attention_text
 from monitor.presentation.delivery import dead_line
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.restatements import restated_text
 from monitor.presentation.status import (
+    attention_text,
     no_estimate_line,
     overdue_line,
     proposal_cautions,
@@ -30,18 +39,12 @@ from monitor.presentation.status import (
     upcoming_line,
     waiting_line,
 )
-from monitor.rounds.estimation.limit_proposals import proposed_limits
 from monitor.rounds.grace import gives_up_at
-from monitor.rounds.open_alerts import firing_notices, recoveries
-from monitor.rounds.open_rounds import (
-    OpenRound,
-    closing_lines,
-    near_deadline,
-    second_wave_lines,
-)
-from monitor.rounds.past_limits import is_missed_limit, missed_limits
+from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline, second_wave_lines
+from monitor.rounds.past_limits import is_missed_limit, missed_limits, proposed_limits
+from monitor.rounds.reporting.notices import notice_id
 from monitor.rounds.reporting.report import SHOWN
-from monitor.rounds.reporting.restated import read_restated_rows
+from monitor.rounds.reporting.surroundings import read_restated_rows
 from monitor.storage.labels import label_notes
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.overview import attention_store, many_rounds
@@ -50,27 +53,18 @@ from monitor.storage.results import alert_store
 from monitor.storage.rounds import restored_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.attention import Attention
-    from monitor.domain.notice import Notice
-    from monitor.domain.report import AnswersRow, RecoveryRow, RestatedRow
     from monitor.domain.settings import MonitorSettings
     from monitor.storage.database import Database
     from monitor.storage.labels.label_notes import LabelNotes
     from monitor.storage.outbox.effect_store import WaitingSink
-    from monitor.storage.overview.many_rounds import RoundProgress
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
-NOTHING_SEEN = MonitorRounds()
-"""A monitor that has no round yet."""
-
-NO_ROUND = 0
-"""Stands for the id of a round that there is none of; ids begin at 1."""
+NOTHING_SEEN = MonitorRounds()  # A monitor that has no round yet
+NO_ROUND = 0  # Stands for the id of a round that there is none of; ids begin at 1
 
 
 class _OfMonitor(Protocol):
@@ -118,28 +112,6 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadMonitor:
-    """What the store has on all monitors that are asked about, by name or by round."""
-
-    seen: Mapping[str, MonitorRounds]
-    progress: Mapping[int, RoundProgress]
-    estimates: Mapping[int, list[EstimateRow]]
-    alerts: Mapping[str, list[StoredAlert]]
-    held_up: Mapping[str, list[WaitingSink]]
-    issues: Mapping[int, Mapping[str, tuple[int, bool]]]
-    notices: Mapping[int, list[dict[str, Any]]]
-    answers: Mapping[int, AnswersRow]
-    firing_notices: Mapping[str, Notice]
-    recoveries: Mapping[str, RecoveryRow]
-    without_estimate: Mapping[str, list[Attention]]
-    attention: Mapping[str, list[Attention]]
-    labels: Mapping[str, list[LabelNotes]]
-    doubts: Mapping[int, str]
-    learning: set[int]
-    restated: Mapping[int, list[RestatedRow]]
-
-
-@dataclass(frozen=True, slots=True)
 class _StatusOfOne:
     """What the store has on one monitor.
 
@@ -161,6 +133,8 @@ class _StatusOfOne:
     answers: AnswersRow | None
     doubt: str | None
     restated: list[RestatedRow]
+    firing_notices: dict[str, Notice]
+    recoveries: dict[str, RecoveryRow]
     only_learns: bool
     """Whether the last round watched no limit, though it has some; also before there is one."""
 
@@ -174,81 +148,76 @@ class _StatusOfOne:
         """The newest round that closed."""
         return self.seen.closed
 
-    @classmethod
-    def of(cls, read: _ReadMonitor, settings: MonitorSettings, now: datetime) -> _StatusOfOne:
-        """Choose what is about one monitor."""
-        name = settings.name
-        seen = read.seen.get(name, NOTHING_SEEN)
-        newest = seen.newest.id if seen.newest else NO_ROUND
-        last = seen.closed.id if seen.closed else NO_ROUND
-        return cls(
-            settings=settings,
-            now=now,
-            seen=seen,
-            open_rounds=[OpenRound.of(round_, read.progress[round_.id]) for round_ in seen.waiting],
-            alerts=read.alerts.get(name, []),
-            held_up=read.held_up.get(name, []),
-            without_estimate=read.without_estimate.get(name, []),
-            attention=read.attention.get(name, []),
-            labels=read.labels.get(name, []),
-            estimates=first_shown(read.estimates.get(last, [])),
-            issues=read.issues.get(newest, {}),
-            notices=read.notices.get(last, []),
-            answers=read.answers.get(last),
-            doubt=read.doubts.get(newest),
-            restated=read.restated.get(last, []),
-            only_learns=last == NO_ROUND or last in read.learning,
-        )
-
 
 def overviews(
     database: Database, monitors: Sequence[MonitorSettings], now: datetime
 ) -> list[Overview]:
     """Return how some monitors stand, in as many queries as for one."""
-    only = monitors[0].name if len(monitors) == 1 else None
     with database.read() as connection:
-        read = _read(connection, only, now)
-        return [_overview(connection, settings, read, now) for settings in monitors]
+        return [_overview(connection, one) for one in _read(connection, monitors, now)]
 
 
-def _read(connection: Connection, monitor: str | None, now: datetime) -> _ReadMonitor:
-    seen = many_rounds.read_monitor_rounds(connection, now, monitor)
-    alerts = alert_store.find_alerts(connection, monitor=monitor, state=AlertState.FIRING)
+def _read(
+    connection: Connection, monitors: Sequence[MonitorSettings], now: datetime
+) -> Iterator[_StatusOfOne]:
+    """Read what the store has on all these monitors, and choose what is about each."""
+    only = monitors[0].name if len(monitors) == 1 else None
+    seen = many_rounds.read_monitor_rounds(connection, now, only)
+    alerts = alert_store.find_alerts(connection, monitor=only, state=AlertState.FIRING)
     newest = [of_monitor.newest.id for of_monitor in seen.values() if of_monitor.newest is not None]
     closed = [of_monitor.closed.id for of_monitor in seen.values() if of_monitor.closed is not None]
     waiting = [round_.id for of_monitor in seen.values() for round_ in of_monitor.waiting]
-    return _ReadMonitor(
-        seen=seen,
-        progress=many_rounds.read_progress(connection, waiting),
-        estimates=many_rounds.read_shown(connection, closed),
-        alerts=_by_monitor(alerts),
-        held_up=_by_monitor(effect_store.find_waiting(connection, monitor)),
-        issues=many_rounds.read_all_issues(connection, newest),
-        notices=many_rounds.read_notices(connection, closed),
-        answers=many_rounds.read_answers(connection, closed),
-        firing_notices=firing_notices(connection, alerts),
-        recoveries=recoveries(connection, alerts),
-        without_estimate=_by_monitor(attention_store.without_estimate(connection, now, monitor)),
-        attention=_by_monitor(attention_store.read_attention(connection, now, monitor)),
-        labels=label_notes.notes_of_open_rounds(connection, monitor),
-        doubts=restored_store.read_doubts(connection, newest),
-        learning=many_rounds.learning_rounds(connection, closed),
-        restated=read_restated_rows(connection, closed),
-    )
+    progress = many_rounds.read_progress(connection, waiting)
+    estimates = many_rounds.read_shown(connection, closed)
+    alerts_of = _by_monitor(alerts)
+    held_up = _by_monitor(effect_store.find_waiting(connection, only))
+    issues = many_rounds.read_all_issues(connection, newest)
+    notices = many_rounds.read_reported(connection, closed, "notices")
+    answers = many_rounds.read_answers(connection, closed)
+    notices_of_alerts = firing_notices(connection, alerts)
+    recoveries_of_alerts = recoveries(connection, alerts)
+    without_estimate = _by_monitor(attention_store.without_estimate(connection, now, only))
+    attention = _by_monitor(attention_store.read_attention(connection, now, only))
+    labels = label_notes.notes_of_open_rounds(connection, only)
+    doubts = restored_store.read_doubts(connection, newest)
+    learning = many_rounds.learning_rounds(connection, closed)
+    restated = read_restated_rows(connection, closed)
+    for settings in monitors:
+        name = settings.name
+        own = seen.get(name, NOTHING_SEEN)
+        first = own.newest.id if own.newest else NO_ROUND
+        last = own.closed.id if own.closed else NO_ROUND
+        yield _StatusOfOne(
+            settings=settings,
+            now=now,
+            seen=own,
+            open_rounds=[OpenRound.of(round_, progress[round_.id]) for round_ in own.waiting],
+            alerts=alerts_of.get(name, []),
+            held_up=held_up.get(name, []),
+            without_estimate=without_estimate.get(name, []),
+            attention=attention.get(name, []),
+            labels=labels.get(name, []),
+            estimates=first_shown(estimates.get(last, [])),
+            issues=issues.get(first, {}),
+            notices=notices.get(last, []),
+            answers=answers.get(last),
+            doubt=doubts.get(first),
+            restated=restated.get(last, []),
+            firing_notices=_of_alerts(notices_of_alerts, alerts_of.get(name, [])),
+            recoveries=_of_alerts(recoveries_of_alerts, alerts_of.get(name, [])),
+            only_learns=last == NO_ROUND or last in learning,
+        )
 
 
-def _overview(
-    connection: Connection, settings: MonitorSettings, read: _ReadMonitor, now: datetime
-) -> Overview:
-    one = _StatusOfOne.of(read, settings, now)
-    last = one.last
+def _overview(connection: Connection, one: _StatusOfOne) -> Overview:
+    settings, last = one.settings, one.last
     problems = _problems(one)
     concerns = _concerns(one, missed_limits(connection, settings, last))
     proposal = proposed_limits(connection, settings, last)
     return Overview(
         monitor=settings.name,
         status=_status(one, problems, concerns),
-        next_slot=next_slot(settings.round.schedule, now),
+        next_slot=next_slot(settings.round.schedule, one.now),
         closed_rounds=one.seen.closed_rounds,
         learning_rounds_left=0
         if settings.round.limits.bounds
@@ -264,13 +233,9 @@ def _overview(
         waiting=one.held_up,
         problems=problems,
         concerns=concerns,
-        notes=[
-            *_notes(one),
-            *proposal_cautions(*proposal),
-            *_untagged(connection, settings),
-        ],
-        firing_notices=_of_alerts(read.firing_notices, one.alerts),
-        recoveries=_of_alerts(read.recoveries, one.alerts),
+        notes=[*_notes(one), *proposal_cautions(*proposal), *_untagged(connection, settings)],
+        firing_notices=one.firing_notices,
+        recoveries=one.recoveries,
     )
 
 
@@ -417,3 +382,28 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     if why is None or report["model"] != settings.round.model:
         return []
     return [untagged_line(why)]
+
+
+def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, Notice]:
+    """Read the notices of open alerts as the log has them, without notices still to be written."""
+    keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
+    result = effect_admin.with_keys(connection, list(keys)) if keys else {}
+    return {keys[key]: Notice.model_validate(payload) for key, payload in result.items()}
+
+
+def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, RecoveryRow]:
+    """Read how far open alerts are from their end, by their ids.
+
+    Omits an alert if no round has closed since the upgrade from an older version.
+    """
+    if not alerts:
+        return {}
+    newest = alert_store.newest_rounds(connection, [alert.id for alert in alerts])
+    reported = many_rounds.read_reported(connection, sorted(set(newest.values())), "alerts")
+    rows = {
+        (round_id, row["id"]): AlertRow.model_validate(row).recovery
+        for round_id, result in reported.items()
+        for row in result
+    }
+    now = {alert_id: rows.get((round_id, alert_id)) for alert_id, round_id in newest.items()}
+    return {alert_id: recovery for alert_id, recovery in now.items() if recovery is not None}

@@ -5,6 +5,7 @@ A batch is computed from one state of the store and written only if the history 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,18 +20,28 @@ from monitor.rounds.estimation.alerts import (
     read_stored_readings,
 )
 from monitor.rounds.estimation.anomalies import recurring_notices, round_anomalies
-from monitor.rounds.estimation.batch import BatchEvidence, Earlier, HistoryBatch, Member
+from monitor.rounds.estimation.batch import BatchEvidence, Earlier, Estimates, HistoryBatch, Member
 from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.disputes import find_disputes
-from monitor.rounds.estimation.estimate import estimate_round
-from monitor.rounds.estimation.history import before_launch, history_states
-from monitor.rounds.estimation.own_rows import with_stored_own_rows
+from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
+from monitor.rounds.estimation.history import HistoryState, before_launch, history_states
 from monitor.rounds.estimation.recovery import recovery_rows
-from monitor.rounds.estimation.restated import is_as_estimated, read_stored, read_unrestated
+from monitor.rounds.estimation.restated import (
+    RestatedRound,
+    Restatement,
+    is_as_estimated,
+    read_stored,
+    read_unrestated,
+)
 from monitor.rounds.estimation.score_order import inverted_order
 from monitor.rounds.estimation.supplements import is_as_stored, read_supplements
-from monitor.rounds.estimation.tally import Completed, Tally
-from monitor.rounds.estimation.versions import set_versions, write_readings, write_versions
+from monitor.rounds.estimation.tally import Completed, Counted, Tally
+from monitor.rounds.estimation.versions import (
+    set_versions,
+    with_stored_own_rows,
+    write_readings,
+    write_versions,
+)
 from monitor.rounds.reporting.concerns import (
     INVERTED,
     note,
@@ -39,28 +50,19 @@ from monitor.rounds.reporting.concerns import (
     note_missing,
 )
 from monitor.rounds.reporting.enqueue import enqueue, enqueue_abandoned
-from monitor.storage.labels.round_labels import read_all_labels, read_recurring
+from monitor.storage.labels.round_labels import RoundLabels, read_all_labels, read_recurring
 from monitor.storage.results import alert_store, estimate_store
-from monitor.storage.results.past_counts import read_past
+from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.results.restatement_store import read_restated
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.report import NoticeRow
     from monitor.domain.settings import Pooling
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.estimation.batch import Estimates
-    from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.rounds.estimation.history import HistoryState
-    from monitor.rounds.estimation.restated import RestatedRound, Restatement
-    from monitor.rounds.estimation.tally import Counted
-    from monitor.storage.labels.round_labels import RoundLabels
-    from monitor.storage.results.past_counts import PastRound
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
@@ -317,9 +319,7 @@ def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:
 
 
 def _tally(
-    round_: Round,
-    labels: Mapping[int, RoundLabels],
-    stored: Mapping[int, tuple[StratumTally, ...]],
+    round_: Round, labels: Mapping[int, RoundLabels], stored: Mapping[int, tuple[StratumTally, ...]]
 ) -> Tally:
     """Count a round: as stored where its labels did not change, else counted from its labels."""
     return _labeled_tally(labels[round_.id]) if _is_changed(round_) else Tally(stored[round_.id])

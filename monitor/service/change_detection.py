@@ -5,42 +5,41 @@ the figures). So the service remembers how each monitor stood before its last lo
 the same now, its labels' place too, and no slot or deadline has come, another look would find what
 that one found. Reading this takes two queries for all monitors together. Memory may be lost at any
 time: then everything is looked at.
-`run-once`, a new process each time, keeps it in the store (`monitor.service.saved_scans`).
+`run-once`, a new process each time, keeps it in the store (below).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import timedelta
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.errors import MonitorError, StoreUnavailable
-from monitor.domain.ports import Watchable
+from monitor.domain.ports import Clock, Labeler, Watchable
 from monitor.domain.slots import next_slot
 from monitor.rounds.labels.endpoints import endpoint_name
 from monitor.service.prefetch import Prefetcher
-from monitor.service.saved_scans import SavedScan, keep, read_saved, version_of
-from monitor.storage.overview.change_marks import NOTHING, standings
+from monitor.storage.overview.change_marks import NOTHING, MonitorVersion, standings
+from monitor.storage.overview.scan_store import read_scans, write_scans
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
+    from sqlalchemy import Connection
 
-    from monitor.domain.ports import Clock, Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.database import Database
-    from monitor.storage.overview.change_marks import MonitorVersion
 
 log = structlog.get_logger("monitor.service.loop")
 
 LONGEST = timedelta(hours=1)
 """Each monitor is looked at this often at least: time itself ends the taking of late labels."""
 
-_SLACK = timedelta(days=10)
-"""A round may wait to be drawn, and close after its deadline."""
+_SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +76,7 @@ def _is_quiet(current: MonitorVersion, now: datetime, at: datetime, next_slot: d
 class Idle:
     """Remembers the last good look at each monitor.
 
-    Parameters
-    ----------
-    configs
-        All that the config has on each monitor, by name, as a text. Where it is given, good
+    configs: All that the config has on each monitor, by name, as a text. Where it is given, good
         looks of earlier processes count too, and `keep` keeps those of this one.
     """
 
@@ -97,7 +93,7 @@ class Idle:
         now = self._clock()
         with self._database.read() as connection:
             current = standings(connection, now - _longest_open(monitors))
-            retained = {} if self._configs is None else read_saved(connection)
+            retained = {} if self._configs is None else _read_saved(connection)
         locations: dict[str, str] = {}
         checks = []
         for context in monitors:
@@ -133,7 +129,7 @@ class Idle:
         context: MonitorContext,
         current: MonitorVersion,
         labels: str,
-        retained: SavedScan | None,
+        retained: _SavedScan | None,
         now: datetime,
     ) -> bool:
         """Whether a look now would find what a good one found, of this process or another."""
@@ -180,21 +176,21 @@ class Idle:
             return
         configs = self._configs
         watched = {name: scan for name, scan in self._good.items() if scan.labels}
-        keep(
+        _write(
             self._database,
             {
-                name: SavedScan(
-                    version_of(scan.version, scan.labels, configs[name]), scan.at, scan.next_slot
+                name: _SavedScan(
+                    _version_of(scan.version, scan.labels, configs[name]), scan.at, scan.next_slot
                 )
                 for name, scan in watched.items()
             },
         )
 
     def _as_stored(
-        self, retained: SavedScan, name: str, current: MonitorVersion, labels: str, now: datetime
+        self, retained: _SavedScan, name: str, current: MonitorVersion, labels: str, now: datetime
     ) -> bool:
         config = (self._configs or {}).get(name)
-        if config is None or retained.mark != version_of(current, labels, config):
+        if config is None or retained.mark != _version_of(current, labels, config):
             return False
         return _is_quiet(current, now, retained.at, retained.next_slot)
 
@@ -234,3 +230,44 @@ def _labels(labelers: Sequence[Labeler], locations: dict[str, str]) -> str:
                 locations[labeler.place] = ""
         results.append(locations[labeler.place])
     return " ".join(results) if all(results) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _SavedScan:
+    """What the store keeps of a good look."""
+
+    mark: str
+    at: datetime
+    next_slot: datetime
+
+    def as_text(self) -> str:
+        """Write it as the store keeps it."""
+        return json.dumps({**asdict(self)}, default=str)
+
+
+def _version_of(current: MonitorVersion, labels: str, config: str) -> str:
+    """Give a mark that two states of a monitor do not share."""
+    whole = repr((current.recent, current.open, labels, config))
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _read_saved(connection: Connection) -> dict[str, _SavedScan]:
+    """Read the good scans by monitor, without those in another version's format."""
+    by_name = {name: _saved(text) for name, text in read_scans(connection).items()}
+    return {name: retained for name, retained in by_name.items() if retained is not None}
+
+
+def _saved(text: str) -> _SavedScan | None:
+    try:
+        fields = json.loads(text)
+        at, next_slot = (datetime.fromisoformat(fields[name]) for name in ("at", "next_slot"))
+        return _SavedScan(fields["mark"], at, next_slot)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(database: Database, checks: Mapping[str, _SavedScan]) -> None:
+    """Keep good looks, by monitor."""
+    if checks:
+        with database.write() as connection:
+            write_scans(connection, {name: scan.as_text() for name, scan in checks.items()})

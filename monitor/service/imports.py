@@ -7,13 +7,11 @@ imports. Python then breaks one of the imports, and every later one of that pack
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import StoppedByBug
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def import_for_workers() -> None:

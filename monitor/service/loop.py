@@ -7,22 +7,18 @@ import signal
 import sys
 import threading
 import time
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from datetime import timedelta
-from queue import Empty
+from datetime import datetime, timedelta
+from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.errors import (
-    EXIT_INPUT,
-    EXIT_TRY_LATER,
-    MonitorError,
-    StoppedByBug,
-    gravest,
-)
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.errors import EXIT_INPUT, EXIT_TRY_LATER, MonitorError, StoppedByBug, gravest
+from monitor.domain.model import MLFLOW
 from monitor.rounds.aliases import check_aliases
 from monitor.rounds.claims import let_claims_run_out
 from monitor.rounds.delivery.dead_letters import retire_orphans
@@ -30,7 +26,7 @@ from monitor.rounds.delivery.deliver import Delivered, deliver
 from monitor.rounds.opening.removed_monitors import end_removed_monitors
 from monitor.rounds.retention import forget_removed_monitors
 from monitor.service import signals
-from monitor.service.change_detection import Idle, last_ones
+from monitor.service.change_detection import Idle, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for, import_for_workers
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.service.runtime import Running
@@ -40,17 +36,10 @@ from monitor.service.worker_pool import MonitorPool, prepared
 from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-    from pathlib import Path
-    from queue import SimpleQueue
-
     from apscheduler.schedulers.background import BackgroundScheduler
 
     from monitor.domain.ports import EffectHandler
     from monitor.rounds.context import MonitorContext
-    from monitor.service.change_detection import MonitorScan
     from monitor.service.pages.serving import PagesServer
     from monitor.service.web.server import WebServer
     from monitor.storage.outbox.effect_store import WaitingSink
@@ -58,8 +47,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.service.loop")
 
-TICK = timedelta(seconds=60)
-"""How often due slots, new labels and waiting effects are looked for."""
+TICK = timedelta(seconds=60)  # How often due slots, new labels and waiting effects are looked for
 
 CLOCK_CHECK = timedelta(seconds=20)
 """How often it is looked whether the clock was set back, which would stop the ticks."""
@@ -93,10 +81,7 @@ def advance(
 ) -> MonitorError | None:
     """Take a monitor as far as it gets; what stops it is logged and returned.
 
-    Parameters
-    ----------
-    around
-        What this is done in; a fault of it stops the monitor too.
+    around: What this is done in; a fault of it stops the monitor too.
     """
     name = context.settings.name
     try:
@@ -127,13 +112,7 @@ def advance_all(
     monitors: Iterable[MonitorContext],
     around: Callable[[MonitorContext], AbstractContextManager[object]] = nullcontext,
 ) -> dict[str, MonitorError]:
-    """Take every monitor as far as it gets; what stops one does not stop the others.
-
-    Parameters
-    ----------
-    around
-        What each look is done in.
-    """
+    """Take every monitor as far as it gets; what stops one does not stop the others."""
     errors: dict[str, MonitorError] = {}
     for context in monitors:
         error = advance(context, around)
@@ -153,12 +132,8 @@ def one_pass(
 
     Before anything that ended another worker is tried again, all else is done and delivered.
 
-    Parameters
-    ----------
-    idle
-        Knows which monitors need no look; without it all are looked at.
-    previous_scan
-        Called with each monitor before it is looked at; the others stay as they are.
+    idle: Knows which monitors need no look; without it all are looked at.
+    previous_scan: Called with each monitor before it is looked at; the others stay as they are.
     """
     idle = idle or Idle(application.database, application.clock)
     errors = check_aliases(monitors)
@@ -217,26 +192,13 @@ def serve(
     monitors nor a slow MLflow delay an alert. What is due comes from the store, so a late or lost
     tick loses nothing. SIGHUP reads the config again.
 
-    Parameters
-    ----------
-    path
-        The config file, to be read again on SIGHUP.
-    tick
-        How often to look for what is due.
-    grace
-        How long to wait for steps in flight when asked to stop. What is still going on then is
+    grace: How long to wait for steps in flight when asked to stop. What is still going on then is
         abandoned, as by a power cut: another pass resumes it.
 
-    Raises
-    ------
-    TryLater
-        If another program listens on the address that the config names.
-    ConfigRefused
-        If it cannot be listened on.
-    SchemaNewer
-        If a newer program upgraded the store while the service ran.
-    StoppedByBug
-        If an import of a worker thread failed, which a new process makes anew.
+    Raises `TryLater` if another program listens on the address that the config names;
+    `ConfigRefused` if it cannot be listened on; `SchemaNewer` if a newer program upgraded the store
+    while the service ran; `StoppedByBug` if an import of a worker thread failed, which a new
+    process makes anew.
     """
     requested = signals.listen()
     import_for_workers()
@@ -261,10 +223,7 @@ def serve(
 class MonitorWork:
     """The three loops, each a function that a tick calls.
 
-    Parameters
-    ----------
-    end
-        Called with what makes this process useless, and ends it.
+    end: Called with what makes this process useless, and ends it.
     """
 
     def __init__(

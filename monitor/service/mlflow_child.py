@@ -22,9 +22,9 @@ from pathlib import Path
 
 import structlog
 
-from monitor.domain.clock import utc_now
 from monitor.domain.errors import MonitorError
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW
+from monitor.domain.ports import utc_now
 from monitor.rounds.delivery.deliver import deliver
 from monitor.service.library_logs import take_in_library_logs
 from monitor.storage.database import Database

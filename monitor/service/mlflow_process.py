@@ -14,17 +14,16 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 import structlog
 
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW
 from monitor.storage.outbox import effect_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.wiring import Application
 
 COMMAND = (sys.executable, "-P", "-m", "monitor.service.mlflow_child")
@@ -43,10 +42,7 @@ class MlflowProcess:
     def deliver(self, application: Application, beat: Callable[[], None]) -> None:
         """Have all that is due for MLflow delivered, and wait until it is.
 
-        Parameters
-        ----------
-        beat
-            Called at every sign of life.
+        beat: Called at every sign of life.
         """
         if not _is_due(application) or (process := self._started()) is None:
             return

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
-from monitor.domain.clock import utc_now
+from monitor.domain.ports import Clock, utc_now
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger
 
-    from monitor.domain.ports import Clock
 
 OBSTACLES = frozenset(
     {

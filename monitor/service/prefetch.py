@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.errors import MonitorError
-from monitor.domain.ports import SharesReadings
+from monitor.domain.ports import Clock, Labeler, SharesReadings
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from monitor.domain.ports import Clock, Labeler
     from monitor.storage.database import Database
 
 log = structlog.get_logger("monitor.service.prefetch")
@@ -29,13 +27,7 @@ MOST = 100_000
 
 
 class Prefetcher:
-    """Knows which monitors of a pass will read the same, and tells each labeler once.
-
-    Parameters
-    ----------
-    labelers
-        Scans of each monitor, by its name, in the order of the passes.
-    """
+    """Knows which monitors of a pass will read the same, and tells each labeler once."""
 
     def __init__(
         self, database: Database, clock: Clock, labelers: Mapping[str, Sequence[Labeler]]

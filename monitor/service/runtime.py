@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from monitor.config.diff import changes, written
+from monitor.config.diff import ConfigDiff, changes, written
 from monitor.config.load import load_config
 from monitor.domain.errors import MonitorError, SchemaNewer, StoppedByBug
 from monitor.presentation.health import unable_text
@@ -17,19 +20,12 @@ from monitor.service.imports import import_for_adapters
 from monitor.service.web.health import Heartbeat, unready
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage import schema
-from monitor.wiring import build
+from monitor.wiring import Application, build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-    from pathlib import Path
-    from typing import Any
-
-    from monitor.config.diff import ConfigDiff
     from monitor.config.model import Config
     from monitor.rounds.context import MonitorContext
     from monitor.service.web.app import Answers
-    from monitor.wiring import Application
 
 log = structlog.get_logger("monitor.service.loop")
 
@@ -42,16 +38,7 @@ class Running:
     A worker takes `application` once and stays with it to the end of the step, so a reload
     disturbs nothing that is under way.
 
-    Parameters
-    ----------
-    application
-        Built from the config as it was at the start.
-    path
-        The config file to read again; None: nothing is ever reloaded.
-    pulse
-        Signs of life of the loops.
-    end
-        Called with what makes this process useless, and ends it.
+    end: Called with what makes this process useless, and ends it.
     """
 
     def __init__(
@@ -75,10 +62,8 @@ class Running:
     def check_store(self) -> None:
         """Refuse a store of another schema; one that a newer program upgraded ends the process.
 
-        Raises
-        ------
-        SchemaMismatch
-            If somebody upgraded it, or put another one in its place, while the process runs.
+        Raises `SchemaMismatch` if somebody upgraded it, or put another one in its place, while the
+        process runs.
         """
         try:
             schema.check(self.application.database)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.ports import PlannedScan, SharesScans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.opening.next_window import NextScan
 
@@ -40,13 +39,7 @@ class _ScanGroup:
 
 
 class SharedScans:
-    """Knows which monitors of a pass read the same table, and has it read once.
-
-    Parameters
-    ----------
-    contexts
-        The monitors that are looked at, in the order of the looks.
-    """
+    """Knows which monitors of a pass read the same table, and has it read once."""
 
     def __init__(self, contexts: Sequence[MonitorContext]) -> None:
         self._groups: dict[str, _ScanGroup] = {}

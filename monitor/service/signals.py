@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import signal
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from types import FrameType
+from types import FrameType
+from typing import Any
 
 _STOP = (signal.SIGTERM, signal.SIGINT)
-RELOAD = getattr(signal, "SIGHUP", None)
-"""None on systems that have no such signal."""
+RELOAD = getattr(signal, "SIGHUP", None)  # None on systems that have no such signal
 
 
 def hold_reload() -> None:

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.errors import MonitorError, StoppedByBug
-from monitor.service.change_detection import Idle, last_ones
+from monitor.service.change_detection import Idle, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for
 from monitor.service.shared_scans import SharedScans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
     from monitor.rounds.context import MonitorContext
-    from monitor.service.change_detection import MonitorScan
     from monitor.service.prefetch import Prefetcher
     from monitor.service.runtime import Running
 
 log = structlog.get_logger("monitor.service.loop")
 
-WORKERS = 4
-"""A source that hangs takes one; a scan may take memory, so there are not many."""
+WORKERS = 4  # A source that hangs takes one; a scan may take memory, so there are not many
 
 
 def prepared(
@@ -49,12 +45,8 @@ class MonitorPool:
     Safe on SQLite as several processes are: each thread has separate connections, and one that
     wants to write waits for its turn.
 
-    Parameters
-    ----------
-    advance
-        Does all that is due for a monitor, inside what it is given; returns what stopped it.
-    news
-        Set whenever a look may have left something to deliver.
+    advance: Does all that is due for a monitor, inside what it is given; returns what stopped it.
+    news: Set whenever a look may have left something to deliver.
     """
 
     def __init__(

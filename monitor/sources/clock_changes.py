@@ -6,13 +6,10 @@ Python computes, would hold rows of another hour.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FIRST, LAST = datetime(1970, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001  local times
 _DAY, _SECOND = timedelta(days=1), timedelta(seconds=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING
 from monitor.sources import frames
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.model import Stratum
 
 

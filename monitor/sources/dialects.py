@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import String, TypeDecorator
+from sqlalchemy import BindParameter, ColumnElement, String, TypeDecorator
+from sqlalchemy import Dialect as EngineDialect
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import IdentifierPreparer
 from sqlalchemy.sql.functions import FunctionElement
 
 if TYPE_CHECKING:
-    from sqlalchemy import BindParameter, ColumnElement
-    from sqlalchemy import Dialect as EngineDialect
     from sqlalchemy.sql import Executable
     from sqlalchemy.types import TypeEngine
 
@@ -26,38 +25,24 @@ if TYPE_CHECKING:
 class Dialect:
     """How a database writes what is not the same in all of them.
 
-    Parameters
-    ----------
-    text
-        A value as text that is compared character by character, regardless of its collation.
-    id_text, uuid, boolean
-        The same of an id, a UUID and a truth (a bit is one too); as ``text`` where empty.
-    md5
-        The md5 of a text's UTF-8 bytes, as lower-case hex.
-    double
-        A number as 64-bit floating point.
-    nan, infinite
-        Whether a number is one of these; a database that knows none has none.
-    length
-        Zero for an empty text, and only for one.
-    start
-        The beginning of a text, by which segments are told apart.
-    greatest
-        The function of the greatest of two values or more; empty where monitors share no reading.
-    begin
-        Statements that begin a transaction that only reads, sees one state and ends a statement
+    text: A value as text that is compared character by character, regardless of its collation.
+    id_text, uuid, boolean: The same of an id, a UUID and a truth (a bit is one too); as ``text``
+        where empty.
+    md5: The md5 of a text's UTF-8 bytes, as lower-case hex.
+    double: A number as 64-bit floating point.
+    nan, infinite: Whether a number is one of these; a database that knows none has none.
+    length: Zero for an empty text, and only for one.
+    start: The beginning of a text, by which segments are told apart.
+    greatest: The function of the greatest of two values or more; empty where monitors share no
+        reading.
+    begin: Statements that begin a transaction that only reads, sees one state and ends a statement
         in time: ``%(seconds)g`` or ``%(ms)d``, as `sqlalchemy.DDL` fills them.
-    sees_one_state
-        Whether such a transaction does; else rows are counted again after the draw.
-    aware, naive_utc
-        Names of column types that are instants, and of those whose values come as UTC without
-        saying so.
-    has_booleans
-        Whether truths are their own type, and no numbers.
-    has_types
-        Whether a column holds values of its type alone.
-    has_one_charset
-        Whether every text can be compared with every column of texts.
+    sees_one_state: Whether such a transaction does; else rows are counted again after the draw.
+    aware, naive_utc: Names of column types that are instants, and of those whose values come as UTC
+        without saying so.
+    has_booleans: Whether truths are their own type, and no numbers.
+    has_types: Whether a column holds values of its type alone.
+    has_one_charset: Whether every text can be compared with every column of texts.
     """
 
     text: str = "cast({0} as varchar)"
@@ -203,8 +188,7 @@ DIALECTS = {
 }
 """How each database writes it, by the name of SQLAlchemy's dialect."""
 
-RUN = ("postgresql", "mariadb", "sqlite")
-"""Databases that the tests run."""
+RUN = ("postgresql", "mariadb", "sqlite")  # Databases that the tests run
 
 
 def dialect_of(engine: EngineDialect) -> Dialect | None:

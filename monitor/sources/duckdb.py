@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.files.relations import DataFiles, opened
-from monitor.files.stamps import stamps_of
+from monitor.files.folders import Stamps, stamps_of
+from monitor.files.relations import DataFiles, OpenTable, opened
 from monitor.sources.duckdb_source import EngineSource
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from monitor.domain.model import Window
-    from monitor.files.relations import OpenTable
-    from monitor.files.stamps import Stamps
     from monitor.sources.duckdb_settings import DuckdbSettings
 
 
 class DuckdbSource(EngineSource):
-    """A `Source` over files.
-
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
-    """
+    """A `Source` over files."""
 
     def __init__(self, settings: DuckdbSettings, base_folder: Path | str = ".") -> None:
         super().__init__(settings, base_folder)

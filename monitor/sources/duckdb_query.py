@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
+    ColumnElement,
+    Select,
     TableClause,
     column,
     literal,
@@ -19,7 +22,7 @@ from sqlalchemy.ext.compiler import compiles
 
 from monitor.domain.truth import ZONE
 from monitor.files.missing_markers import AWARE_TIMES, NUMBERS, TEXTS, TIMES, WHOLE_NUMBERS, quoted
-from monitor.files.relations import NUL_SHOWN, visible
+from monitor.files.relations import NUL_SHOWN, OpenTable, visible
 from monitor.sources.clock_changes import FIRST, LAST, instant_sql
 from monitor.sources.dialects import Dialect, TextDialect, Typed, written
 from monitor.sources.shown_columns import read_as
@@ -28,13 +31,9 @@ from monitor.sources.sql_table import TableInfo
 from monitor.sources.sql_times import Times, aware_times, local_times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from sqlalchemy import ColumnElement, Select
     from sqlalchemy.sql import Executable
 
     from monitor.domain.errors import InputRefused
-    from monitor.files.relations import OpenTable
     from monitor.sources.table_settings import TableSettings
 
 _TEXT = "cast({0} as varchar)"

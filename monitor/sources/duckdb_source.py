@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, cast
 
 from monitor.domain.time_limit import OF_FILES, T, within
-from monitor.sources.duckdb_query import DUCKDB, DuckdbQuery, Statements, table_info
+from monitor.sources.duckdb_query import DUCKDB, DuckdbQuery, DuckdbTable, Statements, table_info
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_reading import Reading
 from monitor.sources.table_frames import Framing
-from monitor.sources.table_source import TableSource
+from monitor.sources.table_source import CachedScan, TableSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.files.relations import OpenTable
-    from monitor.sources.duckdb_query import DuckdbTable
     from monitor.sources.frames import BucketCount
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
-    from monitor.sources.table_source import CachedScan
 
 
 class EngineSource(TableSource):

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
-from monitor.domain.model import BadRow, Candidate, Decisions, Frame, StratumFrame
+from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, StratumFrame, Window
 from monitor.domain.segments import scaled, with_segments
 from monitor.domain.values import MISSING_MARKERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from monitor.domain.model import Stratum, Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,15 +11,21 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import SourceRefused
 from monitor.domain.values import DOUBTFUL, MISSING_MARKERS
 from monitor.files.missing_markers import bare_text, quoted
-from monitor.files.relations import DataFiles, all_texts, at_threshold, check_table, kind_of, opened
+from monitor.files.relations import (
+    DataFiles,
+    OpenTable,
+    Scalar,
+    all_texts,
+    at_threshold,
+    check_table,
+    kind_of,
+    opened,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from monitor.files.relations import OpenTable, Scalar
 
 _YES: tuple[Scalar, ...] = (1, True)
 _NO: tuple[Scalar, ...] = (0, False)
@@ -53,28 +60,18 @@ def read_reference(
 ) -> LabeledReference:
     """Read a labeled reference; unlike a scan it refuses the file for any bad row.
 
-    Parameters
-    ----------
-    path
-        Parquet, CSV or DuckDB file; a relative one starts at ``base_folder``.
-    item_id
-        Column of the id; where the file has it, each id must be unique.
-    value, positive
-        Column of the label, and its values that mean 1. With the usual 1/true only 0/false
-        means 0; otherwise every other value does, but one that differs from a positive one in
-        upper and lower case alone, or may say that there is no label yet (``unknown``), is
+    path: Parquet, CSV or DuckDB file; a relative one starts at ``base_folder``.
+    item_id: Column of the id; where the file has it, each id must be unique.
+    value, positive: Column of the label, and its values that mean 1. With the usual 1/true only
+        0/false means 0; otherwise every other value does, but one that differs from a positive one
+        in upper and lower case alone, or may say that there is no label yet (``unknown``), is
         refused. Rows without a value, or with a word for a missing one (``nan``, ``NULL``), are
         left out.
-    score, predicted, threshold, flagged_values
-        As in the source of predictions: an item is flagged where ``predicted`` is one of
-        ``flagged_values``, or where ``score`` is at least ``threshold``.
-    passed_values
-        Texts of ``predicted`` that mean not flagged, others being refused; where None, all are.
-
-    Raises
-    ------
-    SourceRefused
-        If the file cannot be read, lacks a column, or holds a row that cannot be used.
+    score, predicted, threshold, flagged_values: As in the source of predictions: an item is flagged
+        where ``predicted`` is one of ``flagged_values``, or where ``score`` is at least
+        ``threshold``.
+    passed_values: Texts of ``predicted`` that mean not flagged, others being refused; where None,
+        all are.
     """
     by_score = threshold is not None and score is not None
     _check_rule(path, table, by_column=predicted is not None, by_score=by_score)

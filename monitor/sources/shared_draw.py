@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.model import Decisions
+from monitor.domain.model import Decisions, Window
 from monitor.sources import frames
 from monitor.sources.shared_query import Scan, SharedQuery
 from monitor.sources.sql_draw import Draw, finish, has_all, of_one_state, untimed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from monitor.domain.model import Window
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
 
     Groups = list[list[frames.BucketCount]]
     """The groups of each monitor, by its place."""
 
-MOST_MONITORS = 100
-"""Of one reading: SQLite compares no more than 127 bounds."""
-
-MOST_VALUES = 10_000
-"""Of a statement, in which every database takes that many."""
+MOST_MONITORS = 100  # Of one reading: SQLite compares no more than 127 bounds
+MOST_VALUES = 10_000  # Of a statement, in which every database takes that many
 
 MOST_CANDIDATES = 250_000
 """Of one reading, about 100 bytes each: those of 30 monitors whose strata are known are fewer."""
@@ -61,10 +56,7 @@ def _fit(scans: Sequence[Scan]) -> bool:
 def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str) -> Groups:
     """Count and draw for each of several monitors, in one state.
 
-    Raises
-    ------
-    SourceUnavailable
-        If rows keep changing and the database cannot show one state of them.
+    Raises `SourceUnavailable` if rows keep changing and the database cannot show one state of them.
     """
     shared = SharedQuery(scans)
     drawn = of_one_state(

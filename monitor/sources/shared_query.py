@@ -6,15 +6,29 @@ the place as ``k``; drawn, it comes back once, with its bucket and its score for
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Join, case, func, null, select, true, union_all
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Join,
+    Select,
+    Subquery,
+    case,
+    func,
+    null,
+    select,
+    true,
+    union_all,
+)
 from sqlalchemy.ext.compiler import compiles
 
 from monitor.sources.sql_query import (
     ALL,
+    Query,
     bound_leaf,
     bound_of,
     code_of,
@@ -24,12 +38,8 @@ from monitor.sources.sql_query import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, FromClause, Select, Subquery
-
     from monitor.domain.model import Stratum, Window
-    from monitor.sources.sql_query import Leaf, Query
+    from monitor.sources.sql_query import Leaf
 
 _OWN = ("score", "predicted", "score_text", "challenged", "challenger_score")
 """Parts of a row that each monitor has of its own; all others are the same for all."""

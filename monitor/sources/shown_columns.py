@@ -7,20 +7,17 @@ import binascii
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from monitor.domain.errors import SourceRefused
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused, SourceRefused
 from monitor.domain.setting_types import Settings
 from monitor.domain.shown import MOST_BYTES, Kind, Shown, Value, no_picture, picture
 from monitor.domain.visible import visible, visible_lines
 from monitor.files.missing_markers import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 _WITH_BYTES = re.compile(r"STRUCT\(bytes BLOB\b")
 _LONGEST_PATH = 1000
@@ -75,8 +72,7 @@ def _is_section(value: object) -> str:
 
 
 Entry = Annotated[
-    Annotated[str, Tag("name")] | Annotated[ShownColumn, Tag("section")],
-    Discriminator(_is_section),
+    Annotated[str, Tag("name")] | Annotated[ShownColumn, Tag("section")], Discriminator(_is_section)
 ]
 Show = tuple[Entry, ...]
 
@@ -87,15 +83,7 @@ def listed(show: Show) -> list[ShownColumn]:
 
 
 class ShownRows:
-    """Makes what people see of the rows that a source reads.
-
-    Parameters
-    ----------
-    show
-        What the config says.
-    base_folder
-        Where relative folders of pictures start.
-    """
+    """Makes what people see of the rows that a source reads."""
 
     def __init__(self, show: Show, base_folder: Path) -> None:
         self._entries = listed(show)
@@ -107,13 +95,7 @@ class ShownRows:
         return [(name, one.kind == "image") for one in self._entries for name in one.columns]
 
     def check(self) -> None:
-        """Refuse a folder of pictures that is not there.
-
-        Raises
-        ------
-        SourceRefused
-            With the folder.
-        """
+        """Refuse a folder of pictures that is not there."""
         for one in self._entries:
             folder = None if one.folder is None else self._base_folder / one.folder
             if folder is not None and not folder.is_dir():

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.sources.sql_reading import SqlDatabase, slow
-from monitor.sources.sql_table import find_table
+from monitor.sources.sql_reading import Reading, SqlDatabase, slow
+from monitor.sources.sql_table import TableInfo, find_table
 from monitor.sources.table_source import TableSource, truth_settings
 from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from monitor.domain.model import Window
     from monitor.domain.truth import TruthColumns
-    from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_settings import SqlSettings
-    from monitor.sources.sql_table import TableInfo
 
 
 class SqlSource(TableSource):
-    """A `Source` over a table or view of a database.
-
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
-    """
+    """A `Source` over a table or view of a database."""
 
     advice = slow("time")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, types
@@ -11,18 +12,15 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from monitor.domain.errors import InputRefused
-from monitor.sources.dialects import written
+from monitor.sources.dialects import Dialect, written
 from monitor.sources.sql_reading import SqlDatabase
 from monitor.sources.sql_settings import SqlSettings
 from monitor.sources.sql_table import find_table
 from monitor.sources.table_settings import Columns
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sqlalchemy.types import TypeEngine
 
-    from monitor.sources.dialects import Dialect
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MOST_VALUES = 20
@@ -31,19 +29,11 @@ _MOST_VALUES = 20
 class DescribedColumn:
     """A table whose columns and values somebody chooses from.
 
-    Parameters
-    ----------
-    address
-        As the config will have it: variables of the environment as ``${NAME}``.
-    table
-        ``name`` or ``schema.name``.
-    folder
-        Where the path of a SQLite file starts.
+    address: As the config will have it: variables of the environment as ``${NAME}``.
+    table: ``name`` or ``schema.name``.
+    folder: Where the path of a SQLite file starts.
 
-    Raises
-    ------
-    InputRefused
-        If the address holds a password, or a variable that is not set.
+    Raises `InputRefused` if the address holds a password, or a variable that is not set.
     """
 
     def __init__(self, address: str, table: str, folder: Path) -> None:

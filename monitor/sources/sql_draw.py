@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.domain.model import BadRow, Candidate, Decisions
+from monitor.domain.model import BadRow, Candidate, Decisions, Frame, Stratum, Window
 from monitor.sources import frames
 from monitor.sources.cuts import Cuts
-from monitor.sources.sql_query import ALL
+from monitor.sources.sql_query import ALL, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from monitor.domain.model import Frame, Stratum, Window
-    from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
 
 T = TypeVar("T")
@@ -51,11 +48,8 @@ def groups_of(
 
     The candidates of a frame ``before`` of the same rows and seed are not drawn again.
 
-    Raises
-    ------
-    SourceUnavailable
-        If rows keep changing and the database cannot show one state of them, as of a view that
-        uses ``random()``.
+    Raises `SourceUnavailable` if rows keep changing and the database cannot show one state of them,
+    as of a view that uses ``random()``.
     """
     drawn = of_one_state(
         query,
@@ -81,13 +75,7 @@ def of_one_state(
     draw: Callable[[T], T],
     is_whole: Callable[[T], bool],
 ) -> T:
-    """Count and draw; again where what is drawn `has_all` not, or may be of another state.
-
-    Raises
-    ------
-    SourceUnavailable
-        If rows keep changing.
-    """
+    """Count and draw; again where what is drawn `has_all` not, or may be of another state."""
     for _ in range(ATTEMPTS):
         counted = count()
         drawn = draw(counted)
@@ -108,12 +96,7 @@ def has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
 
 
 def drawn_from(
-    reading: Reading,
-    query: Query,
-    window: Window,
-    strata: Sequence[Stratum],
-    seed: str,
-    draw: Draw,
+    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum], seed: str, draw: Draw
 ) -> list[frames.BucketCount]:
     """Give the groups of a window that were counted their candidates and segments."""
     finish(draw, reading, query, window, strata, seed)
@@ -124,21 +107,12 @@ def drawn_from(
 class Draw:
     """The first rows by md5 of each stratum of a window that was counted, as they are found.
 
-    Parameters
-    ----------
-    counted
-        The groups of the window.
-    at_most
-        Rows that are wanted of each stratum.
-    prior
-        First candidates of a stratum that were drawn before.
+    counted: The groups of the window.
+    at_most: Rows that are wanted of each stratum.
+    prior: First candidates of a stratum that were drawn before.
 
-    Attributes
-    ----------
-    bounds
-        The md5 below which rows are looked for, of each stratum of which there are too few yet.
-    version
-        The model version whose rows are drawn.
+    bounds: The md5 below which rows are looked for, of each stratum of which there are too few yet.
+    version: The model version whose rows are drawn.
     """
 
     def __init__(
@@ -339,11 +313,7 @@ def candidates_of(rows: Iterable[tuple[Any, ...]], query: Query) -> Iterable[Can
 
 
 def values_of(
-    reading: Reading,
-    query: Query,
-    window: Window,
-    strata: Sequence[Stratum],
-    version: str | None,
+    reading: Reading, query: Query, window: Window, strata: Sequence[Stratum], version: str | None
 ) -> dict[int, tuple[Mapping[str, int], ...]]:
     """Count each stratum by the values of each segment column."""
     columns: list[defaultdict[int, dict[str, int]]] = []

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    ColumnElement,
     Double,
     Integer,
     LargeBinary,
+    Select,
     String,
+    Subquery,
     Uuid,
     and_,
     bindparam,
@@ -37,10 +41,6 @@ from monitor.sources.dialects import written
 from monitor.sources.stored_ids import as_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Select, Subquery
-
     from monitor.domain.challenger import Challenger
     from monitor.domain.model import Stratum, Window
     from monitor.sources.sql_table import TableInfo
@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 
     Leaf = Callable[[int], ColumnElement[Any]]
 
-ALL = "g"
-"""Above every md5."""
+ALL = "g"  # Above every md5
 _NONE = ""  # below every md5
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import DDL, create_engine, event
+from sqlalchemy import DDL, URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -19,19 +21,13 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool
 
-from monitor.domain.errors import SourceRefused, SourceUnavailable
+from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
 from monitor.domain.masking import masked, secrets_of
 from monitor.domain.time_limit import stopped_by
 from monitor.sources.dialects import DIALECTS, Dialect, dialect_of
 from monitor.sources.sql_times import instant_of, is_naive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from sqlalchemy import URL, Connection, Engine
-
-    from monitor.domain.errors import MonitorError
     from monitor.sources.sql_settings import SqlSettings
 
 _TO_CONNECT = 10  # seconds
@@ -64,16 +60,9 @@ class Reading:
 class SqlDatabase:
     """A database that is only read.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    folder
-        Where the path of a SQLite file starts.
-    setting
-        What the config names the table by.
-    advice
-        What somebody can do where the database takes too long.
+    folder: Where the path of a SQLite file starts.
+    setting: What the config names the table by.
+    advice: What somebody can do where the database takes too long.
     """
 
     def __init__(
@@ -100,12 +89,8 @@ class SqlDatabase:
     def reading(self) -> Iterator[Reading]:
         """Open a transaction that sees one state and writes nothing; errors in it become ours.
 
-        Raises
-        ------
-        SourceUnavailable
-            If the database does not answer, or not in time.
-        SourceRefused
-            If it does not let this user read, or what is read is not there.
+        Raises `SourceUnavailable` if the database does not answer, or not in time; `SourceRefused`
+        if it does not let this user read, or what is read is not there.
         """
         try:
             with self.engine.connect() as connection:

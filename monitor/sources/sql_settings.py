@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from monitor.domain.masking import one_at
-from monitor.sources.queried_settings import QueriedSettings
+from monitor.sources.table_settings import QueriedSettings
 
 
 def _address(value: str) -> str:

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import difflib
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import column, inspect, types
+from sqlalchemy import ColumnElement, TableClause, column, inspect, types
 from sqlalchemy import table as table_of
 from sqlalchemy.exc import NoSuchTableError
 
 from monitor.domain.errors import InputRefused, SourceRefused
 from monitor.files.relations import there_are
-from monitor.sources.sql_times import (
-    Times,
-    aware_times,
-    local_times,
-    numbered_times,
-    read_times,
-)
+from monitor.sources.sql_times import Times, aware_times, local_times, numbered_times, read_times
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import ColumnElement, TableClause
     from sqlalchemy.engine import Inspector
     from sqlalchemy.types import TypeEngine
 
@@ -116,13 +108,7 @@ class TableInfo:
         return self.refused(message)
 
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
-        """Choose how times are read; None if they lack a zone and the config names none.
-
-        Raises
-        ------
-        SourceRefused
-            If the column cannot hold times.
-        """
+        """Choose how times are read; None if they lack a zone and the config names none."""
         name = settings.columns.time
         kind = self.need(name, setting)
         if not self.dialect.has_types:
@@ -142,13 +128,7 @@ class TableInfo:
 
 
 def find_table(reading: Reading, location: str, name: str) -> TableInfo:
-    """Find a table or view, ``name`` or ``schema.name``.
-
-    Raises
-    ------
-    SourceRefused
-        If none exists, with what there is.
-    """
+    """Find a table or view, ``name`` or ``schema.name``."""
     inspector = inspect(reading.connection)
     schema, _, last = name.rpartition(".")
     for there, table in ((None, name), (schema, last)):

@@ -7,19 +7,17 @@ so that an index or a partition of the column serves.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import BigInteger, DateTime, and_, literal, true
+from sqlalchemy import BigInteger, ColumnElement, DateTime, and_, literal, true
 
 from monitor.domain.truth import ZONE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import ColumnElement
     from sqlalchemy.types import TypeEngine
 
     from monitor.domain.model import Window

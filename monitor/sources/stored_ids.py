@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -9,8 +10,6 @@ from uuid import UUID
 from sqlalchemy import types
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from sqlalchemy.types import TypeEngine
 
 _INTEGERS = range(-(2**63), 2**63)

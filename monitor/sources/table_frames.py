@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
 from monitor.sources import frames
-from monitor.sources.refusals import check_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.sources.shared_query import Scan
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
+    from monitor.sources.table_settings import Columns
 
 _MOST_UNKNOWN = 20  # values
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -36,15 +38,9 @@ class Framing:
         at_most: int,
         groups: Sequence[frames.BucketCount],
     ) -> Frame:
-        """Make the frame of some groups.
-
-        Raises
-        ------
-        SourceRefused
-            If nothing in them can be used.
-        """
+        """Make the frame of some groups. Raises `SourceRefused` if nothing in them can be used."""
         columns = query.settings.columns
-        check_groups(query.table.place, columns, groups, len(strata))
+        _check_groups(query.table.place, columns, groups, len(strata))
         return frames.assemble(
             self.window,
             strata,
@@ -90,3 +86,52 @@ class Framing:
             rows = self.reading.connection.execute(query.unknown(self.window, _MOST_UNKNOWN))
             self._unknown[requested] = {text: int(count) for text, count in rows}
         return self._unknown[requested]
+
+
+def naive_time(location: object, columns: Columns, example: str) -> SourceRefused:
+    """State that times lack a zone and the config names none."""
+    message = (
+        f"{location}: column {columns.time!r} (columns.time) holds times without a time zone, the "
+        f"first is {example!r}; set source.time_zone (such as UTC or Europe/Prague), or write "
+        "times with an offset"
+    )
+    return SourceRefused(message)
+
+
+def parsed_instant(location: object, columns: Columns, microseconds: int) -> datetime:
+    """Make a time of microseconds since 1970.
+
+    Raises `SourceRefused` if no calendar has it, as where seconds are in a column of milliseconds.
+    """
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        message = (
+            f"{location}: column {columns.time!r} (columns.time) holds a time that is not of the "
+            f"years 1 to 9999 ({microseconds:,} microseconds since 1970); correct that row, or "
+            "source.time_unit where it has one"
+        )
+        raise SourceRefused(message) from None
+
+
+def _check_groups(
+    location: object, columns: Columns, groups: Sequence[frames.BucketCount], strata: int
+) -> None:
+    """Refuse the data as a whole where nothing in it can be used."""
+    naive = frames.first_example(groups, frames.NAIVE_TIME)
+    if naive is not None:
+        raise naive_time(location, columns, naive)
+    wrong = frames.first_example(groups, frames.TIME_UNPARSABLE)
+    if wrong is not None and all(g.bucket in frames.UNTIMED for g in groups):
+        message = (
+            f"{location}: no value of column {columns.time!r} (columns.time) is a time, the "
+            f"first is {wrong!r}; wanted ISO 8601, such as 2026-03-02T06:00:00Z"
+        )
+        raise SourceRefused(message)
+    wrong = frames.first_example(groups, frames.SCORE_UNREADABLE)
+    if wrong is not None and not frames.rows_in(groups, *range(strata)):
+        message = (
+            f"{location}: no value of column {columns.score!r} (columns.score) is a number, "
+            f"the first is {wrong!r}; wanted numbers with a decimal point, such as 0.73"
+        )
+        raise SourceRefused(message)

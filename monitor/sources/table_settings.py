@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Collection
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
 from monitor.domain.adapters import ItemFormat, SourceSettings
 from monitor.domain.challenger import Challenger  # noqa: TC001  pydantic reads it
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Settings, TimeZone
 from monitor.files.relations import all_texts
 from monitor.sources.shown_columns import Show, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
@@ -204,3 +202,14 @@ def why_no_challenger(
     if (challenger.column, challenger.threshold) == own:
         return "it flags by the classifier's own rule; name another column or threshold"
     return None
+
+
+class QueriedSettings(TableSettings):
+    """Columns and what their values mean, where numbers may stand for times."""
+
+    time_unit: Literal["seconds", "milliseconds", "microseconds"] | None = None
+
+    @property
+    def unit_of_times(self) -> str | None:
+        """What the numbers of a time column count."""
+        return self.time_unit

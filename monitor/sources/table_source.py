@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.time_limit import T, within
-from monitor.sources import shared_draw
-from monitor.sources.refusals import naive_time, parsed_instant
+from monitor.sources import frames, shared_draw
 from monitor.sources.shared_draw import readings_of
 from monitor.sources.shared_query import Scan
 from monitor.sources.shown_columns import ShownRows
 from monitor.sources.sql_draw import groups_of
 from monitor.sources.sql_query import Query
-from monitor.sources.sql_times import local_times
-from monitor.sources.table_frames import Framing
-from monitor.sources.table_settings import Columns
+from monitor.sources.sql_times import Times, local_times
+from monitor.sources.table_frames import Framing, naive_time, parsed_instant
+from monitor.sources.table_settings import Columns, TableSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.domain.ports import PlannedScan
     from monitor.domain.shown import Shown
     from monitor.domain.truth import TruthColumns
-    from monitor.sources import frames
     from monitor.sources.sql_reading import Reading
     from monitor.sources.sql_table import TableInfo
-    from monitor.sources.sql_times import Times
-    from monitor.sources.table_settings import TableSettings
 
 _OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "challenger", "timeout", "grace"}
 """Settings in which sources of the same table may differ."""
@@ -47,21 +42,11 @@ class CachedScan(NamedTuple):
 
 
 class TableSource:
-    """What such sources have in common; one derives, and says where its rows are.
+    """What such sources have in common; one derives, and says where its rows are."""
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
-    """
+    advice: str  # What somebody can do where a reading does not end
 
-    advice: str
-    """What somebody can do where a reading does not end."""
-
-    most_ids = 1_000
-    """Of one statement."""
+    most_ids = 1_000  # Of one statement
 
     def __init__(self, settings: TableSettings, base_folder: Path | str = ".") -> None:
         self.settings = settings
@@ -91,13 +76,7 @@ class TableSource:
         return None
 
     def found(self, reading: Reading) -> TableInfo:
-        """Find the table, with the types of its columns.
-
-        Raises
-        ------
-        SourceRefused
-            If none exists.
-        """
+        """Find the table, with the types of its columns. Raises `SourceRefused` if none exists."""
         raise NotImplementedError
 
     @property
@@ -246,13 +225,7 @@ class TableSource:
         return results
 
     def query(self, table: TableInfo) -> Query:
-        """Make what builds the statements of a table.
-
-        Raises
-        ------
-        SourceRefused
-            If a column is missing, or of a type that cannot serve.
-        """
+        """Make what builds the statements of a table."""
         table.check(self.settings, [name for name, _ in self._shown.columns])
         self._shown.check()
         times = table.times(self.settings) or local_times("UTC")

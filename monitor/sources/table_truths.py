@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.truth import bare_ids, of_items, truth_rows
+from monitor.domain.truth import TruthColumns, Truths, bare_ids, of_items, truth_rows
 from monitor.domain.values import BLANKS
 from monitor.sources.sql_times import local_times
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from datetime import datetime
-
-    from monitor.domain.truth import TruthColumns, Truths
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
     from monitor.sources.table_source import TableSource
@@ -25,14 +23,8 @@ if TYPE_CHECKING:
 class TableTruths:
     """The truth in some columns.
 
-    Parameters
-    ----------
-    source
-        Reads the table of the truth, whose ``columns.time`` is the truth's if it has one.
-    asked
-        Which columns.
-    assumed_zone
-        Whether texts may be times whose zone the config does not name.
+    source: Reads the table of the truth, whose ``columns.time`` is the truth's if it has one.
+    assumed_zone: Whether texts may be times whose zone the config does not name.
     """
 
     def __init__(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, or_, select
 
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import monitors
 from monitor.storage.worker import is_dead, worker_name
-
-if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection, Table
-
 
 _SUSPECTED = "#"
 """Parts the worker's name from the number of tries by itself in the column ``claimed_by``."""

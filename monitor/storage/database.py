@@ -6,11 +6,23 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import BigInteger, Engine, cast, create_engine, event, func, select
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Engine,
+    Select,
+    Table,
+    cast,
+    create_engine,
+    event,
+    func,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.engine import make_url
@@ -29,15 +41,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from monitor.domain.crashpoint import crashpoint
-from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
+from monitor.domain.errors import ConfigRefused, InputRefused, MonitorError, StoreUnavailable
 from monitor.domain.masking import masked, secrets_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from sqlalchemy import Connection, Select, Table
-
-    from monitor.domain.errors import MonitorError
 
 _WRITES = "monitor_writes"
 _ONLY_READS = "monitor_only_reads"  # how a connection was left
@@ -55,13 +60,16 @@ PRIVATE = 0o660
 
 _CLOSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY})
 _PRIMARY_CODE = 0xFF  # of SQLite's error codes, whose higher bits say more
-
-CHUNK = 500
-"""Bound values of a statement, under every database's limit."""
-
+_CHUNK = 500  # Bound values of a statement, under every database's limit
 _NOT_ALLOWED = "42501"  # PostgreSQL's code for a privilege that is missing
 _CLOSED_UNDER_US = "closed database"
 _READ_ONLY = "25006"  # its code for a write to a standby
+
+
+def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Cut ids into parts that one statement can bind."""
+    for start in range(0, len(ids), _CHUNK):
+        yield ids[start : start + _CHUNK]
 
 
 class clock_ms(FunctionElement[int]):  # noqa: N801  reads as the SQL function it stands for
@@ -135,10 +143,8 @@ def put_all(
 class Database:
     """One store: opens transactions, and raises an error people understand where it cannot.
 
-    Raises
-    ------
-    ConfigRefused
-        If the address is malformed or names a database this store does not support.
+    Raises `ConfigRefused` if the address is malformed or names a database this store does not
+    support.
     """
 
     def __init__(self, url: str) -> None:

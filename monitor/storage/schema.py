@@ -6,14 +6,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import String, column, func, inspect, select, table
+from sqlalchemy import Connection, String, column, func, inspect, select, table
 
 from monitor.domain.errors import SchemaMismatch, SchemaNewer
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
     from alembic.config import Config as AlembicConfig
-    from sqlalchemy import Connection
 
     from monitor.storage.database import Database
 

@@ -6,13 +6,9 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from monitor.domain.errors import ConfigRefused, InputRefused, StoreUnavailable
-from monitor.storage.database import PRIVATE
-
-if TYPE_CHECKING:
-    from monitor.storage.database import Database
+from monitor.storage.database import PRIVATE, Database
 
 
 def path_of(database: Database) -> Path:
@@ -26,14 +22,9 @@ def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
     The copy is compact, so nothing from deleted rows is in it. It is checked before it appears, and
     appears whole or not at all.
 
-    Raises
-    ------
-    InputRefused
-        If the target is there, is the store itself, or cannot be written.
-    ConfigRefused
-        If the store is not a SQLite file.
-    StoreUnavailable
-        If the copy is not whole or not of this program's schema; it is thrown away.
+    Raises `InputRefused` if the target is there, is the store itself, or cannot be written;
+    `ConfigRefused` if the store is not a SQLite file; `StoreUnavailable` if the copy is not whole
+    or not of this program's schema; it is thrown away.
     """
     _refuse(database, target, replace=replace)
     unfinished = target.with_name(f".{target.name}.unfinished")

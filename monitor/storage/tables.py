@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Any
+
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     Column,
+    DateTime,
+    Dialect,
     Float,
     ForeignKey,
     ForeignKeyConstraint,
@@ -17,13 +22,46 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
     text,
 )
 
-from monitor.storage.columns import NAMING, BigId, UtcDateTime
+_NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+"""Names of constraints: a migration can only drop what has one."""
 
-metadata = MetaData(naming_convention=NAMING)
+# SQLite gives rows a number of their own only in a column of type INTEGER.
+BigId = BigInteger().with_variant(Integer, "sqlite")
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """Aware UTC in Python; SQLite keeps it without the zone, PostgreSQL with."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        """Refuse times without a zone."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            message = f"a time without a zone cannot be stored: {value.isoformat()}"
+            raise ValueError(message)
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Give every time its zone back."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+metadata = MetaData(naming_convention=_NAMING)
 
 
 store = Table(

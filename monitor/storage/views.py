@@ -6,14 +6,9 @@ they define no rules. No migration makes them: after one, all are made anew.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from sqlalchemy import DDL, inspect
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Connection
+from sqlalchemy import DDL, Connection, inspect
 
 # A class with a stratum that holds items but no label has no scaled counts: NULL, never a guess.
 CONFUSION_MATRICES = """

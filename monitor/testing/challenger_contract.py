@@ -7,14 +7,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import BandEdges, Window
-from monitor.testing.memory import holds, within
+from monitor.domain.model import BandEdges, Stratum, Window
+from monitor.testing.memory import Row, holds, within
 from monitor.testing.source_contract import MONDAY, example_rows
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Stratum
     from monitor.domain.ports import Source
-    from monitor.testing.memory import Row
 
 
 class ChallengerContract:

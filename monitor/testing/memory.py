@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceUnavailable, TryLater
@@ -18,15 +20,14 @@ from monitor.domain.model import (
     Frame,
     LabelEvent,
     LabelKind,
+    Stratum,
     StratumFrame,
+    Task,
+    Window,
 )
 from monitor.domain.segments import NO_VALUE, with_segments
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
-    from datetime import datetime
-
-    from monitor.domain.model import Stratum, Task, Window
     from monitor.domain.shown import Shown, Value
 
 Row = dict[str, Any]

@@ -5,19 +5,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import BadRow, BandEdges, Window
+from monitor.domain.model import BadRow, BandEdges, Stratum, Window
 from monitor.domain.segments import MOST_VALUES, NO_VALUE, OTHER
-from monitor.testing.memory import draw_order, holds, within
+from monitor.testing.memory import Row, draw_order, holds, within
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from monitor.domain.model import Stratum
     from monitor.domain.ports import Source
-    from monitor.testing.memory import Row
 
 DAY = timedelta(days=1)
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)

@@ -19,13 +19,12 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import RegistryUnavailable
 from monitor.domain.masking import masked
 from monitor.domain.mlflow_login import http_client, secrets
-from monitor.domain.registered import NAMES_NONE, alias_of
+from monitor.domain.registered import NAMES_NONE, Alias, alias_of
 from monitor.domain.visible import visible
 from monitor.files.sqlite_address import absolute_address, sqlite_path
 from monitor.tracking.connection import CALL_SECONDS, shown
 
 if TYPE_CHECKING:
-    from monitor.domain.registered import Alias
     from monitor.tracking.mlflow import MlflowSettings
 
 COMMAND = (sys.executable, "-P", "-m", "monitor.tracking.alias_process")
@@ -50,10 +49,7 @@ class AliasRefused(RegistryUnavailable):
 class MlflowAliases:
     """The aliases of one registry.
 
-    Parameters
-    ----------
-    base_folder
-        What a relative SQLite path is relative to: the folder of the config.
+    base_folder: What a relative SQLite path is relative to: the folder of the config.
     """
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
@@ -66,10 +62,7 @@ class MlflowAliases:
     def version_of(self, model: str) -> str | None:
         """Find which version a URI such as ``models:/mail@champion`` names; None: it names none.
 
-        Raises
-        ------
-        RegistryUnavailable
-            If there is no answer, or not to us, or was none just now.
+        Raises `RegistryUnavailable` if there is no answer, or not to us, or was none just now.
         """
         alias = alias_of(model)
         if alias is None:

@@ -8,11 +8,8 @@ reads the environment answer with our value instead.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
 _CALL_ONCE_AND_PRINT_NOTHING = {

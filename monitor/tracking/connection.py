@@ -15,7 +15,9 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -27,13 +29,9 @@ from monitor.tracking.reach import TOO_MANY, UNAVAILABLE, ask_health, check_reac
 from monitor.tracking.sqlite_tables import is_half_made, make_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from mlflow import MlflowClient
 
 CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
-
 _FRESH = 5.0  # seconds; who took a delivery so lately is not asked first whether it is there
 
 _NOISY = ("mlflow", "alembic")
@@ -91,11 +89,8 @@ def shown(uri: str) -> str:
 class Connection:
     """One MLflow, reached with one client, one delivery at a time.
 
-    Parameters
-    ----------
-    patience
-        Seconds that one delivery may take over the network. A SQLite file needs no such end, and
-        making its tables takes some seconds the first time.
+    patience: Seconds that one delivery may take over the network. A SQLite file needs no such end,
+        and making its tables takes some seconds the first time.
     """
 
     def __init__(self, tracking_uri: str, registry_uri: str | None, idle_timeout: float) -> None:
@@ -110,10 +105,7 @@ class Connection:
     def open(self, requested: str) -> Iterator[MlflowClient]:
         """Give a client whose calls end in time and whose errors are ours.
 
-        Raises
-        ------
-        DeliveryFailed
-            For any failure of MLflow inside the block.
+        Raises `DeliveryFailed`, for any failure of MLflow inside the block.
         """
         is_there = self._answered + _FRESH > time.monotonic()
         if not is_there:
@@ -140,13 +132,7 @@ class Connection:
             self._answered = time.monotonic()
 
     def check_reachable(self, requested: str) -> None:
-        """Find out that nothing listens, before anything slow is done for it.
-
-        Raises
-        ------
-        DeliveryFailed
-            If no connection can be had.
-        """
+        """Find out that nothing listens, before anything slow is done for it."""
         try:
             check_reachable(self.tracking_uri)
         except OSError as error:
@@ -237,13 +223,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     def seconds_for_a_call(self) -> int:
-        """Return the whole seconds that the next call may wait: at least 1, at most 10.
-
-        Raises
-        ------
-        DeliveryFailed
-            If no time is left.
-        """
+        """Return the whole seconds that the next call may wait: at least 1, at most 10."""
         remaining = self._end - time.monotonic()
         if remaining <= 0:
             message = (

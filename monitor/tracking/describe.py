@@ -6,22 +6,21 @@ import re
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
-from monitor.presentation.numbers import NOT_ESTIMABLE, bound_sign
+from monitor.presentation.numbers import NOT_ESTIMABLE, bound_sign, capital
 from monitor.presentation.outcome import to_do_sentences, verdict_sentence
 from monitor.presentation.restatements import restated_lines
 from monitor.presentation.round_document import (
     URGENT,
+    Section,
     facts,
     next_round_section,
     pooled_lines,
     round_sections,
 )
-from monitor.presentation.sentences import capital
 from monitor.tracking.values import best_point, minute
 
 if TYPE_CHECKING:
     from monitor.domain.report import AlertRow, RoundReport
-    from monitor.presentation.round_document import Section
     from monitor.presentation.table import Table
 
 _MOST_CHARACTERS = 7_900  # MLflow cuts a tag at 8,000

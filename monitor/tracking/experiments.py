@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -12,16 +14,12 @@ from monitor.tracking.connection import is_down
 from monitor.tracking.saved_views import MOST_VIEWS, is_view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from mlflow import MlflowClient
 
 log = structlog.get_logger("monitor.tracking")
 
 NOTE = "mlflow.note.content"
-MOST_CHARACTERS = 5_000
-"""Of a tag of an experiment, before MLflow 3.17; since then 20,000."""
+MOST_CHARACTERS = 5_000  # Of a tag of an experiment, before MLflow 3.17; since then 20,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +35,7 @@ def find_or_create_experiment(
 ) -> TrackedExperiment:
     """Find or create an experiment; files go to ``artifacts``, or where the server wants them.
 
-    Raises
-    ------
-    DeliveryFailed
-        If the experiment was deleted: only a person can decide about that.
+    Raises `DeliveryFailed` if the experiment was deleted: only a person can decide about that.
     """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 

@@ -58,8 +58,6 @@ def round_link(
     number of the experiment, which the receipt of an earlier round has; without one the page
     lists the experiment by its name.
 
-    Examples
-    --------
     >>> round_link("http://host:5000/", "monitor/mail", "5f/mail/1", None)
     'http://host:5000/#/experiments?experimentSearchFilter=monitor%2Fmail'
     >>> round_link("http://host:5000/", "monitor/mail", "5f/mail/1", "experiments/3/runs/ab12")

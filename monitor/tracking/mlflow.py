@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,7 @@ from pydantic import AfterValidator, Field
 from monitor.domain.class_report import ClassReport
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.masking import one_at
-from monitor.domain.model import EffectKind
+from monitor.domain.model import Effect, EffectKind
 from monitor.domain.receipts import untagged
 from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
@@ -33,7 +34,6 @@ from monitor.tracking.experiments import (
     has_room,
     write_note,
 )
-from monitor.tracking.html_report import report_path
 from monitor.tracking.links import model_path, round_path, run_path, view_path
 from monitor.tracking.model_page import RoundLinks, write_model_page
 from monitor.tracking.models import model_version, watched_version
@@ -46,15 +46,11 @@ from monitor.tracking.saved_views import (
     key_of,
     monitor_views,
 )
-from monitor.tracking.writing import timeline_picture, write_fleet, write_round
+from monitor.tracking.writing import report_path, timeline_picture, write_fleet, write_round
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from mlflow import MlflowClient
     from mlflow.entities import Run
-
-    from monitor.domain.model import Effect
 
 log = structlog.get_logger("monitor.tracking")
 
@@ -92,13 +88,7 @@ class MlflowSettings(Settings):
 
 
 class MlflowHandler:
-    """Do the effects for MLflow; each is safe to repeat and ends as one run per key.
-
-    Parameters
-    ----------
-    base_folder
-        What a relative SQLite path is relative to: the folder of the config.
-    """
+    """Do the effects for MLflow; each is safe to repeat and ends as one run per key."""
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
         self._prefix = settings.experiment_prefix
@@ -119,11 +109,6 @@ class MlflowHandler:
         That is ``experiments/<id>/runs/<id>``, its path in MLflow's pages, or
         ``models:/<name>/<version>``. A model version that is not there, or takes no tags, costs
         its tags and nothing else: the receipt records it, and the runs behind it do not wait.
-
-        Raises
-        ------
-        DeliveryFailed
-            If MLflow did not take it, or may not have taken it.
         """
         digest = values.digest(effect.payload)
         if effect.kind is EffectKind.CLASS_AVERAGES:
@@ -147,12 +132,8 @@ class MlflowHandler:
     def check_model(self, uri: str) -> str:
         """Find which version of a registered model a URI names.
 
-        Raises
-        ------
-        ConfigRefused
-            If none exists, or this user may not see it.
-        DeliveryFailed
-            If MLflow does not answer.
+        Raises `ConfigRefused` if none exists, or this user may not see it; `DeliveryFailed` if
+        MLflow does not answer.
         """
         try:
             with self._connection.open(f"model version {uri}") as client:
@@ -320,11 +301,7 @@ def _new_run(name: str, report: RoundReport) -> NewRun:
 
 
 def _write_once(
-    client: MlflowClient,
-    experiment: str,
-    key: RunKey,
-    new: NewRun,
-    write: Callable[[Run], None],
+    client: MlflowClient, experiment: str, key: RunKey, new: NewRun, write: Callable[[Run], None]
 ) -> str:
     """Write into the one run of the key, and into the one kept should workers have raced."""
     run = find_or_create(client, experiment, key, new)

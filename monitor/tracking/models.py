@@ -19,13 +19,7 @@ _NOT_THERE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "P
 
 
 def model_version(client: MlflowClient, uri: str) -> ModelVersion:
-    """Find ``models:/name/7`` or ``models:/name@alias``.
-
-    Raises
-    ------
-    DeliveryFailed
-        If the URI is neither, or names nothing.
-    """
+    """Find ``models:/name/7`` or ``models:/name@alias``."""
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
     parts = MODEL_URI.fullmatch(uri)
@@ -47,13 +41,7 @@ def model_version(client: MlflowClient, uri: str) -> ModelVersion:
 
 
 def watched_version(client: MlflowClient, report: RoundReport) -> ModelVersion:
-    """Find the version that the predictions of a round are of.
-
-    Raises
-    ------
-    DeliveryFailed
-        If none exists.
-    """
+    """Find the version that the predictions of a round are of."""
     if report.watched is None:
         message = f"monitor {report.monitor} names no `model`, so there is nothing to tag"
         raise DeliveryFailed(message, sink_down=False)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import timedelta
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from monitor.domain.clock import utc_now
+from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
-
-if TYPE_CHECKING:
-    from datetime import timedelta
 
 CONNECT_SECONDS = 3
 HEALTH_SECONDS = 5
@@ -32,10 +29,7 @@ class Health:
 def check_reachable(uri: str) -> None:
     """Connect and hang up; no error where there is nobody to connect to, or only a proxy.
 
-    Raises
-    ------
-    OSError
-        If nothing listens there.
+    Raises `OSError` if nothing listens there.
     """
     parts = urlsplit(uri)
     scheme = parts.scheme.partition("+")[0]

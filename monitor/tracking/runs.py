@@ -7,6 +7,7 @@ all sides keep the same one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -14,8 +15,6 @@ from urllib.parse import quote
 from monitor.domain.errors import DeliveryFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mlflow import MlflowClient
     from mlflow.entities import Run
 

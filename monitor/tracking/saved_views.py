@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any
 
 CHARTS, ROUNDS = "Precision and recall", "Rounds"
-MOST_VIEWS = 40
-"""More are not offered."""
+MOST_VIEWS = 40  # More are not offered
 
 _TAG = "mlflow.sharedViewState."
 _WRITTEN = 1_795_313_804_987  # the same always, so that a view which nobody changed is the same
@@ -126,10 +123,7 @@ def _state(
         "lifecycleFilter": "Active",
         "datasetsFilter": [],
         "modelVersionFilter": "All Runs",
-        "selectedColumns": [
-            *(f"tags.`{name}`" for name in _COLUMNS),
-            "metrics.`round/labels`",
-        ],
+        "selectedColumns": [*(f"tags.`{name}`" for name in _COLUMNS), "metrics.`round/labels`"],
         "compareRunCharts": [
             {**chart, "metricSectionId": section["uuid"]}
             for section, of_section in zip(ours, charts, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,17 +19,14 @@ from monitor.domain.visible import visible
 from monitor.files.sqlite_address import absolute_address, sqlite_path
 from monitor.tracking.aliases import PAUSE
 from monitor.tracking.connection import CALL_SECONDS, Connection, shown
-from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
+from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY, MlflowSettings
 from monitor.tracking.runs import FORGOTTEN, RunKey, remove
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import httpx
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-    from monitor.tracking.mlflow import MlflowSettings
 
 _WHY = "its store was restored from an older backup; the round is done again"
 _REPORT = "report.json"
@@ -38,13 +36,7 @@ _NEWEST_FIRST = ["attributes.start_time DESC"]  # a run starts at its slot
 
 
 class MlflowRuns:
-    """The runs of a store's rounds, found by their keys regardless of their history.
-
-    Parameters
-    ----------
-    base_folder
-        What a relative SQLite path is relative to: the folder of the config.
-    """
+    """The runs of a store's rounds, found by their keys regardless of their history."""
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
         self._prefix = settings.experiment_prefix

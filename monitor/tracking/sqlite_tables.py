@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from monitor.files.atomic_write import make_whole, remove_unfinished
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _READABLE = 0o666
 """As SQLite itself makes files, less what the umask takes: ``mlflow server`` may read them."""

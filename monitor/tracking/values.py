@@ -5,22 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from datetime import UTC, timedelta
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.report import Status
+from monitor.domain.report import EvidenceRow, RoundReport, Status
 from monitor.presentation.estimates import worst_case_text
-from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, minute_text
+from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
 from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
-from monitor.tracking.challenger import challenger_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from monitor.domain.report import EvidenceRow, RoundReport
-    from monitor.presentation.numbers import PointAndInterval
+    from monitor.domain.challenger_rows import ComparisonRow
 
 FIRST = ("precision", "recall")
 SOURCE = "pr-monitor"
@@ -37,6 +33,8 @@ _COLOURS = {
     Status.LEARNING: "#2a6fbb",
     Status.OK: "#2a6fbb",
 }
+
+_METRICS = ("precision", "recall")
 
 
 def digest(payload: Mapping[str, Any]) -> str:
@@ -75,7 +73,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
         "round/missing_answers": _missing_share(report),
     }
     values |= _limit_values(report)
-    values |= challenger_metrics(report)
+    values |= _challenger_metrics(report)
     return {
         name: round(float(value), _DECIMALS)
         for name, value in values.items()
@@ -299,4 +297,35 @@ def dataset(report: RoundReport) -> dict[str, str]:
         "source_type": SOURCE,
         "source": json.dumps(source),
         "profile": json.dumps(profile),
+    }
+
+
+def _challenger_metrics(report: RoundReport) -> dict[str, float]:
+    """Name the figures of the challenger: of this round, and what it has more after several.
+
+    Such as ``challenger/recall``, ``challenger/recall_difference`` with ``_low`` and ``_high``, and
+    ``challenger/recall_difference_pooled`` from the second round with this challenger on.
+    """
+    row = report.challenger
+    if row is None:
+        return {}
+    alone, pooled = row.alone, row.pooled
+    own = {
+        f"challenger/{name}": metric.challenger[0]
+        for name in _METRICS
+        if alone is not None
+        if (metric := alone.metric(name)) is not None and metric.challenger is not None
+    }
+    both = _differences(alone, "difference") | _differences(pooled, "difference_pooled")
+    return own | both
+
+
+def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:
+    if row is None:
+        return {}
+    return {
+        f"challenger/{name}_{called}{end}": value
+        for name in _METRICS
+        if (metric := row.metric(name)) is not None and metric.difference is not None
+        for end, value in zip(("", "_low", "_high"), metric.difference, strict=True)
     }

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 from monitor.domain.errors import DeliveryFailed
 from monitor.report.curve_figures import curves_svg, p3_svg
 from monitor.report.figures import timeline_svg
+from monitor.report.html import FILE, report_html
 from monitor.tracking import values
 from monitor.tracking.connection import is_down
 from monitor.tracking.describe import describe
 from monitor.tracking.experiments import NOTE
-from monitor.tracking.html_report import html_report, page_link
+from monitor.tracking.links import CLASSIC
 from monitor.tracking.models import logged_model_id
-from monitor.tracking.replaced_reports import keep_replaced
 from monitor.tracking.runs import DIGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Run
 
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
 _TIMELINE = "timeline.svg"
 _COUNTS, _SEGMENTS = "counts.json", "segments.json"
 _FINISHED = "FINISHED"  # also without an estimate: a red cross would say that the job failed
+
+_log = structlog.get_logger("monitor.tracking")
+_REPORT = "report.json"
+
+log = structlog.get_logger("monitor.tracking")
 
 
 def write_round(
@@ -50,12 +57,14 @@ def write_round(
     is_complete = existing.get(DIGEST) == digest and not has_failed
     if is_complete or int(existing.get("monitor.version", 0)) > report.version:
         return
-    keep_replaced(client, run, report)
+    _keep_replaced(client, run, report)
     tables = _tables(report)
     listed = json.dumps([{"path": path, "type": "table"} for path in tables])
-    page = html_report(report)
+    page = _html_report(report)
     tags = {
-        NOTE: describe(report, f"{page_link(run, page)}{timeline_picture(run.info.run_id)}", model),
+        NOTE: describe(
+            report, f"{_page_link(run, page)}{timeline_picture(run.info.run_id)}", model
+        ),
         **values.tags(report),
         "mlflow.loggedArtifacts": listed,
         "mlflow.runColor": values.colour(report),
@@ -99,12 +108,7 @@ def _tables(report: RoundReport) -> dict[str, dict[str, list[Any]]]:
 
 
 def write_fleet(
-    client: MlflowClient,
-    run: Run,
-    report: RoundReport,
-    digest: str,
-    *,
-    has_failed: bool = False,
+    client: MlflowClient, run: Run, report: RoundReport, digest: str, *, has_failed: bool = False
 ) -> bool:
     """Add one round's point to the monitor's long-lived run; tells whether that is news.
 
@@ -223,3 +227,61 @@ def _log_files(client: MlflowClient, run: Run, files: Mapping[str, bytes]) -> No
                     f"{type(error).__name__}: {error}"
                 )
                 raise DeliveryFailed(message, sink_down=False) from error
+
+
+def _keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
+    """Keep the report that a new version is about to replace, as ``report-v1.json``.
+
+    By what is in the file: a try that was cut off may have replaced it already. A store of
+    files that refuses to give it back costs this copy, not the round.
+    """
+    if report.version == 1 or "monitor.version" not in run.data.tags:
+        return
+    with TemporaryDirectory(prefix="monitor-") as folder:
+        try:
+            result = _fetched(client, run.info.run_id, folder)
+            version = int(json.loads(result.read_text(encoding="utf-8"))["version"])
+            if version < report.version:
+                retained = shutil.copy(result, Path(folder) / f"report-v{version}.json")
+                client.log_artifact(run.info.run_id, str(retained))
+        except Exception as error:  # each artifact store brings errors of its own
+            if is_down(error):
+                raise  # the round is told again, and nothing of it is replaced yet
+            _log.warning(
+                "earlier report not kept in MLflow", round=report.round, reason=str(error)[:200]
+            )
+
+
+def _fetched(client: MlflowClient, run_id: str, folder: str) -> Path:
+    """Fetch the report; a listing tells whether anybody answers.
+
+    MLflow says of every download that fails that there is no such file, in an outage too.
+    """
+    try:
+        return Path(client.download_artifacts(run_id, _REPORT, folder))
+    except Exception:  # noqa: BLE001  each artifact store brings errors of its own
+        client.list_artifacts(run_id)
+        return Path(client.download_artifacts(run_id, _REPORT, folder))
+
+
+def _html_report(report: RoundReport) -> dict[str, bytes]:
+    """Make the report, by its file; none if that fails.
+
+    It repeats what the run has in other forms, so no round waits for want of it.
+    """
+    try:
+        return {FILE: report_html(report)}
+    except Exception as error:  # noqa: BLE001  whatever is wrong with it, the figures are right
+        reason = f"{type(error).__name__}: {error}"
+        log.warning("no report in MLflow", round=report.round_key, reason=reason)
+        return {}
+
+
+def _page_link(run: Run, page: Mapping[str, bytes]) -> str:
+    """Lead from a description to the report, and begin a new paragraph; nothing if none is."""
+    return f"[Report]({report_path(run.info.experiment_id, run.info.run_id)})\n\n" if page else ""
+
+
+def report_path(experiment_id: str, run_id: str) -> str:
+    """Return where MLflow's pages show the report: the files of the run, with this one opened."""
+    return f"#/experiments/{experiment_id}/runs/{run_id}/artifacts/{FILE}?{CLASSIC}"

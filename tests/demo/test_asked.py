@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from monitor.demo.digits import Camera, DigitScenario
+from monitor.demo.digits import Camera, DigitScenario, write_pictures
 from monitor.demo.labeling_week import LabelingWeek, story
-from monitor.demo.pictures import write_pictures
 from monitor.domain.model import Answer
 from monitor.domain.shown import picture
 from monitor.storage.pages import page_store

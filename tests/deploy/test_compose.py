@@ -23,6 +23,7 @@ def test_the_config_is_one_that_the_program_reads_and_names_the_services():
     assert config.store_url == "postgresql+psycopg://monitor:secret@postgres:5432/monitor"
     assert config.mlflow.tracking_uri == "http://mlflow:5000"
     assert {"postgres", "mlflow"} <= SERVICES.keys()
+    assert config.web is not None
     assert str(config.web.listen).endswith(":8080")
     assert "127.0.0.1:8080/health" in SERVICES["monitor"]["healthcheck"]["test"][-1]
 

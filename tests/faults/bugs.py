@@ -67,7 +67,7 @@ def no_state_and_no_attempt_guard_in_moves():
     def move(connection, claim, before, after, *, reason, now, **values):
         changed = update(rounds).where(rounds.c.id == claim.round_id)
         connection.execute(changed.values(state=after, **values))
-        round_transitions._event(connection, claim.round_id, before, after, reason, now)
+        round_transitions.note_move(connection, claim.round_id, before, after, reason, now)
 
     round_claims.hold = hold
     round_transitions.move = move

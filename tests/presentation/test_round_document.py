@@ -7,13 +7,13 @@ import pytest
 from monitor.cli.views.round_page import echo_round, page_json
 from monitor.domain.model import Window
 from monitor.domain.round_page import RoundPage
+from monitor.presentation.numbers import capital
 from monitor.presentation.round_document import (
     SectionKind,
     drawn_section,
     page_sections,
     round_sections,
 )
-from monitor.presentation.sentences import capital
 from monitor.tracking.describe import describe
 from tests.report.test_html import page_of, whole
 from tests.tracking.reports import strata

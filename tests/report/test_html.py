@@ -10,8 +10,14 @@ from html.parser import HTMLParser
 import pytest
 
 from monitor.domain.curve_rows import DensityRow
-from monitor.domain.next_round import NextRoundRow
-from monitor.domain.report import AgreementRow, CauseRow, NoticeRow, RecoveryRow, Status
+from monitor.domain.report import (
+    AgreementRow,
+    CauseRow,
+    NextRoundRow,
+    NoticeRow,
+    RecoveryRow,
+    Status,
+)
 from monitor.report.html import policy, report_html
 from tests.service.pages.hostile import HOSTILE
 from tests.tracking.reports import make_report, segments, slot_of, strata

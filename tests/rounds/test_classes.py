@@ -19,7 +19,7 @@ from monitor.presentation.classes import report_lines
 from monitor.rounds import classes, run
 from monitor.rounds.class_overview import class_overviews
 from monitor.rounds.classes import publish_classes
-from monitor.rounds.settled_windows import SettledWindows
+from monitor.rounds.context import SettledWindows
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import rounds
 from tests.rounds.played import played

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.hooks.command import CommandHandler, CommandSettings
-from monitor.hooks.links import read_notice
+from monitor.hooks.context import read_notice
 from monitor.hooks.webhook import notice_body
 from monitor.rounds.delivery.deliver import deliver
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings

@@ -14,8 +14,7 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from monitor import wiring
-from monitor.domain.model import EffectKind
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW, EffectKind
 from monitor.service import mlflow_process
 from monitor.service.loop import advance
 from monitor.service.mlflow_process import MlflowProcess

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.domain.adapters import SourceSettings
+from monitor.domain.errors import SettingRefused
 from monitor.domain.model import BandEdges
-from monitor.domain.refused_setting import SettingRefused
 from monitor.sources.duckdb import DuckdbSource
 from monitor.testing import ChallengerContract, MemorySource
 from tests.sources.prediction_files import (

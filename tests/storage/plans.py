@@ -24,8 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from monitor.storage.columns import UtcDateTime
-from monitor.storage.tables import metadata, rounds
+from monitor.storage.tables import UtcDateTime, metadata, rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

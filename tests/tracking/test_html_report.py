@@ -47,7 +47,7 @@ def test_a_report_that_cannot_be_made_keeps_no_round_from_mlflow(
         message = "no such template"
         raise RuntimeError(message)
 
-    monkeypatch.setattr("monitor.tracking.html_report.report_html", broken)
+    monkeypatch.setattr("monitor.tracking.writing.report_html", broken)
 
     handler.deliver(make_effect(ROUND, make_report(1)))
 

@@ -15,8 +15,7 @@ from monitor.domain.report import Status
 from monitor.tracking import model_page
 from monitor.tracking.connection import load_mlflow
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
-from monitor.tracking.model_page import RoundLinks, with_our_part
-from monitor.tracking.model_tags import write_tags
+from monitor.tracking.model_page import RoundLinks, with_our_part, write_tags
 from tests.tracking.conftest import handler_for, the_run
 from tests.tracking.reports import center, make_effect, make_report
 

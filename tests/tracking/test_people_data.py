@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from monitor.domain.model import Answer
+from monitor.domain.model import LOG, MLFLOW, Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits
-from monitor.domain.sinks import LOG, MLFLOW
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.labels.collect import retire
 from monitor.rounds.retention import forget_item

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import DeliveryFailed, MonitorError, gravest
@@ -14,18 +16,14 @@ from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.storage import schema
 from monitor.storage.overview import alias_store
-from monitor.wiring import check_labels, mlflow_handler
+from monitor.wiring import Application, check_labels, mlflow_handler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
     from monitor.cli.commands.data_checks import CheckResult
     from monitor.config.model import Config
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
     from monitor.storage.database import Database
-    from monitor.wiring import Application
 
 
 @dataclass(frozen=True, slots=True)

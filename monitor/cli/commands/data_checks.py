@@ -7,20 +7,23 @@ whether the truth joins.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
-from monitor.domain.model import BandEdges, Window
+from monitor.domain.model import BandEdges, Frame, Window
 from monitor.domain.ports import ExcludesRows
-from monitor.domain.shown import is_picture
+from monitor.domain.shown import Shown, is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.labeling.page import PageLabeler
 from monitor.presentation.numbers import minute_text
 from monitor.rounds.labels.truth_reach import (
+    ClassReach,
+    Reach,
     contradictions_concern,
     near_misses_concern,
     reach_of,
@@ -28,18 +31,13 @@ from monitor.rounds.labels.truth_reach import (
     windows_before,
 )
 from monitor.rounds.sampling.baseline import check_baseline
-from monitor.rounds.sampling.pictures import broken_pictures
+from monitor.rounds.sampling.items import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown
 from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from monitor.domain.model import Frame
-    from monitor.domain.shown import Shown
     from monitor.labeling.column import ColumnLabeler
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.labels.truth_reach import ClassReach, Reach
 
 _COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
 _CHECKED = 50  # items of each class of which pictures are tried
@@ -59,11 +57,8 @@ class CheckResult:
 def check_source(context: MonitorContext) -> CheckResult:
     """Scan the newest window as a round would, and say what is there.
 
-    Raises
-    ------
-    SourceRefused
-        If a column is missing or of a wrong type, no file is there, so many rows are bad that no
-        round could be drawn, or the config cannot be meant for these values.
+    Raises `SourceRefused` if a column is missing or of a wrong type, no file is there, so many rows
+    are bad that no round could be drawn, or the config cannot be meant for these values.
     """
     settings = context.settings.round
     slot = newest_slot(settings.schedule, context.clock())
@@ -140,13 +135,7 @@ def _reference_warnings(context: MonitorContext) -> Iterator[str]:
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
-    """Describe what people would not see of some items.
-
-    Raises
-    ------
-    SourceRefused
-        If so many pictures cannot be shown that no round could be drawn.
-    """
+    """Describe what people would not see of some items."""
     settings = context.settings.round
     if not context.asks_people(settings):
         return
@@ -201,12 +190,9 @@ def _nothing(context: MonitorContext, window: Window) -> CheckResult:
 def check_truth(context: MonitorContext, labeler: ColumnLabeler) -> CheckResult:
     """Join the truth with a window that should have it, and say how many ids match.
 
-    Raises
-    ------
-    LabelsRefused
-        If a column is missing, values are neither positive nor negative, nothing joins though
-        the truth should be known, only flagged items have rows though others should, or a row is
-        there by an id in another form where a missing one means negative.
+    Raises `LabelsRefused` if a column is missing, values are neither positive nor negative, nothing
+    joins though the truth should be known, only flagged items have rows though others should, or a
+    row is there by an id in another form where a missing one means negative.
     """
     settings = labeler.settings
     labeler.columns()  # refuses a missing column before rows are read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from queue import Empty
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from monitor.cli.commands.labeling import account, teller
 from monitor.cli.views.printing import echo, echo_json
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from monitor.demo.labeling_week import Answered, LabelingWeek
 
 _POLL_SECONDS = 0.5  # seconds

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import (
-    CONFIG,
-    ConfigOption,
-    JsonOption,
-    MonitorOption,
-    minute,
-    opened,
-)
+from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, minute, opened
 from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
     from monitor.storage.outbox.effect_admin import OpenEffect
@@ -133,13 +125,7 @@ def _refuse_unclear(provided: Sequence[bool], ways: str) -> None:
 
 
 def _chosen(connection: Connection, number: int | None, sink: str | None) -> list[OpenEffect]:
-    """Read the effects that were named.
-
-    Raises
-    ------
-    InputRefused
-        If it is done or never was, or nothing waits for the sink.
-    """
+    """Read the effects that were named."""
     from monitor.domain.errors import InputRefused
     from monitor.storage.outbox.effect_admin import find_open
 

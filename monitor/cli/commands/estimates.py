@@ -39,13 +39,7 @@ def estimate(
     import monitor
 
     result = monitor.estimate(
-        tp=tp,
-        fp=fp,
-        fn=fn,
-        tn=tn,
-        flagged_size=flagged_size,
-        passed_size=passed_size,
-        level=level,
+        tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size, level=level
     )
     if json:
         echo_json(result.to_dict())

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.cli.logs import set_up_logs
@@ -16,10 +19,6 @@ from monitor.presentation.numbers import plural
 from monitor.wiring import build
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-    from pathlib import Path
-
     from monitor.domain.ports import EffectHandler
 
 TEST = "test"
@@ -37,13 +36,7 @@ class Tested:
 
 
 def try_hooks(path: Path, only: str | None) -> list[Tested]:
-    """Send a test through each hook of a config, one after the other.
-
-    Raises
-    ------
-    InputRefused
-        If the config has no such hook.
-    """
+    """Send a test through each hook of a config, one after the other."""
     set_up_logs()
     config = load_config(path)
     if only is not None and only not in config.hooks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +14,6 @@ from monitor.cli.views.printing import echo, echo_json
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.ports import Labeler
     from monitor.rounds.retention import ForgottenItem
     from monitor.storage.rounds.round_store import Round

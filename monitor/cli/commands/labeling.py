@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,8 +14,6 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, 
 from monitor.cli.views.printing import echo, echo_error, echo_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.wiring import Application
 
 PORT = 8089

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -14,8 +15,6 @@ from monitor.cli.views.printing import echo, echo_json
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.model import Collected, LabelEvent, Task
     from monitor.labeling.label_files import Format
     from monitor.rounds.context import MonitorContext

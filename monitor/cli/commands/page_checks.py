@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from monitor.cli.commands.data_checks import CheckResult
 from monitor.domain.errors import TryLater
 from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.numbers import plural
+from monitor.service.pages.accounts import Role
 from monitor.service.pages.certificates import certificate_warnings
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
-from monitor.service.pages.roles import Role
 from monitor.service.web.server import listening
 from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from monitor.config.pages import LoginSettings, PagesSettings
     from monitor.wiring import Application
 
@@ -27,7 +26,7 @@ def page_checks(application: Application) -> dict[str, Callable[[], CheckResult 
     if settings is None:
         return {}
     result: dict[str, Callable[[], CheckResult | str]] = {
-        "pages": lambda: _pages(application, settings),
+        "pages": lambda: _pages(application, settings)
     }
     if settings.login is not None:
         login = settings.login

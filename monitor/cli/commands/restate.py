@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +14,6 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption, MonitorOption, 
 from monitor.cli.views.printing import echo, echo_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.domain.model import Collected, Task
     from monitor.rounds.estimation.restated import RestatedRound
     from monitor.rounds.restating import RestateOutcome
@@ -38,12 +37,10 @@ def restate(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     since: Annotated[
-        int | None,
-        typer.Option("--from", help="This round and all after it.", metavar="ROUND"),
+        int | None, typer.Option("--from", help="This round and all after it.", metavar="ROUND")
     ] = None,
     labels: Annotated[
-        Path | None,
-        typer.Option("--labels", help="A file with corrected answers.", metavar="FILE"),
+        Path | None, typer.Option("--labels", help="A file with corrected answers.", metavar="FILE")
     ] = None,
     truth: Annotated[
         bool, typer.Option("--truth", help="Read the column of the truth again.")
@@ -81,7 +78,7 @@ def restate(
             why=reason.strip(),
             rounds=tuple(numbers or ()),
             since=since,
-            read_file=None if labels is None else _RestatedFile(labels).read,
+            read_file=None if labels is None else partial(_read_file, labels),
             truth=truth,
             without=without,
         )
@@ -93,18 +90,12 @@ def restate(
     raise typer.Exit(65 if outcome.refused else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _RestatedFile:
-    """A corrected label file."""
+def _read_file(path: Path, tasks: Mapping[str, Task]) -> Collected:
+    """Read the answers to these tasks in a corrected label file."""
+    from monitor.labeling.label_files import read_labels
 
-    path: Path
-
-    def read(self, tasks: Mapping[str, Task]) -> Collected:
-        """Read the answers to these tasks."""
-        from monitor.labeling.label_files import read_labels
-
-        available = "it is of no round that is to be restated"
-        return read_labels(self.path, tasks, existing=available, follow=True)
+    available = "it is of no round that is to be restated"
+    return read_labels(path, tasks, existing=available, follow=True)
 
 
 def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:

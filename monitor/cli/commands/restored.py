@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,9 +14,6 @@ from monitor.cli.views.printing import echo, echo_error, echo_json
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-
     from monitor.domain.errors import MonitorError
     from monitor.domain.report import AlertRow
     from monitor.rounds.context import MonitorContext

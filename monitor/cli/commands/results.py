@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +21,6 @@ from monitor.cli.views.printing import echo, echo_error, echo_json, echo_table
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.settings import MonitorSettings
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from monitor.wiring import Application
 
 
-LISTED = 100
-"""Rounds that a list has unless others are asked for, of all monitors together."""
+LISTED = 100  # Rounds that a list has unless others are asked for, of all monitors together
 
 
 def add_to(app: typer.Typer) -> None:
@@ -80,8 +78,7 @@ def rounds(
         typer.Option("--last", help="Only the newest of each monitor.", min=1, metavar="NUMBER"),
     ] = None,
     before: Annotated[
-        int | None,
-        typer.Option("--before", help="Only those before this round.", metavar="ROUND"),
+        int | None, typer.Option("--before", help="Only those before this round.", metavar="ROUND")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     skipped: Annotated[

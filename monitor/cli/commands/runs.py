@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,9 +24,6 @@ from monitor.cli.views.printing import echo, echo_error, echo_json
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from datetime import datetime
-
     from monitor.rounds.context import MonitorContext
     from monitor.service.loop import Pass
     from monitor.storage.rounds.round_store import Round, RoundVersion

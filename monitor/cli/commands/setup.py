@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,8 +17,6 @@ from monitor.cli.common import CONFIG, ConfigOption, JsonOption, column_option, 
 from monitor.cli.views.printing import echo, echo_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from monitor.cli.commands.checks import Check
     from monitor.storage.database import Database
 

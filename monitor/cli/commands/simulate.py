@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,8 +22,6 @@ from monitor.cli.common import (
 from monitor.cli.views.printing import echo_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.settings import Limits
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import Drift, Levels

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,12 +13,9 @@ import typer
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
 from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import plural
-from monitor.service.pages.roles import Role
+from monitor.service.pages.accounts import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from sqlalchemy import Connection
 
     from monitor.wiring import Application
@@ -33,8 +32,7 @@ RoleArgument = Annotated[Role, typer.Argument(help="labeler, viewer or admin.", 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     users_app = typer.Typer(
-        help="Let people sign in to the pages by a token of their own.",
-        no_args_is_help=True,
+        help="Let people sign in to the pages by a token of their own.", no_args_is_help=True
     )
     users_app.command("add")(add)
     users_app.command("list")(list_users)
@@ -93,10 +91,7 @@ def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
 
 
 def give_role(
-    name: NameArgument,
-    role: RoleArgument,
-    config: ConfigOption = CONFIG,
-    json: JsonOption = False,
+    name: NameArgument, role: RoleArgument, config: ConfigOption = CONFIG, json: JsonOption = False
 ) -> None:
     """Give somebody another role, from their next request on."""
     from monitor.storage.pages import people_store
@@ -152,15 +147,9 @@ class _UserChange:
     connection: Connection
 
     def refuse_similar_name(self) -> None:
-        """Refuse a name that people would confuse with another user's.
-
-        Raises
-        ------
-        InputRefused
-            If a user has a name that differs in capitals or the form of letters alone.
-        """
+        """Refuse a name that people would confuse with another user's."""
         from monitor.domain.errors import InputRefused
-        from monitor.service.pages.names import similar_name
+        from monitor.service.pages.accounts import similar_name
         from monitor.storage.pages import people_store
 
         for user in people_store.users(self.connection):
@@ -182,7 +171,7 @@ class _UserChange:
 
 @contextmanager
 def _writing(name: str, config: Path) -> Iterator[_UserChange]:
-    from monitor.service.pages.names import annotator_name
+    from monitor.service.pages.accounts import annotator_name
 
     try:
         named = annotator_name(name)

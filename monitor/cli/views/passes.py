@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from monitor.rounds.grace import gives_up_at
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.open_rounds import OpenRound
     from monitor.service.loop import Pass

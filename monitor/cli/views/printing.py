@@ -11,15 +11,13 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import typer
 
 from monitor.presentation.table import Table, table_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def echo(text: str = "", *, indent: str = "", colour: str | None = None) -> None:

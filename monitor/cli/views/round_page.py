@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
 from monitor.cli.views.printing import echo, echo_table
-from monitor.domain.report import EstimateRow
+from monitor.domain.report import EstimateRow, RoundReport
 from monitor.presentation.round_document import (
+    Section,
     answered_texts,
     caution_texts,
     fired_by,
@@ -17,9 +18,7 @@ from monitor.presentation.round_document import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.report import RoundReport
     from monitor.domain.round_page import RoundPage
-    from monitor.presentation.round_document import Section
 
 _COUNT = re.compile(r"[\d,]+|-|")
 _UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from monitor.presentation.setting_changes import change_sentence, difference_tex
 from monitor.presentation.table import table_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.report import EstimateRow
     from monitor.rounds.listing import ListedRounds, Row
 

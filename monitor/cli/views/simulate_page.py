@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.views.printing import echo, echo_table
@@ -10,8 +11,6 @@ from monitor.presentation.forecasts import smallest_drop_texts
 from monitor.stats.detection.power import WITHIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.rounds.forecast.simulate import Drift, Forecast
     from monitor.stats.detection.delay import Detection
     from monitor.stats.detection.scenario import Scenario

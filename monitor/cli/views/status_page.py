@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.views.printing import echo, echo_block, painted
-from monitor.domain.report import Status
+from monitor.domain.report import EstimateRow, Status
 from monitor.hooks.texts import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
 from monitor.presentation.classes import block_lines
@@ -21,11 +22,8 @@ from monitor.presentation.status import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from monitor.config.model import Config
-    from monitor.domain.report import EstimateRow
-    from monitor.hooks.links import Link
+    from monitor.hooks.context import Link
     from monitor.rounds.class_overview import ClassOverview
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,17 +26,10 @@ from mlflow.utils.time import get_current_time_millis
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.designs import EvaluationSample, EvaluationStratum
 from monitor.evaluation.frame import column_of, values_of
-from monitor.evaluation.result import evaluate_rows
-from monitor.evaluation.rows import Column, holds_classes, read_rows
-from monitor.presentation.numbers import NOT_ESTIMABLE, digits_text
-from monitor.presentation.sentences import capital
+from monitor.evaluation.result import Evaluation, evaluate_rows
+from monitor.evaluation.rows import Column, LabeledRows, holds_classes, read_rows
+from monitor.presentation.numbers import NOT_ESTIMABLE, capital, digits_text
 from monitor.results.estimates import COLUMNS, HEADLINE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from monitor.evaluation.result import Evaluation
-    from monitor.evaluation.rows import LabeledRows
 
 log = logging.getLogger(__name__)
 
@@ -65,10 +59,7 @@ def evaluate_dataset(
 ) -> EvaluationResult:
     """Evaluate MLflow's data set and log the result to the run.
 
-    Raises
-    ------
-    MlflowException
-        If something that was given cannot be used, with what to do.
+    Raises `MlflowException` if something that was given cannot be used, with what to do.
     """
     try:
         _check_request(model_type, config)

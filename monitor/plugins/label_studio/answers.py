@@ -6,16 +6,15 @@ anybody's annotation.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import Answer, Refusal
 from monitor.plugins.label_studio.shown import CHOICES, CONTROL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime
-
     from monitor.plugins.label_studio.projects import Project, StudioAnnotation, StudioTask
 
 

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
-from monitor.domain.model import Collected
+from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
 from monitor.domain.visible import visible
 from monitor.plugins.label_studio.answers import read_answers
-from monitor.plugins.label_studio.cursor import StudioCursor, events_between, in_order
-from monitor.plugins.label_studio.projects import Projects
+from monitor.plugins.label_studio.projects import Project, Projects, StudioTask
 from monitor.plugins.label_studio.server import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from monitor.domain.model import LabelEvent, Refusal, Task
-    from monitor.plugins.label_studio.cursor import Answers
-    from monitor.plugins.label_studio.projects import Project, StudioTask
     from monitor.plugins.label_studio.settings import LabelStudioSettings
+
+_Answers = dict[str, dict[str, tuple[Answer, AwareDatetime]]]
+"""By task key and annotator: the answer, and when it was given."""
+_NEXT = timedelta(microseconds=1)
 
 
 class LabelStudioLabeler:
     """A `Labeler` that people answer in Label Studio.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    store
-        Gives the id of the store, so that two stores whose rounds have equal names do not meet.
+    store: Gives the id of the store, so that two stores whose rounds have equal names do not meet.
     """
 
     name = "label_studio"
@@ -48,13 +45,7 @@ class LabelStudioLabeler:
         return Projects(self._server, self._store())
 
     def usable(self) -> str:
-        """Ask who the token is of, and whether it may see projects.
-
-        Raises
-        ------
-        LabelsUnavailable, LabelsRefused
-            If the server does not answer, or does not accept the token.
-        """
+        """Ask who the token is of, and whether it may see projects."""
         who = self._server.ask("GET", "/api/current-user/whoami")
         version = self._server.ask("GET", "/api/version")
         self._server.ask("GET", "/api/projects/", {"page_size": 1, "include": "id"})
@@ -110,15 +101,12 @@ class LabelStudioLabeler:
 
         Read whole each time there is news, since a deletion is known by what is missing.
 
-        Raises
-        ------
-        LabelsRefused
-            If the project of some of them is gone: that must not look as if all labels had been
-            withdrawn.
+        Raises `LabelsRefused` if the project of some of them is gone: that must not look as if all
+        labels had been withdrawn.
         """
         if not tasks:
             return Collected(cursor=cursor, anew=False)
-        before = StudioCursor.read(cursor, self.settings.url)
+        before = _StudioCursor.read(cursor, self.settings.url)
         projects = self.projects
         listed = projects.all()
         existing = _existing(projects, listed, before, tasks)
@@ -134,7 +122,7 @@ class LabelStudioLabeler:
             for one in listed
             if one.id in before.answers and not one.mark.closed
         }
-        after = StudioCursor(
+        after = _StudioCursor(
             url=before.url, asked=digest, looks=checks, known=existing, answers=retained | answers
         )
         return Collected(tuple(events), tuple(refused), after.model_dump_json())
@@ -143,19 +131,19 @@ class LabelStudioLabeler:
         self,
         projects: Projects,
         requested: Sequence[Project],
-        before: StudioCursor,
+        before: _StudioCursor,
         tasks: Mapping[str, Task],
-    ) -> tuple[list[LabelEvent], list[Refusal], dict[int, Answers]]:
+    ) -> tuple[list[LabelEvent], list[Refusal], dict[int, _Answers]]:
         people = projects.people()
         events: list[LabelEvent] = []
         refused: list[Refusal] = []
-        answers: dict[int, Answers] = {}
+        answers: dict[int, _Answers] = {}
         for project in requested:
             reading = read_answers(project, projects.tasks(project), tasks, people)
             existing = before.answers.get(project.id, {})
-            answers[project.id] = in_order(existing, reading.answers)
+            answers[project.id] = _in_order(existing, reading.answers)
             here = {key: of_task for key, of_task in existing.items() if key in tasks}
-            events += events_between(here, answers[project.id])
+            events += _events_between(here, answers[project.id])
             refused += reading.refused
         return events, refused, answers
 
@@ -163,7 +151,7 @@ class LabelStudioLabeler:
         self,
         listed: Sequence[Project],
         projects: Sequence[Project],
-        before: StudioCursor,
+        before: _StudioCursor,
         tasks: Mapping[str, Task],
     ) -> None:
         there, marks = {one.id for one in listed}, {one.mark.text() for one in listed}
@@ -226,10 +214,7 @@ def _instead(marker: str) -> str:
 
 
 def _existing(
-    projects: Projects,
-    listed: Sequence[Project],
-    before: StudioCursor,
-    tasks: Mapping[str, Task],
+    projects: Projects, listed: Sequence[Project], before: _StudioCursor, tasks: Mapping[str, Task]
 ) -> dict[int, tuple[str, str]]:
     """Find a key of each project that has any, so that only those asked for are read."""
     existing: dict[int, tuple[str, str]] = {}
@@ -271,3 +256,65 @@ def _remove_surplus(
 
 def _digest(tasks: Collection[str]) -> str:
     return hashlib.sha256(json.dumps(sorted(tasks)).encode()).hexdigest()
+
+
+class _StudioCursor(BaseModel):
+    """How things stood at the last collection.
+
+    url: The server; of another one nothing here holds.
+    asked: Digest of the tasks that were asked for.
+    looks: What `Projects.look` said of each project that was read.
+    known: For each project that was ever read the key of one of its tasks, which tells whether it
+        is asked for, and its mark.
+    answers: The answers of each project, so that one that is missing next time is known as
+        withdrawn.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    asked: str = ""
+    looks: dict[int, str] = {}
+    known: dict[int, tuple[str, str]] = {}
+    answers: dict[int, _Answers] = {}
+
+    @classmethod
+    def read(cls, text: str | None, url: str) -> _StudioCursor:
+        """Read what `model_dump_json` wrote, if it is of this server."""
+        try:
+            cursor = cls.model_validate_json(text or "{}")
+        except ValidationError:
+            return cls(url=url)
+        return cursor if cursor.url == url else cls(url=url)
+
+
+def _in_order(before: _Answers, now: _Answers) -> _Answers:
+    """Date answers so that each one that differs is later than what it replaces.
+
+    Of two annotations of a person the later counts; once that is deleted the earlier one does.
+    """
+    return {
+        key: {
+            name: _dated(before.get(key, {}).get(name), answer) for name, answer in of_task.items()
+        }
+        for key, of_task in now.items()
+    }
+
+
+def _dated(
+    before: tuple[Answer, AwareDatetime] | None, answer: tuple[Answer, AwareDatetime]
+) -> tuple[Answer, AwareDatetime]:
+    if before is None or answer[1] > before[1]:
+        return answer
+    return before if answer[0] == before[0] else (answer[0], before[1] + _NEXT)
+
+
+def _events_between(before: _Answers, now: _Answers) -> Iterator[LabelEvent]:
+    """Give all answers that there are, and withdraw those that are there no more."""
+    for key, of_task in before.items():
+        for name, (_, at) in of_task.items():
+            if name not in now.get(key, {}):
+                yield LabelEvent(key, name, None, at + _NEXT, LabelKind.WITHDRAWN)
+    for key, of_task in now.items():
+        for name, (answer, at) in of_task.items():
+            yield LabelEvent(key, name, answer, at)

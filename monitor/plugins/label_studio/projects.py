@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,8 +21,6 @@ from monitor.domain.visible import visible
 from monitor.plugins.label_studio.shown import REMOVED, labeling_config, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
     from monitor.domain.model import Task
     from monitor.plugins.label_studio.server import Server
 
@@ -242,10 +241,8 @@ class Projects:
     def tasks(self, project: Project) -> list[StudioTask]:
         """Read all tasks of a project with what people said about them.
 
-        Raises
-        ------
-        LabelsUnavailable
-            If tasks came or went while it was read, so that some may be missing here.
+        Raises `LabelsUnavailable` if tasks came or went while it was read, so that some may be
+        missing here.
         """
         result: dict[int, StudioTask] = {}
         page, total = 1, 1

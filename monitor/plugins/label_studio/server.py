@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -16,19 +17,13 @@ from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping
 
 SECONDS = 30.0
 """That the server has to connect, to take a request, or to send the next piece of its answer."""
 
-WHOLE = 120.0
-"""Seconds for a whole answer, however slowly its pieces come."""
-
-MOST_BYTES = 100_000_000
-"""Of one answer: a page of tasks holds two hundred texts."""
-
-_LIFE = 240.0
-"""Seconds that an access token is used; the server gives it 300."""
+WHOLE = 120.0  # Seconds for a whole answer, however slowly its pieces come
+MOST_BYTES = 100_000_000  # Of one answer: a page of tasks holds two hundred texts
+_LIFE = 240.0  # Seconds that an access token is used; the server gives it 300
 
 _MAY_PASS = {408, 425, 429}
 _SERVER_ERROR = 500
@@ -57,12 +52,8 @@ class Server:
     ) -> Any:
         """Ask, and return what the answer holds; None if it is empty.
 
-        Raises
-        ------
-        LabelsUnavailable
-            If the server did not answer, or says that it cannot now.
-        LabelsRefused
-            If it refuses, or is no Label Studio.
+        Raises `LabelsUnavailable` if the server did not answer, or says that it cannot now;
+        `LabelsRefused` if it refuses, or is no Label Studio.
         """
         status, content = self._sent(method, path, self._authorization(), params, body)
         if status == HTTPStatus.UNAUTHORIZED and self._access:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, SecretStr, field_validator
 
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
 from monitor.domain.settings import Labeling
 from monitor.labeling.question import Question
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from xml.sax.saxutils import quoteattr
 
 from monitor.domain.model import Answer
 from monitor.domain.visible import visible, visible_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-AT_MOST = 200_000
-"""Characters of an item that are shown."""
+AT_MOST = 200_000  # Characters of an item that are shown
 
 REMOVED = "What this item showed was deleted."
 
-CONTROL = "answer"
-"""Name of the choices in the labeling config, which each answer repeats."""
+CONTROL = "answer"  # Name of the choices in the labeling config, which each answer repeats
 
 CHOICES = {"yes": Answer.POSITIVE, "no": Answer.NEGATIVE, "cannot tell": Answer.CANNOT_TELL}
 _HOTKEYS = {"yes": "1", "no": "0", "cannot tell": "2"}

@@ -6,14 +6,13 @@ A snapshot's id is the table's version and the beginning of the table's own id, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SnapshotMissing
 from monitor.domain.masking import masked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from deltalake import DeltaTable
 
     from monitor.plugins.lake.tables import Near
@@ -24,15 +23,7 @@ _LISTING_TIMEOUT = {"max_retries": "3", "retry_timeout": "30s"}
 
 
 class DeltaLake:
-    """A Delta table.
-
-    Parameters
-    ----------
-    address
-        Its folder, or its address in a store of objects.
-    storage
-        What deltalake is to know of that store.
-    """
+    """A Delta table."""
 
     def __init__(self, address: str, storage: Mapping[str, str]) -> None:
         self._address = address
@@ -46,10 +37,8 @@ class DeltaLake:
     def at(self, snapshot: str) -> DeltaSnapshot:
         """Read the list of a snapshot's files; of an id that is a version alone, that version.
 
-        Raises
-        ------
-        SnapshotGone
-            If the table's log begins later by now, or another table took its place.
+        Raises `SnapshotGone` if the table's log begins later by now, or another table took its
+        place.
         """
         from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SnapshotMissing, SourceRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
@@ -26,13 +25,9 @@ class CatalogRefused(Exception):
 class IcebergLake:
     """A table of an Iceberg catalog.
 
-    Parameters
-    ----------
-    name
-        Its namespace and name.
-    catalog
-        What pyiceberg is to know of the catalog; a catalog in a database knows its tables by its
-        ``name``.
+    name: Its namespace and name.
+    catalog: What pyiceberg is to know of the catalog; a catalog in a database knows its tables by
+        its ``name``.
     """
 
     def __init__(self, name: str, catalog: Mapping[str, str]) -> None:
@@ -51,13 +46,7 @@ class IcebergLake:
         return str(current.snapshot_id)
 
     def at(self, snapshot: str) -> IcebergSnapshot:
-        """Find a snapshot.
-
-        Raises
-        ------
-        SnapshotGone
-            If the table has it no longer.
-        """
+        """Find a snapshot. Raises `SnapshotGone` if the table has it no longer."""
         table = self._table()
         if table.snapshot_by_id(int(snapshot)) is None:
             message = f"{self._name} has no snapshot {snapshot} any more"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from monitor.domain.errors import MonitorError, SnapshotMissing, SourceRefused, 
 from monitor.domain.masking import masked, secrets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from monitor.plugins.lake.settings import LakeSettings
 
 _NO_TABLE = frozenset({"TableNotFoundError", "NoSuchTableError", "NoSuchNamespaceError"})
@@ -37,20 +36,11 @@ _LONGEST = 300  # characters of another program's message
 def as_ours(location: str, settings: LakeSettings, setting: str | None = None) -> Iterator[None]:
     """Raise errors of the block as ours.
 
-    Parameters
-    ----------
-    setting
-        What the config names the table by, where that is not a setting of the source.
+    setting: What the config names the table by, where that is not a setting of the source.
 
-    Raises
-    ------
-    SourceRefused
-        If there is no such table or bucket, if settings or credentials do not lead to it, or if
-        what reads it is not installed.
-    SnapshotGone
-        If files of a snapshot are not there.
-    SourceUnavailable
-        If anything else went wrong, most of which passes.
+    Raises `SourceRefused` if there is no such table or bucket, if settings or credentials do not
+    lead to it, or if what reads it is not installed; `SnapshotGone` if files of a snapshot are not
+    there; `SourceUnavailable` if anything else went wrong, most of which passes.
     """
     try:
         yield

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from monitor.domain.refused_setting import SettingRefused
+from monitor.domain.errors import SettingRefused
 from monitor.sources.table_settings import TableSettings
 
 

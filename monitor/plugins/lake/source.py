@@ -2,50 +2,36 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.domain.errors import LabelsRefused, SourceRefused
+from monitor.domain.errors import InputRefused, LabelsRefused, SourceRefused
 from monitor.domain.masking import masked
-from monitor.files.relations import all_texts
+from monitor.files.relations import OpenTable, all_texts
 from monitor.files.truths import TableTruths
 from monitor.plugins.lake.delta import DeltaLake
 from monitor.plugins.lake.iceberg import IcebergLake
 from monitor.plugins.lake.refusals import as_ours
-from monitor.plugins.lake.settings import check_named
-from monitor.plugins.lake.tables import opened
+from monitor.plugins.lake.settings import LakeSettings, check_named
+from monitor.plugins.lake.tables import LakeTable, opened
 from monitor.sources.duckdb_source import EngineSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    from monitor.domain.errors import InputRefused
     from monitor.domain.model import Frame, Stratum, Window
     from monitor.domain.ports import PlannedScan
     from monitor.domain.truth import TruthColumns
-    from monitor.files.relations import OpenTable
-    from monitor.plugins.lake.settings import LakeSettings
-    from monitor.plugins.lake.tables import LakeTable
     from monitor.sources.table_source import CachedScan
 
 
 class LakeSource(EngineSource):
     """A `Source` over a Delta or Iceberg table, which reads one snapshot of it.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
-    snapshot
-        Which; None takes the newest with each reading.
-    setting
-        What the config names the table by, where that is not a setting of the source.
+    snapshot: Which; None takes the newest with each reading.
+    setting: What the config names the table by, where that is not a setting of the source.
     """
 
     advice = (
@@ -79,13 +65,7 @@ class LakeSource(EngineSource):
         return masked(f"the table {self.lake_settings.delta or self.lake_settings.iceberg}{named}")
 
     def truths(self, truth_columns: TruthColumns) -> LakeTruths:
-        """Return the truth that some columns of this table have, or of another one beside it.
-
-        Raises
-        ------
-        SettingRefused
-            If that is no table of the catalog.
-        """
+        """Return the truth that some columns of this table have, or of another one beside it."""
         if truth_columns.table is None:
             return LakeTruths(LakeSource(self.lake_settings, self.base_folder), truth_columns)
         if self.lake_settings.iceberg is None:
@@ -160,15 +140,7 @@ class LakeSource(EngineSource):
 
 
 class LakeTruths(TableTruths):
-    """The truth in some columns of the newest snapshot.
-
-    Parameters
-    ----------
-    source
-        Reads the table with the truth.
-    asked
-        Which columns.
-    """
+    """The truth in some columns of the newest snapshot."""
 
     def __init__(self, source: LakeSource, truth_columns: TruthColumns) -> None:
         where = source.lake_settings.where

@@ -7,23 +7,19 @@ rows come as a stream of Arrow batches, so that memory does not grow with the ta
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from monitor.files.engine import session
 from monitor.files.missing_markers import TIMES, quoted
-from monitor.files.relations import OpenTable
+from monitor.files.relations import OpenTable, Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
     from monitor.domain.errors import InputRefused
     from monitor.domain.model import Window
-    from monitor.files.relations import Parameters
 
 _ROWS = "lake_rows"
 _PLAIN = re.compile(r'[^".\\]+')
@@ -79,18 +75,10 @@ class Snapshot(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LakeTable(OpenTable):
-    """An open snapshot.
+    """An open snapshot."""
 
-    Parameters
-    ----------
-    snapshot
-        Which.
-    near
-        Rows that queries ask for.
-    """
-
-    snapshot: Snapshot = field(kw_only=True)
-    near: Near | None = None
+    snapshot: Snapshot = field(kw_only=True)  # Which.
+    near: Near | None = None  # Rows that queries ask for.
 
     def stream(self, sql: str, parameters: Parameters | None = None) -> Iterator[tuple[Any, ...]]:
         """Run a query over a stream of the columns that it names."""

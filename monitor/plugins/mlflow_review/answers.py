@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Refusal
 from monitor.domain.visible import visible
 from monitor.labeling.cells import annotator_of, time_of
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-CURSOR_LIMIT = 10_000
-"""Tasks of other rounds that a cursor remembers; of more it forgets some."""
+CURSOR_LIMIT = 10_000  # Tasks of other rounds that a cursor remembers; of more it forgets some
 
 _INSTANT = timedelta(microseconds=1)
 _PEOPLE = "HUMAN"

@@ -6,21 +6,16 @@ What is not there is made after a look, and another worker may make it at the sa
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from monitor.domain.errors import LabelsRefused
-from monitor.plugins.mlflow_review.rest import THERE_ALREADY, MlflowRefused
+from monitor.plugins.mlflow_review.rest import THERE_ALREADY, Calls, MlflowRefused
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from monitor.plugins.mlflow_review.rest import Calls
-
 V3 = "/api/3.0/mlflow"
-PAGE = 300
-"""Traces in one request or answer."""
+PAGE = 300  # Traces in one request or answer
 
 _EXPERIMENTS = "/api/2.0/mlflow/experiments"
 # Seconds between looks at a queue without questions: MLflow stores a queue before its questions,
@@ -36,13 +31,7 @@ class ReviewQueue(NamedTuple):
 
 
 def find_experiment(calls: Calls, name: str) -> ReviewExperiment | None:
-    """Find an experiment; None if it was not made yet.
-
-    Raises
-    ------
-    LabelsRefused
-        If it was deleted.
-    """
+    """Find an experiment; None if it was not made yet. Raises `LabelsRefused` if it was deleted."""
     result = calls.find(f"{_EXPERIMENTS}/get-by-name", experiment_name=name)
     if result is None:
         return None
@@ -98,10 +87,8 @@ class ReviewExperiment:
     def delete(self, ids: Sequence[str]) -> None:
         """Delete traces; their answers and their places in queues go with them.
 
-        Raises
-        ------
-        LabelsRefused
-            If none was deleted: anyone who goes on until none is there would not come to an end.
+        Raises `LabelsRefused` if none was deleted: anyone who goes on until none is there would not
+        come to an end.
         """
         body = {"experiment_id": self.id, "request_ids": list(ids)}
         answer = self.calls.post(f"{V3}/traces/delete-traces", body)

@@ -6,30 +6,32 @@ Answers are read from assessments: the state of a queue says what somebody click
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import structlog
 
 from monitor.domain.errors import LabelsRefused
-from monitor.domain.model import Collected
+from monitor.domain.model import Collected, Task
 from monitor.plugins.mlflow_review import traces
 from monitor.plugins.mlflow_review.answers import ReviewCursor, ReviewReading, cursor_text
-from monitor.plugins.mlflow_review.experiment import V3, find_experiment, made_experiment, parts
-from monitor.plugins.mlflow_review.rest import NOT_THERE, MlflowRefused, MlflowRest
+from monitor.plugins.mlflow_review.experiment import (
+    V3,
+    ReviewExperiment,
+    find_experiment,
+    made_experiment,
+    parts,
+)
+from monitor.plugins.mlflow_review.rest import NOT_THERE, Calls, MlflowRefused, MlflowRest
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from monitor.domain.adapters import MlflowEndpoint
-    from monitor.domain.model import Task
     from monitor.domain.ports import Clock
-    from monitor.plugins.mlflow_review.experiment import ReviewExperiment
-    from monitor.plugins.mlflow_review.rest import Calls
     from monitor.plugins.mlflow_review.settings import ReviewSettings
     from monitor.storage.database import Database
 
@@ -39,18 +41,9 @@ log = structlog.get_logger("monitor.labels")
 class MlflowReviewLabeler:
     """A `Labeler` over MLflow's review queues.
 
-    Parameters
-    ----------
-    settings
-        What the config says.
-    folder
-        Of the config; nothing in it is needed.
-    clock
-        Dates the traces.
-    database
-        The store, of which only the id is read: two stores may share an experiment.
-    mlflow
-        The server, and the experiment of this monitor's labels.
+    clock: Dates the traces.
+    database: The store, of which only the id is read: two stores may share an experiment.
+    mlflow: The server, and the experiment of this monitor's labels.
     """
 
     name = "mlflow"
@@ -79,13 +72,8 @@ class MlflowReviewLabeler:
     def usable(self) -> str:
         """Find out whether people could label there, and say where that is.
 
-        Raises
-        ------
-        LabelsRefused
-            If there is no server, if it has no review view, or if it cannot keep two people apart
-            though ``overlap`` wants two.
-        LabelsUnavailable
-            If it does not answer.
+        Raises `LabelsRefused` if there is no server, if it has no review view, or if it cannot keep
+        two people apart though ``overlap`` wants two; `LabelsUnavailable` if it does not answer.
         """
         with self._calls() as calls:
             experiment = find_experiment(calls, self.experiment)
@@ -132,13 +120,6 @@ class MlflowReviewLabeler:
 
         Tasks without a text are left out: they were forgotten. Second copies have a queue of
         their own.
-
-        Raises
-        ------
-        LabelsRefused
-            If there is nothing to show, or MLflow does not take it.
-        LabelsUnavailable
-            If it does not answer.
         """
         shown = [task for task in tasks if task.shown]
         if tasks and not shown:
@@ -177,15 +158,7 @@ class MlflowReviewLabeler:
         experiment.attach(queue, list(by_id))
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Read all that people said of these tasks, and notice what vanished since the cursor.
-
-        Raises
-        ------
-        LabelsRefused
-            If the experiment was deleted, or MLflow does not show it.
-        LabelsUnavailable
-            If it does not answer.
-        """
+        """Read all that people said of these tasks, and notice what vanished since the cursor."""
         with self._calls() as calls:
             reading = self._reading(find_experiment(calls, self.experiment), tasks)
         missing = sorted(set(tasks) - set(reading.said))

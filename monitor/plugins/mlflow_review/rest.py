@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -20,13 +22,9 @@ from monitor.domain.mlflow_login import http_client, secrets
 from monitor.domain.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import timedelta
-
     import httpx
 
-MOST_BYTES = 64_000_000
-"""Of one answer; that of 300 traces has less than one of it."""
+MOST_BYTES = 64_000_000  # Of one answer; that of 300 traces has less than one of it
 
 NOT_THERE, THERE_ALREADY = "RESOURCE_DOES_NOT_EXIST", "RESOURCE_ALREADY_EXISTS"
 
@@ -47,16 +45,10 @@ class MlflowRefused(LabelsRefused):
 
 @dataclass(frozen=True, slots=True)
 class MlflowRest:
-    """Makes requests to one server.
-
-    Parameters
-    ----------
-    timeout
-        Of one request: of connecting and sending, and of all of its answer.
-    """
+    """Makes requests to one server."""
 
     uri: str
-    timeout: timedelta
+    timeout: timedelta  # Of one request: of connecting and sending, and of all of its answer.
 
     @property
     def shown(self) -> str:
@@ -104,12 +96,8 @@ class Calls:
     ) -> dict[str, Any]:
         """Post a body as JSON, and return the answer, which is an empty one where it is not JSON.
 
-        Raises
-        ------
-        MlflowRefused
-            If MLflow does not do it, however often it is asked.
-        LabelsUnavailable
-            If it does not answer, or not now.
+        Raises `MlflowRefused` if MLflow does not do it, however often it is asked;
+        `LabelsUnavailable` if it does not answer, or not now.
         """
         return self._ask("POST", path, json=body, headers=headers)
 
@@ -127,10 +115,7 @@ class Calls:
 
         address = f"{self.server.uri.rstrip('/')}{path}"
         try:
-            with (
-                outside(f"mlflow {path}"),
-                self.client.stream(method, address, **more) as response,
-            ):
+            with outside(f"mlflow {path}"), self.client.stream(method, address, **more) as response:
                 status, text = response.status_code, self._text(response)
         except (httpx.LocalProtocolError, UnicodeError):
             raise self.server.unsendable() from None

@@ -9,15 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.shown import plain_texts
 from monitor.domain.visible import visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
-
     from monitor.domain.model import Task
 
 ROUND, TASK, QUESTION = "monitor.round", "monitor.task", "monitor.question"
@@ -26,14 +25,9 @@ ROUND, TASK, QUESTION = "monitor.round", "monitor.task", "monitor.question"
 RETAINED_FIELDS = "monitor.kept"
 """Begins the tags of a trace that keeps what was said of tasks whose own traces are gone."""
 
-LONGEST = 50_000
-"""Characters of a column; who has to read more answers nothing."""
-
-BATCH = 300
-"""Traces in one request."""
-
-MOST_BYTES = 4_000_000
-"""Of the texts in one request."""
+LONGEST = 50_000  # Characters of a column; who has to read more answers nothing
+BATCH = 300  # Traces in one request
+MOST_BYTES = 4_000_000  # Of the texts in one request
 
 _STEERING_MARKDOWN = re.compile(r"(?i)[\\`*_\[\]<>&~|$@]|:(?=//)|(?<=\bwww)\.")
 """The last two begin what becomes a link by itself, in which no other escape would be read."""
@@ -109,8 +103,6 @@ def as_markdown(text: str) -> str:
 
     A picture in a mail would be loaded, and so tell its sender that somebody reads it.
 
-    Examples
-    --------
     >>> print(as_markdown("![a](http://b/c.png) <b>*d*</b>"))
     !\[a\](http\://b/c.png) \<b\>\*d\*\</b\>
     >>> print(as_markdown("# one"))

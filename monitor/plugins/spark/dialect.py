@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import types
+from sqlalchemy import ColumnElement, types
 
 from monitor.sources.dialects import DIALECTS, TextDialect, written
-
-if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
 
 _TEXT = "collate(cast({0} as string), 'UTF8_BINARY')"
 SPARK = replace(

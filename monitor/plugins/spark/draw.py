@@ -8,18 +8,15 @@ database (`monitor.sources.sql_draw`), which counts before and after.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from monitor.domain.model import Decisions
-from monitor.plugins.spark.query import SharedSparkQuery
+from monitor.domain.model import Decisions, Stratum, Window
+from monitor.plugins.spark.query import SharedSparkQuery, SparkQuery
 from monitor.sources import frames, shared_draw, sql_draw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from monitor.domain.model import Stratum, Window
-    from monitor.plugins.spark.query import SparkQuery
     from monitor.sources.shared_query import Scan
     from monitor.sources.sql_query import Query
     from monitor.sources.sql_reading import Reading
@@ -46,10 +43,7 @@ def groups_of(
 ) -> list[frames.BucketCount]:
     """Count the buckets of a window and take the first candidates of each stratum by md5.
 
-    Raises
-    ------
-    SourceUnavailable
-        If rows keep changing while they are read.
+    Raises `SourceUnavailable` if rows keep changing while they are read.
     """
     result = None
     if at_most <= MOST_AT_ONCE:

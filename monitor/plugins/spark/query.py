@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import case, func, literal, literal_column, null, select, types
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Subquery,
+    case,
+    func,
+    literal,
+    literal_column,
+    null,
+    select,
+    types,
+)
 
 from monitor.plugins.spark.dialect import instant_text
 from monitor.sources import frames
@@ -19,10 +31,6 @@ from monitor.sources.sql_table import TableInfo
 from monitor.sources.sql_times import Times, first_local, local_times
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Select, Subquery
-
     from monitor.domain.model import Stratum, Window
     from monitor.sources.table_settings import TableSettings
 
@@ -68,9 +76,7 @@ def _local(zone: str) -> Times:
 def _dates(zone: str) -> Times:
     """Read dates, each its midnight: a bound is the first of them that is not before it."""
     return Times(
-        Typed("date"),
-        lambda at: _first_date(at, zone).isoformat(),
-        local_times(zone).instant,
+        Typed("date"), lambda at: _first_date(at, zone).isoformat(), local_times(zone).instant
     )
 
 

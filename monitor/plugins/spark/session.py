@@ -46,10 +46,7 @@ def session_for(settings: SparkSettings) -> SparkSession:
     A session that somebody else started keeps every setting that it has, and is never stopped
     here. One that was started here lives as long as the process, or until it breaks.
 
-    Raises
-    ------
-    SourceRefused
-        If this process has a session of another cluster, as it can have but one.
+    Raises `SourceRefused` if this process has a session of another cluster, as it can have but one.
     """
     global _started  # noqa: PLW0603  a process has one session
     with _lock:

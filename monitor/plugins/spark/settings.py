@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from monitor.domain.refused_setting import SettingRefused
-from monitor.sources.queried_settings import QueriedSettings
+from monitor.domain.errors import SettingRefused
+from monitor.sources.table_settings import QueriedSettings
 
 
 def _as_text(value: object) -> object:

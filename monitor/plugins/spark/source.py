@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
+from monitor.domain.masking import masked, secrets_of
 from monitor.plugins.spark.dialect import SPARK
 from monitor.plugins.spark.draw import groups_of, shared_groups_of
 from monitor.plugins.spark.query import SparkQuery
 from monitor.plugins.spark.reading import fields, found, opened
-from monitor.plugins.spark.refusals import as_ours
 from monitor.plugins.spark.session import session_for
-from monitor.plugins.spark.truths import SparkTruths
 from monitor.sources.sql_reading import Reading
 from monitor.sources.table_source import TableSource, truth_settings
+from monitor.sources.table_truths import TableTruths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from monitor.domain.model import Stratum, Window
     from monitor.domain.truth import TruthColumns
     from monitor.plugins.spark.settings import SparkSettings
@@ -28,17 +30,30 @@ if TYPE_CHECKING:
     from monitor.sources.sql_table import TableInfo
     from monitor.sources.sql_times import Times
 
+EVERY = timedelta(minutes=15)
+"""How often it is read at most, for all monitors at once; new rounds and maturity come besides."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NOT_ALLOWED = re.compile(
+    r"permission denied|access ?denied|AccessControl|INSUFFICIENT_PERMISSIONS|not authorized"
+    r"|unauthorized|PERMISSION_DENIED",
+    re.IGNORECASE,
+)
+_NOT_THERE = re.compile(
+    r"TABLE_OR_VIEW_NOT_FOUND|PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA|SCHEMA_NOT_FOUND"
+)
+_NO_JAVA = re.compile(r"JAVA_GATEWAY_EXITED|JAVA_HOME|No such file or directory: 'java'")
+_REFUSED = re.compile(r"^(Analysis|Parse)Exception|DATA_SOURCE_NOT_FOUND")
+_CHANGED = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|does not exist", re.IGNORECASE)
+_ENDED = re.compile(
+    r"Py4JNetwork|Connection refused|ConnectionRefused|stopped SparkContext|Answer from Java side"
+    r"|SparkContext was shut down",
+    re.IGNORECASE,
+)
+_LONGEST = 300  # characters of Spark's message
+
 
 class SparkSource(TableSource):
-    """A `Source` over a table or files that Spark reads.
-
-    Parameters
-    ----------
-    settings
-        What the config says.
-    base_folder
-        Where relative paths start: the folder of the config file.
-    """
+    """A `Source` over a table or files that Spark reads."""
 
     advice = (
         "has the cluster room for one more application, and are its workers there? It is tried "
@@ -62,7 +77,7 @@ class SparkSource(TableSource):
     @contextmanager
     def opened(self, window: Window | None = None) -> Iterator[Reading]:  # noqa: ARG002
         """Give the rows a name in the session."""
-        with as_ours(self.place, self._spark, self._setting):
+        with _as_ours(self.place, self._spark, self._setting):
             session = session_for(self._spark)
             with opened(session, self._spark, self._folder) as statements:
                 yield Reading(statements, SPARK)
@@ -98,16 +113,82 @@ class SparkSource(TableSource):
         """Do the same for several monitors."""
         return shared_groups_of(reading, scans, window, seed)
 
-    def truths(self, truth_columns: TruthColumns) -> SparkTruths:
+    def truths(self, truth_columns: TruthColumns) -> _SparkTruths:
         """Return the truth that some columns have, read in the same session."""
         location = "path" if self._spark.table is None else "table"
         changes = truth_settings(self._spark, truth_columns, **{location: truth_columns.table})
         source = SparkSource(self._spark.model_copy(update=changes), self._folder)
         source._setting = None if truth_columns.table is None else "labeling.table"
-        return SparkTruths(source, truth_columns)
+        return _SparkTruths(source, truth_columns)
 
     def query_of(
         self, table: TableInfo, times: Times, shown: Sequence[tuple[str, bool]]
     ) -> SparkQuery:
         """Make what builds the statements."""
         return SparkQuery(table, self.settings, times, shown)
+
+
+class _SparkTruths(TableTruths):
+    """The truth in some columns."""
+
+    def state(self, now: datetime) -> str:
+        """Return which span of time it is: rows may have changed when the next one begins."""
+        return str((now - _EPOCH) // EVERY)
+
+
+@contextmanager
+def _as_ours(location: str, settings: SparkSettings, setting: str | None = None) -> Iterator[None]:
+    """Raise errors of the block as ours.
+
+    setting: What the config names the rows by, where that is not a setting of the source.
+
+    Raises `SourceRefused` if there is no such table, this user may not read it, or what reads it is
+    not installed; `SourceUnavailable` if anything else went wrong, most of which passes.
+    """
+    try:
+        yield
+    except MonitorError:
+        raise
+    except ImportError as error:
+        message = (
+            f"{location} needs the extra spark: pip install 'mlflow-pr-monitor[spark]' ({error})"
+        )
+        raise SourceRefused(message, is_public=True) from error
+    except Exception as error:  # noqa: BLE001  Spark's, py4j's, grpc's: there is no common base
+        # Its text may hold keys of the config.
+        raise _ours(location, settings, setting, error) from None
+
+
+def _ours(
+    location: str, settings: SparkSettings, setting: str | None, error: Exception
+) -> MonitorError:
+    whole = f"{type(error).__name__} {error}"
+    answer = _error_text(error, settings)
+    if _NO_JAVA.search(whole):
+        message = f"{location}: Spark needs Java 17 or newer, and did not start: {answer}"
+        return SourceRefused(message, is_public=True)
+    if _NOT_ALLOWED.search(whole):
+        message = f"{location}: this user may not read it: {answer}; it is tried again"
+        return SourceRefused(message)
+    if _NOT_THERE.search(whole):
+        setting = setting or f"source.{'path' if settings.table is None else 'table'}"
+        message = f"{location} is not there ({answer}); correct {setting}, or write to it"
+        return SourceRefused(message, is_public=True)
+    if _REFUSED.search(whole):
+        return SourceRefused(f"{location} cannot be read: {answer}")
+    why = "Spark's driver has ended" if _ENDED.search(whole) else "cannot be read now"
+    if _CHANGED.search(whole):
+        why = "files of it went while they were read"
+    return SourceUnavailable(f"{location}: {why}: {answer}; it is tried again")
+
+
+def _error_text(error: Exception, settings: SparkSettings) -> str:
+    """Give the telling line of an error, without the secrets of the config."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Of errors that come through Java the first line names the call, the second what went wrong.
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        lines = [lines[0], lines[1].removeprefix(": ")][1:]
+    line = (lines or [type(error).__name__])[0]
+    options = (option.partition("=")[2] for option in (settings.remote or "").split(";")[1:])
+    line = masked(line, {*secrets_of(settings.config), *options})
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."

@@ -7,13 +7,13 @@ delivered goes to the log alone, so that two broken hooks do not write to each o
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Collection
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
 
-from monitor.domain.notice import Notice
-from monitor.domain.sinks import LOG
+from monitor.domain.model import LOG
 from monitor.presentation.delivery import (
     aside_sentence,
     dead_sentence,
@@ -24,19 +24,17 @@ from monitor.presentation.delivery import (
     recovered_sentence,
 )
 from monitor.rounds.reporting.enqueue import add_notice, first_key
-from monitor.rounds.reporting.notices import notice_id, round_key
+from monitor.rounds.reporting.notices import notice_of, round_key
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.errors import DeliveryFailed
     from monitor.domain.model import Effect
+    from monitor.domain.notice import Notice
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
     from monitor.storage.outbox.effect_store import Turn
@@ -82,10 +80,7 @@ def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
 def retire_orphans(database: Database, sinks: Collection[str], clock: Clock) -> None:
     """Mark as dead what waits for hooks that the config no longer has.
 
-    Parameters
-    ----------
-    sinks
-        All that the config has, even where this process delivers to only some.
+    sinks: All that the config has, even where this process delivers to only some.
     """
     now = clock()
     before = now - ORPHANED
@@ -126,24 +121,16 @@ def _notify(
 
 
 def _notice(
-    connection: Connection,
-    round_: Round,
-    event: str,
-    sink: str,
-    sentence: str,
-    now: datetime,
+    connection: Connection, round_: Round, event: str, sink: str, sentence: str, now: datetime
 ) -> Notice:
     """Make a notice; each monitor has its own, so that no two of one id say different things."""
     store = store_id(connection)
-    return Notice(
-        id=notice_id(event, f"{store}/{sink}/{round_.id}/{now.isoformat()}"),
-        event=event,
+    return notice_of(
+        event,
+        f"{store}/{sink}/{round_.id}/{now.isoformat()}",
+        round_,
         store_id=store,
         round_key=first_key(connection, round_, round_key(store, round_)),
-        monitor=round_.monitor,
-        round=round_.number,
-        slot=round_.slot,
-        model=round_.settings.model,
         sentence=sentence,
         at=now,
         sink=sink,

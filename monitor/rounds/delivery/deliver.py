@@ -11,18 +11,18 @@ what it holds, steps aside once it is dead: other rounds do not wait for it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryBroke, DeliveryFailed
-from monitor.domain.model import EffectKind
+from monitor.domain.model import MLFLOW, Effect, EffectKind
 from monitor.domain.notice import Notice
-from monitor.domain.ports import AlertKeeper
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.ports import AlertKeeper, Clock, EffectHandler
 from monitor.presentation.delivery import (
     INTERRUPTED,
     alerts_not_stored_reason,
@@ -32,19 +32,13 @@ from monitor.presentation.delivery import (
 from monitor.rounds.delivery.dead_letters import notify_dead, notify_recovered
 from monitor.rounds.reporting.notices import notice_id
 from monitor.storage.outbox import effect_admin, effect_store
-from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD
+from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD, Head, Turn
 from monitor.storage.results import alert_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Effect
-    from monitor.domain.ports import Clock, EffectHandler
     from monitor.storage.database import Database
-    from monitor.storage.outbox.effect_store import Head, Turn
 
 log = structlog.get_logger("monitor.effects")
 
@@ -53,11 +47,8 @@ JITTER = 0.25
 """Share of a wait that is left to chance, so that queues do not ask a sink all at once."""
 
 DEAD_AFTER = timedelta(days=1)
-DEAD_ATTEMPTS = 5
-"""An effect that has queued for days is not dead because its first try fails."""
-
-DEAD_ATTEMPTS_IF_LASTING = 3
-"""A receiver that is being replaced may answer 404 for a minute."""
+DEAD_ATTEMPTS = 5  # An effect that has queued for days is not dead because its first try fails
+DEAD_ATTEMPTS_IF_LASTING = 3  # A receiver that is being replaced may answer 404 for a minute
 
 ENDED_SINCE = timedelta(days=1)
 """How long sinks that keep alerts are reminded of ended ones, should one have been missed."""
@@ -104,11 +95,6 @@ def deliver(
     A handler that breaks holds up its own queue only, and one that ends the process is tried
     again when all else is done. At the end, sinks that forget alerts are reminded of those that
     are open.
-
-    Parameters
-    ----------
-    link
-        Finds where the round of a notice shows in MLflow; asked once for each notice.
     """
     call = _Call(database, handlers, clock, link)
     while turn := call.turn():

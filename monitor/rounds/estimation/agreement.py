@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from monitor.domain.report import AgreementRow, NoticeRow
 from monitor.presentation.notices import disagreement_sentence
 from monitor.stats.labels.agreement import (
     TENTATIVE_ALPHA,
+    Agreement,
     cohen_kappa,
     disagreement,
     fleiss_kappa,
@@ -18,12 +20,9 @@ from monitor.stats.labels.agreement import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from monitor.stats.core.counts import Interval
-    from monitor.stats.labels.agreement import Agreement
     from monitor.storage.labels.round_labels import SeveralAnswers
     from monitor.storage.samples.frame_store import StratumTally
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.domain.alerting import (
@@ -14,27 +16,21 @@ from monitor.domain.alerting import (
     next_reading,
 )
 from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
-from monitor.rounds.estimation.batch import AlertMove
+from monitor.rounds.estimation.batch import AlertMove, Estimates, Member, Side
 from monitor.rounds.estimation.disputes import disputed_metrics
-from monitor.stats.detection.e_detector import log_threshold
+from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.storage.results import alert_store, evidence_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
-    from monitor.rounds.estimation.batch import Estimates, Member, Side
     from monitor.rounds.estimation.estimate import RoundEstimate
-    from monitor.stats.detection.e_detector import Evidence
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
 Readings = dict["Side", LimitReading]
 
-_Chain: TypeAlias = "tuple[Side, int]"
-"""A chain of evidence on a limit, by its number."""
+_Chain: TypeAlias = "tuple[Side, int]"  # A chain of evidence on a limit, by its number
 
 
 def freeze_evidence(
@@ -249,12 +245,7 @@ def _fire(
     connection: Connection, due: Round, side: Side, reading: LimitReading, now: datetime
 ) -> AlertMove:
     alert = alert_store.fire(
-        connection,
-        round_=due,
-        metric=side[0],
-        side=side[1],
-        limit=reading.limit,
-        now=now,
+        connection, round_=due, metric=side[0], side=side[1], limit=reading.limit, now=now
     )
     return AlertMove("alert.firing", alert)
 

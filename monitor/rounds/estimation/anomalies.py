@@ -9,6 +9,7 @@ They are not part of the promise on false alarms, so they wake nobody: they are 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,14 +23,12 @@ from monitor.presentation.notices import (
     recurring_sentence,
     unexpected_sentence,
 )
-from monitor.stats.drift.shift import window_distances
+from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.predictive import is_outside, next_estimates, stratified_estimate
 from monitor.stats.history.change_probability import change_probability
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from monitor.domain.model import Stratum
@@ -39,18 +38,11 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import JointPosterior
-    from monitor.stats.drift.shift import WindowDistance
 
 PREDICTED = ("precision", "recall")
-LEVEL = 0.995
-"""Share of ordinary rounds inside each predicted range."""
-
-CHANGED = 0.9
-"""Noted from this probability on, of a change that was as likely as not."""
-
-RECURRING = 0.5
-"""Noted from this share of items on that evidence leaves out."""
-
+LEVEL = 0.995  # Share of ordinary rounds inside each predicted range
+CHANGED = 0.9  # Noted from this probability on, of a change that was as likely as not
+RECURRING = 0.5  # Noted from this share of items on that evidence leaves out
 POINTS = 2**13  # the .5 % outside are 40 of them
 
 _DISTANCES = ("psi", "ks")

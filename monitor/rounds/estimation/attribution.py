@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.report import CauseRow
 from monitor.presentation.causes import cause_sentence
-from monitor.stats.core.counts import Counts, Interval
+from monitor.stats.core.counts import Counts, Interval, StratumArrays
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
 from monitor.stats.estimation.cell_matrix import cell_posterior, class_sizes, weighted_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.counts import StratumArrays
     from monitor.stats.core.metrics import Matrix
 
-POINTS = 2**11
-"""An explanation needs two digits."""
+POINTS = 2**11  # An explanation needs two digits
 
 
 def precision_cause(

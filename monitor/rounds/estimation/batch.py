@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import History
 
-Side: TypeAlias = tuple[str, str]
-"""A watched metric and the side of its limit."""
+Side: TypeAlias = tuple[str, str]  # A watched metric and the side of its limit
 
 
 @dataclass(frozen=True, slots=True)

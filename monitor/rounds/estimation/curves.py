@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,31 +16,31 @@ from monitor.domain.curve_rows import (
     PrevalenceRow,
 )
 from monitor.rounds.estimation.attribution import precision_cause
-from monitor.rounds.estimation.densities import density_rows
-from monitor.stats.core.draws import draw
+from monitor.stats.core.draws import Draws, draw
+from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
+from monitor.stats.estimation.density import Density, share_density
 from monitor.stats.estimation.grouped_cells import grouped_cells
 from monitor.stats.estimation.matrix_draws import matrix_draws
 from monitor.stats.estimation.prevalence import prevalence_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from monitor.domain.report import CauseRow
+    from monitor.domain.report import CauseRow, EstimateRow
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
     from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Counted, Tally
-    from monitor.stats.core.draws import Draws
-    from monitor.stats.core.metrics import Matrix
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
 
 POINTS = 2**11  # a figure shows two digits
+
+_METRICS = ("precision", "recall")
+_ESTIMANDS = {"round": "window", "pooled": "rate"}
 
 
 class NoCurves(ValueError):
@@ -86,7 +87,7 @@ def _pictures(
     return Pictures(
         cause=precision_cause(member.tally, earlier, seed=seed, cells=cells),
         p3=_p3(member.tally, estimate, draws),
-        densities=density_rows(
+        densities=_density_rows(
             {
                 "round": _own_matrix(member.tally, seed, cells=cells),
                 "pooled": draws.rate_matrix(estimate.size),
@@ -131,22 +132,13 @@ def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
 def scored_sample(round_: Round, labels: RoundLabels) -> ScoredSample:
     """Take the labeled items of a round with their scores.
 
-    Raises
-    ------
-    NoCurves
-        If items have no score, or a stratum that holds items no label.
+    Raises `NoCurves` if items have no score, or a stratum that holds items no label.
     """
     return pooled_sample([(round_, labels)])
 
 
 def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
-    """Take the scored items of rounds with the same strata as one sample, of all their windows.
-
-    Raises
-    ------
-    NoCurves
-        As `scored_sample` does, for any of the rounds.
-    """
+    """Take the scored items of rounds with the same strata as one sample, of all their windows."""
     drawn = [item for _, labels in rounds for item in labels.labeled]
     scores = [item.score for item in drawn if item.score is not None]
     if len(scores) < len(drawn):
@@ -165,10 +157,8 @@ def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
 def labeled_sample(labels: RoundLabels, sample: Sample) -> LabeledSample:
     """Take the labeled items of a round, in the order of the draw.
 
-    Raises
-    ------
-    NoCurves
-        If a stratum that holds items has no label; where strata are score cells, a class of them.
+    Raises `NoCurves` if a stratum that holds items has no label; where strata are score cells, a
+    class of them.
     """
     return _grouped([labels], sample)[0]
 
@@ -217,3 +207,30 @@ def _bounds(
         low.append(max(lows, default=-np.inf))
         high.append(min(highs, default=np.inf))
     return low, high
+
+
+def _density_rows(
+    drawn: Mapping[str, Matrix], rows: Sequence[EstimateRow]
+) -> tuple[DensityRow, ...]:
+    """Give a density for each estimate of precision and recall that there is.
+
+    drawn: Draws of the confusion matrix, by basis.
+    rows: The estimates: one without a value has no density either.
+    """
+    there = {(row.metric, row.basis, row.estimand) for row in rows if row.point is not None}
+    results = []
+    for name in _METRICS:
+        for basis, matrix in drawn.items():
+            if (name, basis, _ESTIMANDS[basis]) not in there:
+                continue
+            density = share_density(metric(name)(matrix))
+            if density is not None:
+                results.append(_row(name, basis, density))
+    return tuple(results)
+
+
+def _row(name: str, basis: str, comparison: Density) -> DensityRow:
+    """Reduce it to three digits, so that a report stays small."""
+    low, high = (float(f"{end:.5g}") for end in (comparison.x[0], comparison.x[-1]))
+    density = [float(f"{value:.3g}") for value in comparison.density]
+    return DensityRow(metric=name, basis=basis, low=low, high=high, density=density)

@@ -7,6 +7,7 @@ alert, and the monitor's status is not "ok" until they are decided.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,16 +17,13 @@ from monitor.stats.estimation.missing import point_range
 from monitor.storage.results import concern_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.batch import Member
     from monitor.stats.detection.half_space import Limit
     from monitor.storage.labels.round_labels import RoundLabels
 
-KIND = "disputed "
-"""Kinds of concern about disputed items begin so; the metric follows."""
+KIND = "disputed "  # Kinds of concern about disputed items begin so; the metric follows
 
 
 def find_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.alerting import LEARNING_ROUNDS
-from monitor.rounds.estimation.history import before_launch
-from monitor.rounds.estimation.label_errors import corrected_rows
+from monitor.rounds.estimation.history import HistoryState, before_launch, pooled_matrix
+from monitor.rounds.estimation.label_errors import corrected_rows, reported_rows
 from monitor.rounds.estimation.pooled_labels import labels_to_pool
-from monitor.rounds.estimation.pooled_point import pooled_matrix
-from monitor.rounds.estimation.reported import reported_rows
-from monitor.stats.core.counts import Counts
+from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
-from monitor.stats.core.metrics import METRICS
-from monitor.stats.core.reasons import Unlabeled
+from monitor.stats.core.metrics import METRICS, Matrix
+from monitor.stats.core.reasons import NoEstimate, Unlabeled
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.waves import log_e_of_waves, log_recovery_of_waves
 from monitor.stats.estimation.missing import completions
-from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.probability import metric_quantile
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from monitor.domain.report import NoticeRow, ReportedEstimate
     from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import ReferenceMatrix, RoundSettings
     from monitor.rounds.estimation.curves import Pictures
-    from monitor.rounds.estimation.history import HistoryState
     from monitor.rounds.estimation.tally import Counted, Tally
     from monitor.stats.core.beta_mixture import BetaMixture
-    from monitor.stats.core.counts import StratumArrays
-    from monitor.stats.core.metrics import Matrix
-    from monitor.stats.core.reasons import NoEstimate
     from monitor.stats.detection.half_space import Limit
-    from monitor.stats.estimation.posterior import MetricEstimate
 
-BOUNDED = ("precision", "recall")
-"""Metrics that get proposed limits: those that people watch."""
+BOUNDED = ("precision", "recall")  # Metrics that get proposed limits: those that people watch
 
 PROPOSED_QUANTILE = 0.05
 """The level of the last rounds lies above this quantile with probability .95."""
@@ -96,27 +87,14 @@ def estimate_round(
 ) -> RoundEstimate:
     """Estimate a round from its own labels and, apart from that, with its history.
 
-    Parameters
-    ----------
-    now, earlier
-        This round and the earlier estimated rounds of its history in slot order, all with the
-        same strata.
-    history_state
-        What they and the reference, pooled, give for the strata.
-    evidence
-        This round with its labels as evidence counts them, wave by wave.
-    evidence_earlier
-        The earlier rounds as evidence counts them; ``earlier`` if not given.
-    reference
-        Positive and labeled per stratum from before launch, or None.
-    settings
-        As frozen when the round opened.
-    seed
-        Fixes the Sobol points.
-    completed
-        ``history_state`` if all missing answers of the history were negative, and if all were
-        positive;
-        empty where none is missing.
+    now, earlier: This round and the earlier estimated rounds of its history in slot order, all with
+        the same strata.
+    history_state: What they and the reference, pooled, give for the strata.
+    evidence: This round with its labels as evidence counts them, wave by wave.
+    evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
+    reference: Positive and labeled per stratum from before launch, or None.
+    completed: ``history_state`` if all missing answers of the history were negative, and if all
+        were positive; empty where none is missing.
     """
     before = before_launch(now.frame, reference)
     pooled = _with_robust_weight(history_state, settings)
@@ -147,10 +125,7 @@ def estimate_round(
         size=history_state.now.size,
         scaled=scaled,
         readings=_readings(
-            evidence,
-            earlier if evidence_earlier is None else evidence_earlier,
-            before,
-            settings,
+            evidence, earlier if evidence_earlier is None else evidence_earlier, before, settings
         ),
         proposed_limits={}
         if settings.limits.bounds
@@ -262,20 +237,14 @@ def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> NDArray[np.floa
     Bands differ, but a guess only steers the power of the detector, never its promise.
     """
     classes = Counts.of_matrix(
-        **matrix.model_dump(),
-        flagged_size=matrix.tp + matrix.fp,
-        passed_size=matrix.fn + matrix.tn,
+        **matrix.model_dump(), flagged_size=matrix.tp + matrix.fp, passed_size=matrix.fn + matrix.tn
     )
     rates = guess([], classes)
     return None if rates is None else np.where(counts.is_flagged, rates[0], rates[1])
 
 
 def propose_limits(
-    rounds: Sequence[Counted],
-    reference: Counts | None,
-    sample: Sample,
-    *,
-    seed: int,
+    rounds: Sequence[Counted], reference: Counts | None, sample: Sample, *, seed: int
 ) -> dict[str, float]:
     """Propose limits a margin under what the reference and the latest rounds, pooled, found.
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.rounds.estimation.pooled_labels import PooledLabels, labels_to_pool
-from monitor.stats.core.counts import Counts
+from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import JointPosterior
+from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.cell_matrix import class_counts
-from monitor.stats.history.change_point import pooling_steps
+from monitor.stats.history.change_point import PoolingStep, pooling_steps
+from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.replay import ClassHistory, last_steps
 from monitor.stats.history.run_length import RunLength
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from numpy.typing import NDArray
 
     from monitor.domain.model import Stratum
     from monitor.domain.settings import Pooling
     from monitor.rounds.estimation.tally import Counted
-    from monitor.stats.core.counts import StratumArrays
+    from monitor.stats.core.beta_mixture import BetaMixture
+    from monitor.stats.core.metrics import Matrix
     from monitor.stats.design.restratify import EffectiveCounts
-    from monitor.stats.history.change_point import PoolingStep
+
+    Values = NDArray[np.float64]
+
 
 CLASSES = {"flagged": True, "passed": False}
 
@@ -53,19 +59,11 @@ def history_states(
 ) -> list[HistoryState]:
     """Pooling a history round by round; one `HistoryState` for each.
 
-    Parameters
-    ----------
-    rounds
-        The rounds of a history in slot order, one or more, all with the same strata.
-    reference
-        What was labeled in these strata before launch, or None.
-    settings
-        How they are pooled.
-    cells
-        Whether strata are score cells; earlier rounds are then counted anew for the sizes of each
-        round.
-    since
-        How many of the first rounds are left out of what is returned.
+    rounds: The rounds of a history in slot order, one or more, all with the same strata.
+    reference: What was labeled in these strata before launch, or None.
+    cells: Whether strata are score cells; earlier rounds are then counted anew for the sizes of
+        each round.
+    since: How many of the first rounds are left out of what is returned.
     """
     counts = [each.counts for each in rounds]
     return (_by_cells if cells else _by_bands)(counts, reference, settings, since)
@@ -202,3 +200,30 @@ def _steps(
         restart=settings.restart,
         since=since,
     )
+
+
+def pooled_matrix(history_state: HistoryState) -> Matrix:
+    """Scale the round's rates, drawn toward its history, to the items of the window."""
+    labeled, positive = zip(
+        *(_class_labels(history_state, name, flagged=up) for name, up in CLASSES.items()),
+        strict=True,
+    )
+    now = history_state.now
+    return scaled_matrix(
+        now.size, np.concatenate(labeled), np.concatenate(positive), now.is_flagged
+    )
+
+
+def _class_labels(
+    history_state: HistoryState, name: str, *, flagged: bool
+) -> tuple[Values, Values]:
+    """Labels of a class, or rates as if one label stood for each stratum."""
+    positive, labeled = history_state.now.of_class(flagged=flagged)
+    # A round's labels let a change enter unless nothing was known before: one component then.
+    is_first = history_state.steps[name].mixture.weight.size == 1 and labeled.any()
+    if history_state.before is None or is_first:
+        return labeled, positive
+    before: BetaMixture = getattr(history_state.before, name)
+    size = history_state.now.size[history_state.now.is_flagged == flagged]
+    rates = pooled_rates((before.weight, before.alpha, before.beta), positive, labeled, size)
+    return np.ones(size.shape), rates

@@ -8,22 +8,19 @@ window whose scores moved does not change a rate that each cell has kept.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
-from monitor.stats.core.counts import Counts
+from monitor.stats.core.counts import Counts, StratumArrays
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.estimation.cell_matrix import class_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from monitor.stats.core.counts import StratumArrays
 
     Values = NDArray[np.float64]
 
@@ -71,17 +68,10 @@ def labels_to_pool(
 ) -> list[PooledLabels]:
     """Take the labels of rounds as they are pooled, cells at the sizes of one window.
 
-    Parameters
-    ----------
-    rounds
-        Counts of the same strata.
-    now
-        Items of each cell in the window that the estimate is about, shape ``(H,)``.
-    cells
-        Whether strata are score cells.
+    rounds: Counts of the same strata.
+    now: Items of each cell in the window that the estimate is about, shape ``(H,)``.
+    cells: Whether strata are score cells.
 
-    Examples
-    --------
     >>> counts = Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
     ...     is_flagged=[True, True, False, False],

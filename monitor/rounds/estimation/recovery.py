@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState, keeps, recovery_after
 from monitor.domain.report import RecoveryRow
-from monitor.rounds.estimation.estimate import expected_rates
+from monitor.rounds.estimation.estimate import RoundEstimate, expected_rates
 from monitor.rounds.estimation.history import before_launch
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
-from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.recovery import WRONGLY_ENDED
+from monitor.stats.detection.half_space import Limit, Side
+from monitor.stats.detection.recovery import WRONGLY_ENDED, Recovery
 from monitor.stats.detection.recovery_delay import ending
 from monitor.stats.detection.scenario import Scenario
 from monitor.storage.results import evidence_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch
-    from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.tally import Tally
     from monitor.stats.core.counts import StratumArrays
-    from monitor.stats.detection.half_space import Side
-    from monitor.stats.detection.recovery import Recovery
     from monitor.storage.results.alert_store import StoredAlert
 
-SHARE = 0.8
-"""How sure it is said that an alert ends within so many rounds."""
-
-ROUNDS = 52
-"""How far ahead is looked."""
-
-PATHS = 400
-"""Simulated alerts: a share of .8 of them has a standard error of .02."""
-
-LARGEST = 700
-"""Log evidence above which e**x is no finite number."""
+SHARE = 0.8  # How sure it is said that an alert ends within so many rounds
+ROUNDS = 52  # How far ahead is looked
+PATHS = 400  # Simulated alerts: a share of .8 of them has a standard error of .02
+LARGEST = 700  # Log evidence above which e**x is no finite number
 
 
 def recovery_rows(
@@ -61,10 +50,7 @@ def recovery_rows(
     last = evidence_store.last_readings(connection, newest.monitor_id)
     return {
         alert.id: _row(
-            alert,
-            recovery_after(last.get((alert.metric, alert.side))),
-            batch,
-            estimates[newest.id],
+            alert, recovery_after(last.get((alert.metric, alert.side))), batch, estimates[newest.id]
         )
         for alert in firing
     }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused, TryLater
@@ -17,9 +19,6 @@ from monitor.storage.results import estimate_store, restatement_store
 from monitor.storage.rounds import round_transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.report import EstimateRow
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from monitor.storage.results.restatement_store import RestatedVersion
     from monitor.storage.rounds.round_store import Round
 
-_SAME = 1e-9
-"""Numbers of two machines differ by less, those of two methods by more."""
+_SAME = 1e-9  # Numbers of two machines differ by less, those of two methods by more
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +73,7 @@ class Restatement:
         }
 
     def refuse_unlabeled(self, batch: HistoryBatch) -> None:
-        """Refuse to take away all labels of a predicted class.
-
-        Raises
-        ------
-        InputRefused
-            Naming the round.
-        """
+        """Refuse to take away all labels of a predicted class."""
         for member in batch.affected:
             if self._has(member.round) and _lost_a_class(member):
                 raise InputRefused(unlabeled_text(member.round.monitor, member.round.number))
@@ -120,10 +112,7 @@ class Restatement:
         restatement_store.set_versions(connection, versions, revisions)
 
     def outcome(
-        self,
-        batch: HistoryBatch,
-        stored: Mapping[int, list[EstimateRow]],
-        estimates: Estimates,
+        self, batch: HistoryBatch, stored: Mapping[int, list[EstimateRow]], estimates: Estimates
     ) -> list[RestatedRound]:
         """Return what becomes of each round."""
         return [

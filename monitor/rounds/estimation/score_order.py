@@ -8,16 +8,14 @@ import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
-from monitor.rounds.estimation.curves import NoCurves, pooled_sample, scored_sample
+from monitor.rounds.estimation.curves import NoCurves, Pictures, pooled_sample, scored_sample
 from monitor.stats.curves.curve_draws import curve_bands
-from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from monitor.rounds.estimation.batch import HistoryBatch
-    from monitor.rounds.estimation.curves import Pictures
     from monitor.storage.database import Database
-    from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.rounds.round_store import Round
 
 ROUNDS = 26

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import SegmentRow
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.counts import Counts
-from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from monitor.domain.settings import RoundSettings
-    from monitor.stats.estimation.posterior import MetricEstimate
     from monitor.storage.results.segment_store import SegmentCell
     from monitor.storage.samples.frame_store import StratumTally
 
@@ -34,16 +32,8 @@ def segment_rows(
 ) -> list[SegmentRow]:
     """Estimate every segment of a round.
 
-    Parameters
-    ----------
-    cells
-        Sizes and labels per stratum, segment column and value, all of the round.
-    drawn
-        The strata of the round, each class from low to high score.
-    settings
-        As frozen when the round opened: the margins.
-    seed
-        Fixes the Sobol points.
+    cells: Sizes and labels per stratum, segment column and value, all of the round.
+    drawn: The strata of the round, each class from low to high score.
     """
     by_cells = settings.sample.cells is not None
     strata = _strata(cells, [part.stratum.name for part in drawn] if by_cells else [])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from monitor.rounds.estimation.agreement import agreement_row
-from monitor.rounds.estimation.challenge import challenges
+from monitor.rounds.estimation.challenge import Challenge, challenges
 from monitor.rounds.estimation.segments import segment_rows
 from monitor.storage.labels import overlap_store
 from monitor.storage.results import challenger_store, segment_store
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from monitor.domain.report import AgreementRow, SegmentRow
     from monitor.rounds.estimation.batch import HistoryBatch
-    from monitor.rounds.estimation.challenge import Challenge
     from monitor.storage.database import Database
     from monitor.storage.labels.round_labels import RoundLabels
     from monitor.storage.results.segment_store import SegmentCell

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from monitor.domain.report import AnswersRow
-from monitor.stats.core.counts import Counts, completed
+from monitor.stats.core.counts import Counts, StratumArrays, completed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.model import Stratum
-    from monitor.stats.core.counts import StratumArrays
     from monitor.storage.samples.frame_store import StratumTally
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from monitor.rounds.estimation.supplements import write_supplements
+from monitor.rounds.estimation.supplements import Supplements, write_supplements
 from monitor.storage.results import estimate_store, evidence_store
 from monitor.storage.results.past_counts import write_packed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.alerting import LimitReading
+    from monitor.domain.report import ReportedEstimate
     from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member, Side
-    from monitor.rounds.estimation.supplements import Supplements
+    from monitor.storage.rounds.round_store import Round
+
+_POOLED = "pooled"
 
 
 def write_versions(
@@ -26,10 +29,7 @@ def write_versions(
 ) -> None:
     """Store what versions count and estimate.
 
-    Raises
-    ------
-    RoundMoved
-        If somebody published into the history meanwhile.
+    Raises `RoundMoved` if somebody published into the history meanwhile.
     """
     # First of all writes: whoever computed from an older state of the history stops here.
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
@@ -72,3 +72,35 @@ def write_readings(
         for side, reading in readings[member.round.id].items()
     ]
     evidence_store.write_readings(connection, rows)
+
+
+def with_stored_own_rows(
+    connection: Connection, batch: HistoryBatch, estimates: Estimates
+) -> Estimates:
+    """Keep the estimates that rest on a round's own labels where no label of it changed.
+
+    Such a round gets a version only because an earlier one changed, which moves its pooled
+    estimates. Computed again by a newer release, its own might differ by the method alone.
+    """
+    return {
+        member.round.id: replace(
+            estimates[member.round.id],
+            rows=_stored(connection, member.round, estimates[member.round.id].rows),
+        )
+        for member in batch.affected
+    }
+
+
+def _stored(
+    connection: Connection, round_: Round, rows: list[ReportedEstimate]
+) -> list[ReportedEstimate]:
+    if round_.label_revision != round_.estimated_revision:
+        return rows
+    stored = {
+        (row.metric, row.estimand, row.basis): row.model_dump()
+        for row in estimate_store.read_estimates(connection, round_.id, round_.version)
+        if row.basis != _POOLED
+    }
+    return [
+        row.model_copy(update=stored.get((row.metric, row.estimand, row.basis), {})) for row in rows
+    ]

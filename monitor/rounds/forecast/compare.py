@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from monitor.stats.estimation.paired import Comparison, compare, compare_thresho
 from monitor.storage.labels.round_labels import read_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.storage.rounds.round_store import Round
@@ -24,21 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """The decisions of another classifier on the labeled items.
+    """The decisions of another classifier on the labeled items."""
 
-    Parameters
-    ----------
-    flags
-        Its decision by item id, for every labeled item.
-    rows
-        How many predictions it made.
-    flagged
-        How many of them it flags.
-    """
-
-    flags: Mapping[str, bool]
-    rows: int
-    flagged: int
+    flags: Mapping[str, bool]  # Its decision by item id, for every labeled item.
+    rows: int  # How many predictions it made.
+    flagged: int  # How many of them it flags.
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +46,7 @@ class Compared:
 
 
 def labeled_ids(connection: Connection, round_: Round) -> list[str]:
-    """Read the ids of the items that are labeled 1 or 0 now.
-
-    Raises
-    ------
-    InputRefused
-        If there are none.
-    """
+    """Read the ids of the items that are labeled 1 or 0 now."""
     ids = [item.id for item in read_labels(connection, round_).labeled]
     if not ids:
         message = f"round {round_.number} of {round_.monitor} has no labels to compare by"
@@ -74,10 +57,7 @@ def labeled_ids(connection: Connection, round_: Round) -> list[str]:
 def at_threshold(connection: Connection, round_: Round, threshold: float) -> Compared:
     """Compare the classifier as it is with itself at another threshold.
 
-    Raises
-    ------
-    InputRefused
-        If items have no score, or one in percent, or a stratum no label.
+    Raises `InputRefused` if items have no score, or one in percent, or a stratum no label.
     """
     try:
         labels = read_labels(connection, round_)
@@ -103,10 +83,8 @@ def at_threshold(connection: Connection, round_: Round, threshold: float) -> Com
 def with_others(connection: Connection, round_: Round, others: Others) -> Compared:
     """Compare the classifier with another one, by its decisions on the labeled items.
 
-    Raises
-    ------
-    InputRefused
-        If a stratum has no label, or the counted flagged items contradict the labels.
+    Raises `InputRefused` if a stratum has no label, or the counted flagged items contradict the
+    labels.
     """
     labels = read_labels(connection, round_)
     try:

@@ -6,6 +6,7 @@ is written.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from monitor.rounds.sampling.cells import uniform_of
 from monitor.rounds.sampling.plan import label_cost, prior_rates_of
 from monitor.rounds.sampling.prior import rates_before, reference_of
 from monitor.rounds.sampling.second_wave import has_two_waves
-from monitor.rounds.sampling.window_scan import scan_window, why_unusable
+from monitor.rounds.sampling.window_scan import WindowScan, scan_window, why_unusable
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, Prospect, plan_options
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
@@ -29,11 +30,8 @@ from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.model import Window
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.stats.detection.half_space import Limit
 
 NO_ROUND = -1  # an id that no row has
@@ -140,10 +138,7 @@ def two_strata(prospect: Prospect) -> PlannedWindow:
 def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     """Scan the newest window that has predictions, and find the prior of its strata.
 
-    Raises
-    ------
-    SourceRefused
-        If there are no predictions yet, or the window could not be sampled.
+    Raises `SourceRefused` if there are no predictions yet, or the window could not be sampled.
     """
     round_ = _as_if_drawn(context)
     seen = scan_window(context, round_)
@@ -185,10 +180,7 @@ def forecast_plan(
 ) -> PlanForecast:
     """Plan for margins, a number of labels or both, and show what that buys.
 
-    Raises
-    ------
-    ValueError
-        If neither is given, or nothing is known and there is no number of labels.
+    Raises `ValueError` if neither is given, or nothing is known and there is no number of labels.
     """
     prospect = planned.prospect
     outlook = plan_options(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
@@ -203,15 +195,7 @@ def forecast_plan(
 def forecast_monitor(
     context: MonitorContext, *, margins: Mapping[str, float] | None, max_labels: int | None
 ) -> PlanForecast:
-    """Plan the next round of a monitor: as asked, or as its config has it if nothing is asked.
-
-    Raises
-    ------
-    SourceRefused
-        As `scan_to_plan` does.
-    ValueError
-        As `forecast_plan` does.
-    """
+    """Plan the next round of a monitor: as asked, or as its config has it if nothing is asked."""
     settings = context.settings.round
     if not margins and max_labels is None:
         margins, max_labels = settings.sample.margin.wanted(), settings.sample.max_labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import numpy as np
 
 from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Stratum
 from monitor.domain.slots import newest_slot, window_of
 from monitor.presentation.forecasts import (
     ASSUMED,
@@ -20,32 +21,26 @@ from monitor.presentation.forecasts import (
 )
 from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.estimation.tally import Tally
-from monitor.rounds.sampling.cells import rates_of_cells, uniform_of
-from monitor.rounds.sampling.edges import edges_of
+from monitor.rounds.sampling.cells import edges_of, rates_of_cells, uniform_of
 from monitor.rounds.sampling.rebin import binned
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.design.allocation import allocate
+from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.detection.delay import Detection, false_alarms, played
 from monitor.stats.detection.power import smallest_drops
-from monitor.stats.detection.scenario import Scenario
+from monitor.stats.detection.scenario import Misses, Scenario
 from monitor.storage.results import estimate_store
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
-    from monitor.domain.model import Stratum
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext, ReferenceItems
     from monitor.rounds.sampling.rebin import References
-    from monitor.stats.design.allocation import Allocation
     from monitor.stats.detection.half_space import Limit
-    from monitor.stats.detection.scenario import Misses
 
     Floats = NDArray[np.float64]
 
@@ -110,10 +105,7 @@ def expected_round(
 ) -> ExpectedRound:
     """Find the best that is known: given numbers, else closed rounds, else the reference.
 
-    Raises
-    ------
-    InputRefused
-        If there is nothing to go by, or the given numbers contradict each other.
+    Raises `InputRefused` if there is nothing to go by, or the given numbers contradict each other.
     """
     settings = context.settings.round
     if levels is not None:
@@ -153,10 +145,7 @@ def simulate_alerts(
 ) -> Forecast:
     """Simulate the alerts of a monitor without and with a drift.
 
-    Raises
-    ------
-    InputRefused
-        If the drift is impossible from where the metrics are.
+    Raises `InputRefused` if the drift is impossible from where the metrics are.
     """
     drifted = _drifted(expected.scenario, drift)
     edge = _at_limits(expected.scenario, limits)
@@ -185,12 +174,7 @@ def detected_soon(
 ) -> dict[str, dict[Misses, float | None]]:
     """Find, for each limit from below, the smallest drop that is soon found in 8 of 10 cases."""
     return {
-        limit.metric: smallest_drops(
-            expected.scenario,
-            limits,
-            metric=limit.metric,
-            every=every,
-        )
+        limit.metric: smallest_drops(expected.scenario, limits, metric=limit.metric, every=every)
         for limit in limits
         if limit.side == "at_least"
     }

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, gravest_of
-from monitor.domain.model import Collected
+from monitor.domain.model import Collected, Task
 from monitor.domain.state import RoundState
-from monitor.rounds.labels.endpoints import ask
-from monitor.rounds.labels.second_annotator import without_same_person
+from monitor.rounds.labels.endpoints import ask, without_same_person
 from monitor.storage.labels import label_store, overlap_store
 from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.rounds import round_claims, round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Task
     from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_claims import Claim
@@ -61,10 +58,7 @@ def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
 def collect(context: MonitorContext, round_ids: Sequence[int]) -> Collected | None:
     """Ask labelers for news of some rounds and store it; None if no round asks.
 
-    Raises
-    ------
-    MonitorError
-        The first obstacle met, once every place was asked.
+    Raises `MonitorError`, the first obstacle met, once every place was asked.
     """
     with context.database.read() as connection:
         rounds = round_store.read_rounds(connection, round_ids)
@@ -85,10 +79,7 @@ def retire(context: MonitorContext) -> None:
     Items and labels stay; a round without payloads is retired. One whose labeler cannot end it,
     such as after an uninstall, keeps no other.
 
-    Raises
-    ------
-    MonitorError
-        The gravest obstacle met, once every round was tried.
+    Raises `MonitorError`, the gravest obstacle met, once every round was tried.
     """
     now = context.clock()
     with context.database.read() as connection:

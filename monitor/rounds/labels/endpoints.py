@@ -7,6 +7,7 @@ from today's place too, since people may have been given that one.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,10 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable
-from monitor.domain.ports import Watchable
-from monitor.presentation.labels import refused_line
-from monitor.rounds.labels.second_annotator import without_same_person
-from monitor.storage.labels import label_store
+from monitor.domain.model import Collected, Refusal
+from monitor.domain.ports import Labeler, Watchable
+from monitor.presentation.labels import refused_line, same_person_reason
+from monitor.storage.labels import label_store, overlap_store
 from monitor.storage.labels.label_notes import (
     LabelNotes,
     read_endpoint,
@@ -28,10 +29,6 @@ from monitor.storage.labels.label_notes import (
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from monitor.domain.model import Collected, Refusal
-    from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
@@ -220,3 +217,14 @@ def _refused_note(collected: Collected) -> list[str]:
     """Show rows that were refused, unless they are their own problem."""
     rows = [refusal for refusal in collected.refused if not refusal.is_problem]
     return [refused_line(rows)] if rows else []
+
+
+def without_same_person(context: MonitorContext, collected: Collected) -> Collected:
+    """Refuse answers to one copy of an item by someone who answered its other copy."""
+    with context.database.read() as connection:
+        repeated = overlap_store.same_person_twice(connection, collected.events)
+    refused = [
+        Refusal(f"task {event.task_key}", same_person_reason(event.annotator)) for event in repeated
+    ]
+    retained = tuple(event for event in collected.events if event not in repeated)
+    return replace(collected, events=retained, refused=(*collected.refused, *refused))

@@ -7,6 +7,7 @@ ever get a row (they alone are reviewed) no positive is missed, and recall is 1 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -20,17 +21,12 @@ from monitor.domain.slots import slots_before, window_of
 from monitor.presentation.labels import near_misses_sentence, unreached_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from monitor.domain.id_forms import NearMiss
     from monitor.domain.settings import Schedule
     from monitor.rounds.context import MonitorContext
 
-MOST_ITEMS = 20_000
-"""Items of each class and window that are looked up, in random order."""
-
-WINDOWS = 8
-"""Windows that are looked back at."""
+MOST_ITEMS = 20_000  # Items of each class and window that are looked up, in random order
+WINDOWS = 8  # Windows that are looked back at
 
 RECALL = 0.95
 """Higher than that of most classifiers; it says how many rows of passed items are expected."""
@@ -110,11 +106,6 @@ def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Windo
     """Refuse a truth that has rows for flagged items only, in all windows.
 
     Earlier windows are looked at where one alone cannot tell, and several together may.
-
-    Raises
-    ------
-    LabelsRefused
-        With what was looked at, and what to set.
     """
     reach = Reach()
     earlier = windows_before(context.settings.round.schedule, window)
@@ -149,10 +140,7 @@ def near_misses_concern(
 ) -> str | None:
     """Report how many items have a label only by an id in another form; None if few have.
 
-    Raises
-    ------
-    LabelsRefused
-        If any has, and would be negative for it.
+    Raises `LabelsRefused` if any has, and would be negative for it.
     """
     near = _near_misses(context, labeler, ids) if ids else []
     refused = labeler.must_match_ids

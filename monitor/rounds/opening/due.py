@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from monitor.rounds.opening.windows import free_window
 from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.settings import RoundSettings

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.seeds import seed_of
@@ -14,9 +16,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.model import Stratum, Window

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
@@ -11,8 +12,6 @@ from monitor.storage.results import redo_store
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.settings import RoundSettings

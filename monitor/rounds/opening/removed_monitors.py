@@ -7,8 +7,9 @@ slot of the monitor has passed that anyone who still runs it would have opened.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
@@ -16,15 +17,12 @@ import structlog
 from monitor.domain.alerting import AlertState
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
-from monitor.presentation.removed_monitors import REMOVED, removed_sentence
+from monitor.presentation.status import REMOVED, removed_sentence
 from monitor.rounds.reporting.enqueue import enqueue_ended
 from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.ports import Clock

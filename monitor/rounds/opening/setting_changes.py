@@ -6,6 +6,7 @@ the config of today.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
@@ -18,8 +19,6 @@ from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.sample_settings import Sample
@@ -33,8 +32,7 @@ _CUTS = frozenset(
     f"sample.{strata}.{of}" for strata in ("bands", "cells") for of in ("flagged", "passed")
 )
 
-Values = dict[str, object]
-"""Settings by their names in the config."""
+Values = dict[str, object]  # Settings by their names in the config
 
 
 def pending_changes(connection: Connection, context: MonitorContext) -> list[str]:
@@ -63,12 +61,8 @@ def changes_between(
 ) -> dict[int, list[Change]]:
     """Find where a new history or another schedule began, by the id of the round that began it.
 
-    Parameters
-    ----------
-    rounds
-        All rounds of one monitor, in slot order.
-    histories
-        The histories of these rounds, by id.
+    rounds: All rounds of one monitor, in slot order.
+    histories: The histories of these rounds, by id.
     """
     result: dict[int, list[Change]] = {}
     before: Round | None = None

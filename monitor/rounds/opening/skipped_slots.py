@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import structlog
@@ -13,13 +15,11 @@ from monitor.presentation.moves import missed_reason
 from monitor.presentation.status import lost_round_line, restored_line
 from monitor.rounds.opening.windows import free_windows
 from monitor.rounds.reporting.concerns import note
-from monitor.storage.rounds import restored_store, round_store, skip_store
+from monitor.storage.rounds import restored_store, round_store
+from monitor.storage.rounds.round_transitions import add_skipped
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.settings import Schedule
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.rounds")
 
-AT_ONCE = 1000
-"""Slots per transaction: about a tenth of a second, for which other writers can wait."""
+AT_ONCE = 1000  # Slots per transaction: about a tenth of a second, for which other writers can wait
 
 _LOST = "lost"
 
@@ -43,18 +42,12 @@ def refuse_if_forgotten(
     slots were missed or a round is gone, and one that does not answer holds nothing up:
     `pr-monitor db restored` opens recorded skips too.
 
-    Parameters
-    ----------
-    newest
-        Slot of the store's newest round.
-    lost
-        Slot of a newer one that this process has seen there: hooks are notified of it, and its
+    newest: Slot of the store's newest round.
+    lost: Slot of a newer one that this process has seen there: hooks are notified of it, and its
         slot is opened again.
 
-    Raises
-    ------
-    ConfigRefused
-        If MLflow shows a run of this store for a slot that the store does not know.
+    Raises `ConfigRefused` if MLflow shows a run of this store for a slot that the store does not
+    know.
     """
     name, store = context.settings.name, context.database.shown
     shown = _shown_by_mlflow(context)
@@ -110,7 +103,7 @@ def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: d
         slots = missed[start : start + AT_ONCE]
         with context.database.write() as connection:
             monitor_id = round_store.ensure_monitor(connection, context.settings.name, now)
-            skip_store.add_skipped(
+            add_skipped(
                 connection,
                 monitor_id=monitor_id,
                 first_number=number_of(connection, schedule, monitor_id, slots[0]),

@@ -8,6 +8,8 @@ ends where the round after begins; it may be empty then.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -16,9 +18,6 @@ from monitor.domain.slots import windows_of
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.settings import Schedule

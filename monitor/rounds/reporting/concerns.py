@@ -7,11 +7,11 @@ not ok.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.model import EffectKind
-from monitor.domain.sinks import MLFLOW
+from monitor.domain.model import MLFLOW, EffectKind
 from monitor.presentation.estimates import too_few_text
 from monitor.presentation.rounds import corrected_sentence
 from monitor.rounds.estimation import disputes
@@ -26,8 +26,6 @@ from monitor.storage.samples import frame_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.batch import Member
@@ -45,17 +43,10 @@ and so many: where positives are rare, a source that lost half of them turns few
 def note(connection: Connection, round_: Round, kind: str, sentence: str, now: datetime) -> bool:
     """Note a concern about a claimed round and notify the log, the hooks and MLflow, once.
 
-    Parameters
-    ----------
-    kind
-        What it is about; a round has at most one concern of a kind.
-    sentence
-        Without its end, such as ``nothing is flagged``.
+    kind: What it is about; a round has at most one concern of a kind.
+    sentence: Without its end, such as ``nothing is flagged``.
 
-    Returns
-    -------
-    bool
-        False if there was one of this kind.
+    Returns false if there was one of this kind.
     """
     if not concern_store.add_concern(connection, round_.id, kind, sentence, now):
         return False

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.model import EffectKind
+from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.registered import alias_of
 from monitor.domain.report import RoundReport, Status
-from monitor.domain.sinks import LOG, MLFLOW
 from monitor.domain.state import RoundState
 from monitor.rounds.reporting.notices import (
     abandoned_notice,
@@ -29,9 +29,6 @@ from monitor.storage.samples import frame_store
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.notice import Notice
@@ -168,12 +165,7 @@ def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
 
 
 def enqueue_ended(
-    connection: Connection,
-    alert: StoredAlert,
-    why: str,
-    now: datetime,
-    *,
-    by_hand: bool = True,
+    connection: Connection, alert: StoredAlert, why: str, now: datetime, *, by_hand: bool = True
 ) -> None:
     """Write the notices of an alert that no round ended, for anyone who had one when it fired."""
     round_ = round_store.read_round(connection, alert.fired_round_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.notice import Notice
@@ -26,8 +27,6 @@ from monitor.presentation.rounds import (
 )
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.domain.report import AlertRow, EstimateRow, NoticeRow, RoundReport
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
@@ -61,25 +60,17 @@ def alert_notice(
     """Notify people of an alert that fired, resolved or was revised."""
     pooled = report.estimate(alert.metric, basis="pooled", estimand="rate")
     fires = event == "alert.firing"
-    return Notice(
-        id=notice_id(event, alert.id),
-        event=event,
+    return _alert_notice(
+        event,
+        alert,
+        round_,
         store_id=report.store_id,
         round_key=report.round_key,
-        monitor=round_.monitor,
-        round=round_.number,
-        slot=round_.slot,
-        metric=alert.metric,
-        side=alert.side,
-        limit=alert.limit,
         point=None if pooled is None else pooled.point,
         low=None if pooled is None else pooled.low,
         high=None if pooled is None else pooled.high,
-        false_alarm_every=round_.settings.limits.false_alarm_every,
-        model=round_.settings.model,
         sentence=_alert_sentence(event, alert, pooled, report, why),
         at=at,
-        alert=alert.id,
         since=alert.fired_at,
         to_do=alert_to_do(alert, monitor=round_.monitor, number=round_.number) if fires else None,
         promise=promise(round_.settings.limits.false_alarm_every) if fires else None,
@@ -95,11 +86,12 @@ def ended_notice(
     sentence = ended_sentence(
         alert, monitor=round_.monitor, number=round_.number, by_hand=by_hand, why=why
     )
-    return _resolved_notice(
+    return _alert_notice(
+        "alert.resolved",
         alert,
         round_,
         store_id=store_id,
-        number=round_.number,
+        round_key=round_key(store_id, round_),
         sentence=sentence,
         at=at,
         since=alert.fired_at,
@@ -112,55 +104,50 @@ def forgotten_notice(alert: AlertRow, round_: Round, *, store_id: str, at: datet
     """Notify people of an alert that was open when the store was restored to a time before it."""
     number = alert.fired_in_round
     sentence = forgotten_sentence(alert, monitor=round_.monitor, number=number)
-    return _resolved_notice(
-        alert, round_, store_id=store_id, number=number, sentence=sentence, at=at
+    key = round_key(store_id, round_)
+    notice = _alert_notice(
+        "alert.resolved", alert, round_, store_id=store_id, round_key=key, sentence=sentence, at=at
     )
+    return notice.model_copy(update={"round": number})
 
 
-def _resolved_notice(
-    alert: StoredAlert | AlertRow,
-    round_: Round,
-    *,
-    store_id: str,
-    number: int,
-    sentence: str,
-    at: datetime,
-    **existing: Any,
-) -> Notice:
-    return Notice(
-        id=notice_id("alert.resolved", alert.id),
-        event="alert.resolved",
-        store_id=store_id,
-        round_key=round_key(store_id, round_),
-        monitor=round_.monitor,
-        round=number,
-        slot=round_.slot,
+def _alert_notice(event: str, alert: StoredAlert | AlertRow, round_: Round, **more: Any) -> Notice:
+    return notice_of(
+        event,
+        alert.id,
+        round_,
         metric=alert.metric,
         side=alert.side,
         limit=alert.limit,
         false_alarm_every=round_.settings.limits.false_alarm_every,
-        model=round_.settings.model,
-        sentence=sentence,
-        at=at,
         alert=alert.id,
-        **existing,
+        **more,
+    )
+
+
+def notice_of(event: str, of: str, round_: Round, **more: Any) -> Notice:
+    """Notify people of an event of an alert, a round or a sink, seen in a round."""
+    return Notice(
+        id=notice_id(event, of),
+        event=event,
+        monitor=round_.monitor,
+        round=round_.number,
+        slot=round_.slot,
+        model=round_.settings.model,
+        **more,
     )
 
 
 def unusual_notice(row: NoticeRow, report: RoundReport, round_: Round) -> Notice:
     """Write something unusual to the log; see `monitor.rounds.estimation.anomalies`."""
-    event = f"notice.{row.kind}"
-    return Notice(
-        id=notice_id(event, f"{report.round_key}/{row.subject}{repeated(round_)}"),
-        event=event,
+    return notice_of(
+        f"notice.{row.kind}",
+        f"{report.round_key}/{row.subject}{repeated(round_)}",
+        round_,
         store_id=report.store_id,
         round_key=report.round_key,
-        monitor=round_.monitor,
-        round=round_.number,
-        slot=round_.slot,
         metric=row.subject if row.kind == "predictive" else None,
         point=row.value if row.kind == "predictive" else None,
-        model=round_.settings.model,
         sentence=unusual_sentence(round_.monitor, round_.number, row.sentence),
     )
 
@@ -169,15 +156,12 @@ def abandoned_notice(
     round_: Round, *, store_id: str, key: str, reason: str, at: datetime
 ) -> Notice:
     """Notify people of a round, known outside by its key, that ended without an estimate."""
-    return Notice(
-        id=notice_id("round.abandoned", key + repeated(round_)),
-        event="round.abandoned",
+    return notice_of(
+        "round.abandoned",
+        key + repeated(round_),
+        round_,
         store_id=store_id,
         round_key=key,
-        monitor=round_.monitor,
-        round=round_.number,
-        slot=round_.slot,
-        model=round_.settings.model,
         sentence=abandoned_sentence(round_.monitor, round_.number, reason),
         at=at,
         to_do=_after_abandoned(round_),
@@ -191,15 +175,12 @@ def attention_notice(
 ) -> Notice:
     """Notify people of something about a round that needs a look; the round goes on."""
     key = round_key(store_id, round_)
-    return Notice(
-        id=notice_id("round.attention", f"{key}/{kind}{repeated(round_)}"),
-        event="round.attention",
+    return notice_of(
+        "round.attention",
+        f"{key}/{kind}{repeated(round_)}",
+        round_,
         store_id=store_id,
         round_key=key,
-        monitor=round_.monitor,
-        round=round_.number,
-        slot=round_.slot,
-        model=round_.settings.model,
         sentence=attention_sentence(round_.monitor, round_.number, sentence),
         at=at,
         to_do=attention_to_do(round_.monitor, round_.number),

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from monitor.domain.alerting import evidence_state, only_learns
+from monitor.domain.alerting import LimitReading, evidence_state, only_learns
+from monitor.domain.bands import bands_of
 from monitor.domain.report import (
     AlertRow,
+    AnswersRow,
     EstimateRow,
     EvidenceRow,
+    NextRoundRow,
+    RecoveryRow,
     ReportedEstimate,
     RoundReport,
     Status,
+    StratumRow,
     TimelinePoint,
 )
 from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.domain.slots import slots_after
 from monitor.presentation.rounds import (
     alerts_text,
     check_sentence,
@@ -24,16 +33,11 @@ from monitor.presentation.rounds import (
     no_estimate_sentence,
     round_sentence,
 )
-from monitor.rounds.estimation.answer_times import answers_row
-from monitor.rounds.reporting.next_round import next_round
 from monitor.rounds.reporting.notices import round_key
-from monitor.rounds.reporting.strata import band_rows, cell_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from monitor.domain.alerting import LimitReading
-    from monitor.domain.report import RecoveryRow
+    from monitor.domain.model import Stratum
+    from monitor.domain.sample_settings import Sample
     from monitor.rounds.estimation.batch import HistoryBatch, Member, Side
     from monitor.rounds.estimation.curves import Pictures
     from monitor.rounds.estimation.estimate import RoundEstimate
@@ -42,11 +46,11 @@ if TYPE_CHECKING:
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.results.estimate_store import EstimatedRound
     from monitor.storage.rounds.round_store import Round
+    from monitor.storage.samples.frame_store import StratumTally
 
 Row = TypeVar("Row", bound=EstimateRow)
 
-TIMELINE = 104
-"""Rounds shown in the figure: two years of weeks."""
+TIMELINE = 104  # Rounds shown in the figure: two years of weeks
 
 ESTIMAND_OF = {"round": "window", "pooled": "rate"}
 """Reports show the window's own value for a round alone, and the rate for the pooled one."""
@@ -57,6 +61,10 @@ SHOWN = tuple(
     (metric, basis, estimand) for metric in _FIRST for basis, estimand in ESTIMAND_OF.items()
 )
 """The estimates people see first."""
+
+_MOST = 0.9  # the last answers depend on one person more than on the deadline
+
+_COUNTED = ("size", "planned", "labeled", "positive", "declined")
 
 
 def find_row(rows: Sequence[Row], metric: str, basis: str) -> Row | None:
@@ -112,7 +120,7 @@ def closed_report(
         size=sum(row.size for row in counted),
         flagged=sum(row.size for row in counted if row.flagged),
         strata=counted,
-        cells=cell_rows(tally.strata, round_.settings.sample),
+        cells=_cell_rows(tally.strata, round_.settings.sample),
         estimates=list(estimate.rows),
         evidence=evidence,
         alerts=[_alert(alert, around.recoveries.get(alert.id)) for alert in alerts],
@@ -125,7 +133,7 @@ def closed_report(
         segments=list(supplements.segments),
         agreement=supplements.agreement,
         challenger=None if supplements.challenge is None else supplements.challenge.row,
-        answers=answers_row(round_, first_answers, tally.strata),
+        answers=_answers_row(round_, first_answers, tally.strata),
         pooled_coverage=round_.settings.pooling.measured_coverage(),
         **_picture_fields(estimate.pictures),
         restated=list(around.restated.get(round_.id, ())),
@@ -217,7 +225,7 @@ def _frame_fields(
         "level": CREDIBLE_LEVEL,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
-        "next_round": next_round(round_),
+        "next_round": _next_round(round_),
     }
 
 
@@ -297,3 +305,75 @@ def _with_small_counts(rows: Sequence[ReportedEstimate]) -> list[str]:
         for metric, row in _first_rows(rows, "round").items()
         if row is not None and row.caution
     ]
+
+
+def _next_round(round_: Round) -> NextRoundRow | None:
+    """Return the target of the next round; None if the schedule has no later slot."""
+    settings = round_.settings
+    slot = next(slots_after(settings.schedule, round_.slot), None)
+    if slot is None:
+        return None
+    return NextRoundRow(
+        slot=slot,
+        max_labels=settings.sample.max_labels,
+        margins=settings.sample.margin.wanted(),
+        hours=settings.deadline / timedelta(hours=1),
+    )
+
+
+def _answers_row(
+    round_: Round, times: Sequence[datetime], strata: Sequence[StratumTally]
+) -> AnswersRow:
+    """Count the answers of a version, and say when the first answer to each item came.
+
+    ``times`` are the times of the first answers, ascending.
+
+    Late answers hint at those that never came: where they still come in at the closing, a longer
+    deadline would have brought more.
+    """
+    return AnswersRow(
+        wanted=sum(tally.planned for tally in strata),
+        labeled=sum(tally.labeled for tally in strata),
+        declined=sum(tally.declined for tally in strata),
+        half_hours=_hours(round_.opened_at, _share_of(times, 0.5)),
+        most_hours=_hours(round_.opened_at, _share_of(times, _MOST)),
+        last_hours=_hours(round_.opened_at, _share_of(times, 1.0)),
+        open_hours=_hours(round_.opened_at, round_.closed_at),
+    )
+
+
+def _share_of(times: Sequence[datetime], share: float) -> datetime | None:
+    """Time by which a share of the answers had come."""
+    return times[math.ceil(share * len(times)) - 1] if times else None
+
+
+def _hours(start: datetime, end: datetime | None) -> float | None:
+    return None if end is None else round(max(0.0, (end - start).total_seconds() / 3600), 2)
+
+
+def band_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]:
+    """Report the bands of a round; where strata are cells, each is the sum of its cells."""
+    bands = bands_of([part.stratum for part in parts], sample)
+    members: dict[Stratum, list[StratumTally]] = {}
+    for part, band in zip(parts, bands, strict=True):
+        members.setdefault(band, []).append(part)
+    return [_row(band, cells) for band, cells in members.items()]
+
+
+def _cell_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]:
+    """Report the score cells of a round; none if the bands are its strata."""
+    return [] if sample.cells is None else [_row(part.stratum, [part]) for part in parts]
+
+
+def _row(stratum: Stratum, parts: Iterable[StratumTally]) -> StratumRow:
+    parts = list(parts)
+    counted = [[getattr(part, name) for name in _COUNTED] for part in parts]
+    first = [part.first_wave for part in parts if part.first_wave is not None]
+    return StratumRow(
+        stratum=stratum.name,
+        flagged=stratum.flagged,
+        low=stratum.low,
+        high=stratum.high,
+        **dict(zip(_COUNTED, map(sum, zip(*counted, strict=True)), strict=True)),
+        first_wave=sum(first) if first else None,
+    )

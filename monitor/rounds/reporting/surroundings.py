@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
-from monitor.rounds.reporting.report import TIMELINE
-from monitor.rounds.reporting.restated import restated_rows
-from monitor.rounds.reporting.timeline import read_timeline
+from monitor.domain.report import RecoveryRow, RestatedRow, TimelinePoint
+from monitor.rounds.reporting.report import SHOWN, TIMELINE, timeline_point
 from monitor.storage.overview import attention_store, many_rounds
-from monitor.storage.results import concern_store
+from monitor.storage.results import alert_store, concern_store, estimate_store
+from monitor.storage.results.restatement_store import RestatedVersion, read_restated
 from monitor.storage.rounds import round_store, round_transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
-    from monitor.domain.report import RecoveryRow, RestatedRow, TimelinePoint
     from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch
+    from monitor.storage.database import Database
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
@@ -52,11 +52,7 @@ class Surroundings:
 
 
 def read_surroundings(
-    connection: Connection,
-    batch: HistoryBatch,
-    evidence: BatchEvidence,
-    reason: str,
-    now: datetime,
+    connection: Connection, batch: HistoryBatch, evidence: BatchEvidence, reason: str, now: datetime
 ) -> Surroundings:
     """Read them; ``reason`` is why the due round has a new version."""
     rounds = [member.round for member in batch.affected]
@@ -77,7 +73,7 @@ def read_surroundings(
             batch.restated,
         ),
         newest=newest,
-        restated=restated_rows(connection, batch.restated, ids),
+        restated=_restated_rows(connection, batch.restated, ids),
     )
 
 
@@ -88,3 +84,71 @@ def _concerns(
     if round_.id == newest:
         return attention_store.newest_concerns(connection, round_, now)
     return list(concern_store.read_concerns(connection, round_.id).values())
+
+
+def read_timeline(
+    connection: Connection,
+    monitor_id: int,
+    slots: tuple[datetime, datetime],
+    alerts: Iterable[StoredAlert],
+    restated: Iterable[RestatedVersion],
+) -> list[tuple[datetime, TimelinePoint]]:
+    """Read points of the figures that end with each round between two slots, in slot order."""
+    shown = estimate_store.read_timeline(
+        connection, monitor_id, slots, TIMELINE, ("precision", "recall")
+    )
+    fired = {alert.fired_round_id for alert in alerts if alert.state is not AlertState.REVISED}
+    own = {version.round_id for version in restated if version.own}
+    return [
+        (past.slot, timeline_point(past, alert=past.id in fired, restated=past.id in own))
+        for past in shown
+    ]
+
+
+def _restated_rows(
+    connection: Connection, restated: Sequence[RestatedVersion], round_ids: Collection[int]
+) -> dict[int, list[RestatedRow]]:
+    """Read the restatements of some rounds, the oldest first, by round."""
+    named: defaultdict[int, list[int]] = defaultdict(list)
+    for version in restated:
+        if version.own:
+            named[version.restatement].append(version.number)
+    rows: defaultdict[int, list[RestatedRow]] = defaultdict(list)
+    for version in restated:
+        if version.round_id in round_ids:
+            rows[version.round_id].append(_row(connection, version, named[version.restatement]))
+    return dict(rows)
+
+
+def read_restated_rows(
+    connection: Connection, round_ids: Collection[int]
+) -> dict[int, list[RestatedRow]]:
+    """Read the restatements of some rounds, regardless of their monitors, by round."""
+    restated = read_restated(connection, round_ids=sorted(round_ids))
+    return _restated_rows(connection, restated, round_ids)
+
+
+def _row(connection: Connection, version: RestatedVersion, rounds: list[int]) -> RestatedRow:
+    before = estimate_store.read_estimates(connection, version.round_id, version.before)
+    return RestatedRow(
+        version=version.version,
+        replaces=version.before,
+        at=version.at,
+        by=version.by,
+        reason=version.reason,
+        rounds=rounds,
+        own=version.own,
+        before=[row for row in before if (row.metric, row.basis, row.estimand) in SHOWN],
+    )
+
+
+def monitor_timeline(database: Database, name: str, now: datetime) -> list[TimelinePoint]:
+    """Read what the figure of a monitor shows, in slot order; nothing where it has no rounds."""
+    with database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, name)
+        if monitor_id is None:
+            return []
+        alerts = alert_store.find_alerts(connection, monitor=name)
+        restated = read_restated(connection, monitor_id=monitor_id)
+        result = read_timeline(connection, monitor_id, (now, now), alerts, restated)
+    return [point for _, point in result]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monitor.domain.registered import alias_of, named_in
+from monitor.domain.registered import Alias, NamedVersions, alias_of, named_in
 from monitor.presentation.windows import (
     alias_moved_sentence,
     alias_removed_sentence,
@@ -16,7 +16,6 @@ from monitor.rounds.sampling.plausibility import Concern
 from monitor.storage.overview import alias_store
 
 if TYPE_CHECKING:
-    from monitor.domain.registered import Alias, NamedVersions
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
 
@@ -34,11 +33,8 @@ class WatchedAlias:
     def registered(self, row_version: str | None) -> str | None:
         """Write the URI of the registered version that a round is of; None if it is not known.
 
-        Parameters
-        ----------
-        row_version
-            What the rows say made them. Where the alias ever named that, they are right: a scorer
-            may load a version long after the alias moved to it. Else it is their own name.
+        row_version: What the rows say made them. Where the alias ever named that, they are right: a
+            scorer may load a version long after the alias moved to it. Else it is their own name.
         """
         named = self.named
         if row_version is not None and row_version in named.ever:
@@ -57,13 +53,7 @@ class WatchedAlias:
         return versions[0] if versions else None
 
     def concerns(self, why_not: str | None) -> list[Concern]:
-        """Return what keeps the window from being known to be of one version.
-
-        Parameters
-        ----------
-        why_not
-            Why it could not be looked at.
-        """
+        """Return what keeps the window from being known to be of one version."""
         name, named, window = self.alias.alias, self.named, self.round.window
         results = []
         if named.moves:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from monitor.domain.model import BandEdges, Stratum
 from monitor.rounds.estimation.history import before_launch
 from monitor.stats.design.recalibration import recalibrated_prior
+from monitor.stats.design.score_bands import (
+    LABELS_PER_CELL,
+    affordable_bands,
+    band_edges,
+    cell_edges,
+)
 from monitor.stats.detection.alternatives import decayed_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from numpy.typing import ArrayLike
 
-    from monitor.domain.model import Stratum
+    from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.estimation.tally import Counted
     from monitor.stats.design.prior import PriorRates
@@ -40,15 +48,10 @@ def rates_of_cells(
 ) -> PriorRates | None:
     """Smooth the rates of cells along the score; None without a label.
 
-    Parameters
-    ----------
-    strata, sizes
-        The cells, and how many items of the window each holds.
-    earlier
-        Rounds of the same history in slot order; the newest weighs most, as in the detector's
+    strata, sizes: The cells, and how many items of the window each holds.
+    earlier: Rounds of the same history in slot order; the newest weighs most, as in the detector's
         guess.
-    reference
-        Positive and labeled per cell from before launch, or None.
+    reference: Positive and labeled per cell from before launch, or None.
     """
     launch = before_launch(strata, reference)
     existing = [*([] if launch is None else [launch]), *(each.counts for each in earlier)]
@@ -62,3 +65,20 @@ def rates_of_cells(
         positive,
         [stratum.unscored for stratum in strata],
     )
+
+
+def edges_of(flagged: ArrayLike, passed: ArrayLike, sample: Sample, *, unscored: bool) -> BandEdges:
+    """Cut the scores of both classes as finely as the settings ask and the labels allow.
+
+    flagged, passed: Scores of each class; NaN without one.
+    sample: The settings of the history's first round.
+    unscored: Whether items without a score are to have their own band.
+    """
+    bands, cells = sample.bands, sample.cells
+    if cells is None:
+        up, down = affordable_bands(bands.flagged, bands.passed, sample.max_labels)
+        inner = band_edges(flagged, up), band_edges(passed, down)
+    else:
+        up, down = affordable_bands(cells.flagged, cells.passed, sample.max_labels, LABELS_PER_CELL)
+        inner = cell_edges(flagged, up), cell_edges(passed, down)
+    return BandEdges(*inner, unscored=unscored)

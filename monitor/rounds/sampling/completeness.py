@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
 from statistics import median
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
-from monitor.domain.model import BandEdges
+from monitor.domain.model import BandEdges, Frame, Window
 from monitor.presentation.windows import few_rows_sentence, old_rows_sentence
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.traffic import LOST
-from monitor.storage.rounds.window_store import drawn_windows
+from monitor.storage.rounds.window_store import DrawnWindow, drawn_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import timedelta
-
-    from monitor.domain.model import Frame, Window
     from monitor.rounds.context import MonitorContext
     from monitor.storage.rounds.round_store import Round
-    from monitor.storage.rounds.window_store import DrawnWindow
 
 OLD_ROWS = "old_rows"
 

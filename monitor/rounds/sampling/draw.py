@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,49 +12,44 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.ports import as_counted
+from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
-from monitor.presentation.windows import changed_sentence, held_back_sentence
+from monitor.presentation.windows import (
+    changed_sentence,
+    ended_before_sentence,
+    gap_sentence,
+    held_back_sentence,
+    never_any_sentence,
+)
 from monitor.rounds.grace import waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.aliases import find_versions
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.completeness import doubts
-from monitor.rounds.sampling.empty_window import why_empty
-from monitor.rounds.sampling.items import items_of
-from monitor.rounds.sampling.overlap import doubled
-from monitor.rounds.sampling.pictures import broken_pictures
+from monitor.rounds.sampling.items import broken_pictures, doubled, items_of
 from monitor.rounds.sampling.plan import plan_labels
-from monitor.rounds.sampling.plausibility import refuse_unknown
+from monitor.rounds.sampling.plausibility import Concern, refuse_unknown
 from monitor.rounds.sampling.prior import rates_before, reference_of
-from monitor.rounds.sampling.second_wave import (
-    first_items,
-    goes_out_at,
-    spare_items,
-    waves_before,
-)
-from monitor.rounds.sampling.window_scan import base_key, scan_window, why_unusable
+from monitor.rounds.sampling.second_wave import first_items, goes_out_at, spare_items, waves_before
+from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage.results import challenger_store, segment_store
-from monitor.storage.rounds import round_claims, round_transitions, waiting_store
+from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.rounds.round_transitions import note_first_scan
 from monitor.storage.samples import frame_store, margin_store, wave_store
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.model import Frame, Item
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.plausibility import Concern
     from monitor.rounds.sampling.rebin import References
-    from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.stats.design.prior import PriorRates
     from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
@@ -90,10 +87,7 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     What may still be fixed is waited for. After that a window that cannot be used abandons the
     round with the reason; one that looks incomplete is drawn as it is, with a concern.
 
-    Raises
-    ------
-    SourceRefused
-        If the round waits for its predictions, with what is wrong with them.
+    Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them.
     """
     now = context.clock()
     first_scan = round_.first_look_at or now
@@ -104,7 +98,7 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     seen = _check_window(context, round_)
     if seen.why is not None and (can_wait or _stops_a_backfill(round_, seen)):
         with context.database.write() as connection:
-            waiting_store.note_first_scan(connection, claim, first_scan)
+            note_first_scan(connection, claim, first_scan)
         context.tries.note(round_, now, seen.why)
         raise SourceRefused(seen.why)
     if seen.usable is None:
@@ -122,7 +116,7 @@ def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
         refuse_unknown(scan.frame, round_.settings)
         fault = why_unusable(scan.frame, round_.settings)
         if fault is not None and not scan.frame.rows:
-            fault = why_empty(context, round_)
+            fault = _why_empty(context, round_)
         concerns = doubts(context, round_, scan.frame) if fault is None else ()
     except SourceRefused as error:
         public = None if error.is_public else held_back_sentence(round_.monitor, round_.number)
@@ -330,3 +324,18 @@ def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSet
 def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:
     bad = {str(reason): (count, True) for reason, count in frame.bad_rows.items()}
     return bad | {reason: (count, False) for reason, count in frame.notes.items()}
+
+
+def _why_empty(context: MonitorContext, round_: Round) -> str:
+    """Describe where the predictions end, and how to run the newest window that has any."""
+    window, span = round_.window, context.source.span()
+    if span is None:
+        return never_any_sentence(window)
+    newest = span[1]
+    if newest >= window.end:
+        return gap_sentence(window, newest)
+    schedule = round_.settings.schedule
+    slot = next(slots_after(schedule, newest + schedule.lag))
+    with context.database.read() as connection:
+        is_run = round_store.round_at(connection, round_.monitor_id, slot) is not None
+    return ended_before_sentence(window, newest, None if is_run else (round_.monitor, slot))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from monitor.domain.model import Item
+from monitor.domain.errors import SourceRefused
+from monitor.domain.model import Frame, Item
+from monitor.domain.shown import Shown, problem_of
+from monitor.presentation.windows import broken_pictures_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from monitor.domain.model import Frame
+    from monitor.domain.settings import RoundSettings
 
 
 def items_of(frame: Frame, expected: Sequence[int]) -> list[Item]:
@@ -27,3 +31,37 @@ def items_of(frame: Frame, expected: Sequence[int]) -> list[Item]:
         for part, size in zip(frame.strata, expected, strict=True)
         for order, c in enumerate(part.candidates[:size])
     ]
+
+
+def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[str, ...]:
+    """Return how many of these items have a picture that cannot be shown; nothing if none has."""
+    problems = [problem for one in shown if (problem := problem_of(one)) is not None]
+    if not problems:
+        return ()
+    sentence = broken_pictures_sentence(Counter(problems), len(shown))
+    if len(problems) > settings.bad_rows_max * len(shown):
+        message = f"{sentence}, more than bad_rows_max = {settings.bad_rows_max:g} allows"
+        raise SourceRefused(message, is_public=True)
+    return (sentence,)
+
+
+def doubled(drawn: Sequence[Item], overlap: float, *, cells: bool = False) -> set[str]:
+    """Choose the items that a second person labels too: of each stratum the first by draw.
+
+    Where strata are score cells of a few items each, the share is that of all items before them
+    and theirs together; rounded up in each it would be a larger one.
+    """
+    of: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in drawn:
+        of[item.stratum].append(item)
+    before, result = 0, set[str]()
+    for own in of.values():
+        first = _share(overlap, before + len(own)) - _share(overlap, before)
+        result |= {item.id for item in sorted(own, key=lambda item: item.order)[:first]}
+        before += len(own) if cells else 0
+    return result
+
+
+def _share(overlap: float, items: int) -> int:
+    # Rounded first: .07 * 100 is a little over 7, and would ask for an eighth.
+    return math.ceil(round(overlap * items, 6))

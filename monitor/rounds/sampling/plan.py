@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,6 @@ from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.score_bands import resemble_probabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from monitor.domain.model import Frame
@@ -29,15 +28,8 @@ def plan_labels(
 ) -> Allocation:
     """Plan a round within its margins and budget.
 
-    Parameters
-    ----------
-    frame
-        The counted window.
-    prior_rates
-        What the reference and the earlier rounds of the history say, or None before both. Then
-        the launch matrix, then the scores, then nothing steers the plan.
-    settings, seed
-        Those of the round.
+    prior_rates: What the reference and the earlier rounds of the history say, or None before both.
+        Then the launch matrix, then the scores, then nothing steers the plan.
     """
     sizes = [part.size for part in frame.strata]
     is_flagged = [part.stratum.flagged for part in frame.strata]
@@ -85,12 +77,8 @@ def positions(
 
     NaN for a stratum without scores.
 
-    Parameters
-    ----------
-    scores
-        Of some items of each stratum; strata of a class from low to high score.
-    is_flagged
-        Which strata are predicted positive.
+    scores: Of some items of each stratum; strata of a class from low to high score.
+    is_flagged: Which strata are predicted positive.
     """
     means = _means(scores)
     if means is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
-from monitor.domain.model import BadRow
+from monitor.domain.model import BadRow, Frame
 from monitor.presentation.windows import (
     flagged_sentence,
     many_late_rows_sentence,
@@ -22,15 +22,13 @@ from monitor.presentation.windows import (
 )
 
 if TYPE_CHECKING:
-    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
 
 FACTOR = 5
 """A flagged rate is odd if it is more than this many times off, in either direction: classifiers
 drift by less, and a wrong column or class is off by more."""
 
-LEVEL = 0.999
-"""Probability that chance alone makes no rate of this size odd."""
+LEVEL = 0.999  # Probability that chance alone makes no rate of this size odd
 
 FLAGGED, THRESHOLD, SCORES, LATE = "flagged", "threshold", "scores", "late_rows"
 
@@ -61,10 +59,8 @@ class Usual:
 def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     """Refuse a window in which too many predicted values mean nothing.
 
-    Raises
-    ------
-    SourceRefused
-        If their share is more than ``bad_rows_max``: fewer are noise, and left out.
+    Raises `SourceRefused` if their share is more than ``bad_rows_max``: fewer are noise, and left
+    out.
     """
     unknown = frame.bad_rows.get(BadRow.UNKNOWN_CLASS, 0)
     if unknown <= settings.bad_rows_max * (frame.size + sum(frame.bad_rows.values())):

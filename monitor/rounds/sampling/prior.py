@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import BandEdges
@@ -9,16 +10,13 @@ from monitor.rounds.estimation.history import pooled_before
 from monitor.rounds.sampling.cells import rates_of_cells
 from monitor.rounds.sampling.rebin import binned, earlier_rounds, pooled_reference
 from monitor.stats.design.prior import PriorRates
-from monitor.storage.results.past_counts import read_past
+from monitor.storage.results.past_counts import PastRound, read_past
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.sampling.rebin import References
     from monitor.rounds.sampling.window_scan import WindowScan
-    from monitor.storage.results.past_counts import PastRound
     from monitor.storage.rounds.round_store import Round
 
 

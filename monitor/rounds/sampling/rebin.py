@@ -8,32 +8,28 @@ are taken as their labels are on that day; labels that come later correct the ol
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from monitor.stats.design.cell_counts import cell_counts
-from monitor.stats.design.restratify import restratify
+from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import band_of
 from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
-from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.labels.round_labels import LabeledItem, RoundLabels, read_labels
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import TypeAlias
-
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from monitor.domain.model import BandEdges
     from monitor.rounds.context import ReferenceItems
-    from monitor.stats.design.restratify import EffectiveCounts
     from monitor.stats.history.change_point import ClassCounts
-    from monitor.storage.labels.round_labels import LabeledItem, RoundLabels
     from monitor.storage.rounds.round_store import Round
 
     References: TypeAlias = Mapping[str, tuple[int, int]]
@@ -66,10 +62,7 @@ def earlier_rounds(connection: Connection, round_: Round, model_version: str | N
     rounds = [
         closed_round
         for history_id in frame_store.histories_of_model(
-            connection,
-            round_.monitor_id,
-            model_version=model_version,
-            threshold=settings.threshold,
+            connection, round_.monitor_id, model_version=model_version, threshold=settings.threshold
         )
         for closed_round in round_store.closed_rounds(connection, history_id)
         if closed_round.slot < round_.slot and closed_round.settings.model == settings.model
@@ -92,18 +85,10 @@ def pooled_reference(
     Per class the items since its last change are pooled (where the rounds show one), and
     ``before``, the evidence from before launch, is added where there was none.
 
-    Parameters
-    ----------
-    rounds
-        Closed rounds in slot order, one or more.
-    edges
-        The bands of the new history.
-    before
-        Positive and labeled per new stratum, or None.
-    hazard, restart
-        As for pooling.
-    cells
-        Items of the new window in each new stratum where these are score cells, of which each
+    rounds: Closed rounds in slot order, one or more.
+    edges: The bands of the new history.
+    before: Positive and labeled per new stratum, or None.
+    cells: Items of the new window in each new stratum where these are score cells, of which each
         class is pooled as one rate.
     """
     drawn = [
@@ -152,11 +137,7 @@ def _class_reference(
 
 
 def _start_of_present(
-    rounds: Sequence[ClassCounts],
-    launch: ClassCounts | None,
-    *,
-    hazard: float,
-    restart: float,
+    rounds: Sequence[ClassCounts], launch: ClassCounts | None, *, hazard: float, restart: float
 ) -> int:
     """Find the round, from 1, since which nothing changed; 0 where nothing did since launch."""
     steps = pooling_steps(rounds, reference=launch, hazard=hazard, restart=restart)

@@ -8,28 +8,24 @@ strata. The items it may take are kept from the draw, so the window is never rea
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused
-from monitor.domain.model import Item
+from monitor.domain.model import Frame, Item
 from monitor.domain.ports import as_counted
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
 from monitor.presentation.windows import removed_items_sentence
 from monitor.rounds.sampling.cells import uniform_of
-from monitor.rounds.sampling.items import items_of
-from monitor.rounds.sampling.overlap import doubled
-from monitor.rounds.sampling.pictures import broken_pictures
+from monitor.rounds.sampling.items import broken_pictures, doubled, items_of
 from monitor.rounds.sampling.plan import positions
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.samples import frame_store, wave_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from monitor.domain.model import Frame
     from monitor.domain.settings import RoundSettings
     from monitor.domain.shown import Shown
     from monitor.rounds.context import MonitorContext
@@ -99,11 +95,8 @@ def hand_out_rest(
     People are not asked after the deadline. Labels that come by themselves are there all the same,
     and nobody needs to see their items.
 
-    Raises
-    ------
-    SourceRefused
-        If people are to be asked about items that are no longer among the predictions, or whose
-        pictures cannot be shown.
+    Raises `SourceRefused` if people are to be asked about items that are no longer among the
+    predictions, or whose pictures cannot be shown.
     """
     asks_people = context.asks_people(round_.settings)
     if asks_people and round_.is_late(context.clock()):
@@ -171,9 +164,7 @@ def _write(
             late,
             shown=shown,
             doubled=doubled(
-                late,
-                round_.settings.overlap,
-                cells=round_.settings.sample.cells is not None,
+                late, round_.settings.overlap, cells=round_.settings.sample.cells is not None
             ),
         )
         reason = second_wave_reason(

@@ -6,7 +6,8 @@ A source that loses its worst segment makes every metric better.
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -15,9 +16,6 @@ from monitor.rounds.sampling.plausibility import Concern
 from monitor.storage.rounds import round_store, window_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from monitor.domain.model import Frame, Window
     from monitor.domain.settings import RoundSettings, Schedule
     from monitor.rounds.context import MonitorContext
@@ -25,15 +23,9 @@ if TYPE_CHECKING:
 
 LOST = "lost_traffic"
 
-LEVEL = 0.005
-"""Share of ordinary windows of which fewer rows are reported."""
-
-SEGMENT_LEVEL = 0.002
-"""The same of all segments that are watched, together (Bonferroni)."""
-
-WINDOWS = 12
-"""Windows like this one that are compared: of a daily schedule, of the same weekday."""
-
+LEVEL = 0.005  # Share of ordinary windows of which fewer rows are reported
+SEGMENT_LEVEL = 0.002  # The same of all segments that are watched, together (Bonferroni)
+WINDOWS = 12  # Windows like this one that are compared: of a daily schedule, of the same weekday
 _FAR = 600  # rounds: of hourly ones, each hour of the week thrice
 _NEARLY_A_WEEK = timedelta(days=6)
 

@@ -6,22 +6,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.model import BadRow, BandEdges
+from monitor.domain.model import BadRow, BandEdges, Frame, Stratum
 from monitor.domain.ports import Rescannable
-from monitor.domain.versions import spellings
+from monitor.domain.registered import spellings
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
-from monitor.rounds.sampling.aliases import watched_alias
-from monitor.rounds.sampling.edges import edges_of
+from monitor.rounds.sampling.aliases import WatchedAlias, watched_alias
+from monitor.rounds.sampling.cells import edges_of
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.domain.model import Frame, Stratum
     from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
-    from monitor.rounds.sampling.aliases import WatchedAlias
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import History
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from monitor.domain.visible import shows
 from monitor.service.pages import tokens
-from monitor.service.pages.names import annotator_name
-from monitor.service.pages.roles import Role
 from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.storage.database import Database
+
+_LONGEST_NAME = 100
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that leave no trace, so that two names would look the same."""
 
 
 class AccountsAway(Exception):
@@ -26,20 +34,14 @@ class NameRefused(Exception):
 class Accounts(Protocol):
     """Something that knows people by a name and a password."""
 
-    kind: str
-    """As the config calls it, and as sessions note it."""
-    password: str
-    """What people call it."""
+    kind: str  # As the config calls it, and as sessions note it
+    password: str  # What people call it
 
     def name_of(self, name: str, password: str) -> str | None:
         """Find whose they are; None if the two do not go together.
 
-        Raises
-        ------
-        AccountsAway
-            If that cannot be found out now.
-        NameRefused
-            If answers cannot be kept under the name.
+        Raises `AccountsAway` if that cannot be found out now; `NameRefused` if answers cannot be
+        kept under the name.
         """
 
     def role(self, connection: Connection, name: str) -> Role | None:
@@ -69,3 +71,56 @@ class StoreUsers:
         """Find the role of a user."""
         role = people_store.role_of(connection, name)
         return None if role is None else Role(role)
+
+
+def annotator_name(text: str) -> str:
+    """Read the name of who labels; a `ValueError` says what is wrong with it.
+
+    Wide and narrow forms of a letter are the same, and so are compositions of letters and marks.
+
+    >>> annotator_name("  Ada   Lovelace ")
+    'Ada Lovelace'
+    """
+    name = " ".join(unicodedata.normalize("NFKC", text).split())
+    if not name:
+        message = "Write a name: answers are kept under it."
+        raise ValueError(message)
+    if len(name) > _LONGEST_NAME:
+        message = f"A name has up to {_LONGEST_NAME} characters; this one has {len(name)}."
+        raise ValueError(message)
+    if _UNSEEN.search(name) or not all(map(shows, name)):
+        message = "A name has letters, digits and signs that show; leave the others out."
+        raise ValueError(message)
+    return name
+
+
+def similar_name(name: str, other: str) -> bool:
+    """Whether two names differ in capitals, or in the form of a letter, at most.
+
+    >>> similar_name("Ada Weiß", "ada weiss"), similar_name("ada", "adam")
+    (True, False)
+    """
+    return _plain(name) == _plain(other)
+
+
+def _plain(name: str) -> str:
+    """Write a name without what people overlook."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+class Role(StrEnum):
+    """What a user is here for."""
+
+    LABELER = "labeler"  # Answers tasks, and sees the labeling page only
+    VIEWER = "viewer"  # Sees how the monitors fare, and labels nothing
+    ADMIN = "admin"  # Does both, and sees how others label
+
+    @property
+    def labels(self) -> bool:
+        """Whether the labeling page is for this role."""
+        return self is not Role.VIEWER
+
+    @property
+    def views(self) -> bool:
+        """Whether the status pages are for this role."""
+        return self is not Role.LABELER

@@ -10,26 +10,21 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import unicodedata
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from monitor.domain.ports import Clock
     from monitor.storage.database import Database
     from monitor.storage.pages.people_store import StoredAttempts as Failed
 
-FREE_FOR_A_NAME = 5
-"""Sign-ins under a name that may fail before the next has to wait."""
-FREE_FOR_AN_ADDRESS = 20
-"""Those from an address: an office may have one for all."""
+FREE_FOR_A_NAME = 5  # Sign-ins under a name that may fail before the next has to wait
+FREE_FOR_AN_ADDRESS = 20  # Those from an address: an office may have one for all
 LONGEST = timedelta(minutes=5)
 """The longest wait: who guesses has 300 tries a day, and whose name it is waits no longer."""
-_IPV6_OF_ONE = 64
-"""Bits of an IPv6 address that somebody cannot choose."""
+_IPV6_OF_ONE = 64  # Bits of an IPv6 address that somebody cannot choose
 
 
 class Attempt(NamedTuple):

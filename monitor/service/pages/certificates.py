@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cryptography import x509
@@ -12,23 +14,15 @@ from monitor.domain.errors import ConfigRefused
 from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-    from pathlib import Path
-
     from monitor.config.pages import TlsSettings
 
-SOON = timedelta(days=14)
-"""How long before its end a certificate is worth a word."""
+SOON = timedelta(days=14)  # How long before its end a certificate is worth a word
 
 
 def key_files(tls: TlsSettings, folder: Path) -> tuple[Path, Path]:
     """Find certificate and key, and make sure that they belong together.
 
-    Raises
-    ------
-    ConfigRefused
-        If they cannot be read, or are not what they should be.
+    Raises `ConfigRefused` if they cannot be read, or are not what they should be.
     """
     certificate, key = folder / tls.certificate, folder / tls.key
     for setting, path in (("certificate", certificate), ("key", key)):
@@ -74,13 +68,7 @@ def _no_password() -> str:
 def certificate_warnings(
     tls: TlsSettings, folder: Path, names: Sequence[str], now: datetime
 ) -> tuple[str, list[str]]:
-    """Describe until when a certificate is good, and what about it needs a look.
-
-    Raises
-    ------
-    ConfigRefused
-        If it cannot be used now.
-    """
+    """Describe until when a certificate is good, and what about it needs a look."""
     path, key = key_files(tls, folder)
     first = x509.load_pem_x509_certificates(path.read_bytes())[0]
     since, until = first.not_valid_before_utc, first.not_valid_after_utc

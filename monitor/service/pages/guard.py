@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,12 @@ from monitor.service.web.host_check import host_name, is_ours
 from monitor.service.web.idle_timeout import REQUEST_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from monitor.config.pages import PagesSettings
 
     ASGI = Callable[[Any, Any, Any], Awaitable[None]]
     Refusal = tuple[HTTPStatus, str]
 
-MOST_BYTES = 4096
-"""Of what a form sends: a key, a number, an answer and a token."""
+MOST_BYTES = 4096  # Of what a form sends: a key, a number, an answer and a token
 
 _TOO_LONG = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has up to {MOST_BYTES} bytes"
 # Not 408: the script of the page sends again what met a fault of the server.
@@ -43,15 +41,7 @@ HEADERS = {
 
 
 class Guard:
-    """Lets in requests for a name of the pages, from their forms and of a bounded size.
-
-    Parameters
-    ----------
-    app
-        The page.
-    settings
-        Where it is, and by which names it is asked for.
-    """
+    """Lets in requests for a name of the pages, from their forms and of a bounded size."""
 
     def __init__(self, app: ASGI, settings: PagesSettings) -> None:
         self._app = app

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
@@ -18,20 +19,15 @@ import httpx
 
 from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.hooks.ssrf import GuardedBackend
-from monitor.service.pages.accounts import AccountsAway, NameRefused
-from monitor.service.pages.names import annotator_name
-from monitor.service.pages.roles import Role
+from monitor.service.pages.accounts import AccountsAway, NameRefused, Role, annotator_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sqlalchemy import Connection
 
     from monitor.config.pages import LoginSettings
 
 _PATH = "/api/2.0/mlflow/users/current"
-_SECONDS = 10.0
-"""How long MLflow may take; nobody waits longer at a page that asks for a password."""
+_SECONDS = 10.0  # How long MLflow may take; nobody waits longer at a page that asks for a password
 _MOST_BYTES = 10_000
 _REDIRECT = range(300, 400)
 _CERTIFICATES = ("MLFLOW_TRACKING_SERVER_CERT_PATH", "REQUESTS_CA_BUNDLE")
@@ -41,10 +37,7 @@ _CERTIFICATES = ("MLFLOW_TRACKING_SERVER_CERT_PATH", "REQUESTS_CA_BUNDLE")
 class MlflowAccounts:
     """The accounts of the MLflow server at an address; what they may do is in the config.
 
-    Parameters
-    ----------
-    seconds
-        After which an answer is not waited for, however slowly it comes.
+    seconds: After which an answer is not waited for, however slowly it comes.
     """
 
     kind = "mlflow"
@@ -79,12 +72,7 @@ class MlflowAccounts:
     def check(self) -> str:
         """Make sure that MLflow has accounts, and refuses a password that nobody has.
 
-        Raises
-        ------
-        ConfigRefused
-            If it lets anybody in, or nobody.
-        TryLater
-            If it does not answer.
+        Raises `ConfigRefused` if it lets anybody in, or nobody; `TryLater` if it does not answer.
         """
         name = base64.urlsafe_b64encode(os.urandom(12)).decode()
         try:

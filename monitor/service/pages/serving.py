@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.service.imports import import_for_workers
-from monitor.service.pages.accounts import StoreUsers
+from monitor.service.pages.accounts import Accounts, StoreUsers
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.attempts import SignInAttempts
 from monitor.service.pages.certificates import key_files
@@ -20,11 +21,8 @@ from monitor.service.pages.status.board import Board
 from monitor.service.web.server import WebServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from monitor.config.pages import LoginSettings, PagesSettings
     from monitor.domain.ports import Clock
-    from monitor.service.pages.accounts import Accounts
     from monitor.storage.database import Database
     from monitor.wiring import Application
 
@@ -43,29 +41,15 @@ def board_of(application: Callable[[], Application]) -> Board:
 class PagesServer:
     """Serves the pages from a thread, until it is stopped.
 
-    Parameters
-    ----------
-    database, clock, monitors
-        What the labeling page works on, see `TaskQueue`.
-    board
-        What the status pages read.
-    settings
-        Where it listens and who may come in; ``setting`` is what chose the address.
-    name
-        The annotator's name that the first page proposes to who comes by a link.
-    told
-        Called with the address of the pages at the start. Where links let people in, that is the
-        link that works, and each new one is told as well; with it who used the one before, None
-        at the start.
-    folder
-        What the paths of certificate and key are relative to.
-    tracking_uri
-        Where the MLflow is whose accounts let people in, if they do.
+    settings: Where it listens and who may come in; ``setting`` is what chose the address.
+    name: The annotator's name that the first page proposes to who comes by a link.
+    told: Called with the address of the pages at the start. Where links let people in, that is the
+        link that works, and each new one is told as well; with it who used the one before, None at
+        the start.
+    tracking_uri: Where the MLflow is whose accounts let people in, if they do.
 
-    Raises
-    ------
-    ConfigRefused
-        If the certificate or its key cannot be used, or this machine does not have the address.
+    Raises `ConfigRefused` if the certificate or its key cannot be used, or this machine does not
+    have the address.
     """
 
     def __init__(

@@ -10,17 +10,15 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from monitor.service.pages.accounts import Accounts, AccountsAway, NameRefused
+from monitor.service.pages.accounts import Accounts, AccountsAway, NameRefused, Role
 from monitor.service.pages.attempts import SignInAttempts, attempt_of
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Form, address_of, create_session
-from monitor.service.pages.roles import Role
 
 router = APIRouter()
 log = structlog.get_logger("monitor.pages")
 
-MOST_AT_ONCE = 8
-"""Passwords that are looked at at a time: each takes 19 MB, or waits for MLflow."""
+MOST_AT_ONCE = 8  # Passwords that are looked at at a time: each takes 19 MB, or waits for MLflow
 
 _HINTS = {
     "users": "Who runs pr-monitor gave you a name and a token.",
@@ -43,15 +41,7 @@ class SignInRefused(Exception):
 
 
 class SignIn:
-    """Lets in who has an account.
-
-    Parameters
-    ----------
-    accounts
-        Who knows the accounts.
-    attempts
-        Counts the sign-ins that fail.
-    """
+    """Lets in who has an account."""
 
     unauthenticated = (
         "You are not signed in here, or no longer. Sign in in this tab: answers that wait in it "
@@ -71,13 +61,7 @@ class SignIn:
         return self._accounts.role(connection, name)
 
     def name_of(self, name: str, password: str, address: str) -> str:
-        """Find whose name and password these are.
-
-        Raises
-        ------
-        SignInRefused
-            If they belong to no account, or cannot be checked now.
-        """
+        """Find whose name and password these are."""
         # No thread waits here, or all of them would, and who is labeling with them.
         if not self._room.acquire(blocking=False):
             raise SignInRefused(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY)

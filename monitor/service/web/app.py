@@ -7,20 +7,17 @@ requests and writes the answers; three pages need no framework between it and th
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monitor.service.web.host_check import is_ours
 from monitor.service.web.metrics import CONTENT_TYPE
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
-
-AT_ONCE = 8
-"""Requests that may ask the store; watchers ask one after the other."""
+AT_ONCE = 8  # Requests that may ask the store; watchers ask one after the other
 
 _HEADERS = {
     "content-type": "text/plain; charset=utf-8",
@@ -51,11 +48,8 @@ class _WebAnswer:
 class Pages:
     """The application that uvicorn calls for each request.
 
-    Parameters
-    ----------
-    listen
-        The address it is on if only this machine may ask (`monitor.service.web.host_check`). None
-        accepts any name, since others may ask.
+    listen: The address it is on if only this machine may ask (`monitor.service.web.host_check`).
+        None accepts any name, since others may ask.
     """
 
     def __init__(self, answers: Answers, *, listen: str | None = None) -> None:

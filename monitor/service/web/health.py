@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from monitor.presentation.health import broken_text, silent_text, stuck_text
 from monitor.storage import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.storage.database import Database
 
 SILENT = timedelta(minutes=15)
@@ -26,12 +25,9 @@ STUCK = timedelta(hours=1)
 class Heartbeat:
     """Signs of life of the service's loops, and what they are at.
 
-    Parameters
-    ----------
-    loops
-        Names of the loops, all of them alive now.
-    silent, stuck
-        How long a loop may be silent, and a step may take, before the service counts as hung.
+    loops: Names of the loops, all of them alive now.
+    silent, stuck: How long a loop may be silent, and a step may take, before the service counts as
+        hung.
     """
 
     def __init__(

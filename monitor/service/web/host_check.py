@@ -12,15 +12,7 @@ from urllib.parse import urlsplit
 
 
 def is_ours(requested: str, listen: str) -> bool:
-    """Whether a request is for this machine; one without a host is of no browser.
-
-    Parameters
-    ----------
-    requested
-        The header ``Host``, empty without one.
-    listen
-        The address that the config names.
-    """
+    """Whether a request is for this machine; one without a host is of no browser."""
     host = host_name(requested)
     if host in {"localhost", listen}:
         return True
@@ -33,8 +25,6 @@ def is_ours(requested: str, listen: str) -> bool:
 def host_name(requested: str) -> str | None:
     """Read the name in a header ``Host``, without its port; None without one.
 
-    Examples
-    --------
     >>> host_name("Labels.example.org:8443"), host_name("[::1]:80"), host_name("")
     ('labels.example.org', '::1', None)
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterable
 
 REQUEST_SECONDS = 10.0
 """How long a connection may take to ask: to send the header of a request, whole."""
 
-MOST = 64
-"""Connections at a time; watchers need a few, and each takes a file of the process."""
+MOST = 64  # Connections at a time; watchers need a few, and each takes a file of the process
 
 
 class PatientProtocol(H11Protocol):

@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 
 from monitor.domain.errors import MonitorError
 from monitor.domain.state import RoundState
 from monitor.storage.overview import attention_store
-from monitor.storage.overview.fleet_store import read_fleet
+from monitor.storage.overview.fleet_store import FleetState, read_fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-    from datetime import datetime
-
-    from prometheus_client import Metric
-
     from monitor.domain.attention import Attention
     from monitor.storage.database import Database
-    from monitor.storage.overview.fleet_store import FleetState
 
 PREFIX = "pr_monitor_"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -50,14 +46,7 @@ class Own:
 def exposition(database: Database, monitors: Collection[str], own: Own, now: datetime) -> str:
     """Write all metrics in Prometheus' text format.
 
-    Parameters
-    ----------
-    monitors
-        Monitors of the config; others in the store are omitted.
-    own
-        What only the process knows.
-    now
-        The present, to count ages from.
+    monitors: Monitors of the config; others in the store are omitted.
     """
     try:
         with database.read() as connection:

@@ -7,7 +7,9 @@ import errno
 import socket
 import threading
 import time
+from collections.abc import Callable, Coroutine
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -16,9 +18,6 @@ from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.service.web.idle_timeout import PatientProtocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from pathlib import Path
-
     from monitor.config.web import Address
 
     ASGI = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
@@ -33,28 +32,14 @@ _STOPPING = (
     },
     {"type": "http.response.body", "body": b"It is being stopped; ask again in a moment.\n"},
 )
-_QUEUED = 32
-"""Connections that the system keeps until they are taken in."""
+_QUEUED = 32  # Connections that the system keeps until they are taken in
 
 
 class WebServer:
     """A uvicorn server in a thread.
 
-    Parameters
-    ----------
-    pages
-        The application.
-    address
-        Where it listens; ``setting`` is what chose that.
-    key_files
-        The certificate and its key, for https.
-
-    Raises
-    ------
-    TryLater
-        If another program listens on the address.
-    ConfigRefused
-        If this machine has no such address, or this user may not listen there.
+    Raises `TryLater` if another program listens on the address; `ConfigRefused` if this machine has
+    no such address, or this user may not listen there.
     """
 
     def __init__(
@@ -130,15 +115,7 @@ def _unavailable_when_cut(pages: ASGI) -> ASGI:
 
 
 def listening(address: Address, setting: str) -> socket.socket:
-    """Listen on an address.
-
-    Raises
-    ------
-    TryLater
-        If another program does.
-    ConfigRefused
-        If this machine has no such address, or this user may not listen there.
-    """
+    """Listen on an address."""
     try:
         return _bound(address)
     except OSError as error:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.domain.labels import current_answers
+from monitor.domain.labels import Statement, current_answers
 from monitor.storage.labels.label_store import statements_of, task_locations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
-    from monitor.domain.labels import Statement
     from monitor.domain.model import LabelEvent
 
 

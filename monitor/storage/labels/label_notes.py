@@ -7,42 +7,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select, true
+from sqlalchemy import Connection, delete, insert, select, true
 
 from monitor.domain.state import RoundState
 from monitor.storage.tables import labeler_cursors, monitors, rounds
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 _SUFFIX = " notes"
 
 
 @dataclass(frozen=True, slots=True)
 class LabelNotes:
-    """What the last reading of a place met.
+    """What the last reading of a place met."""
 
-    Parameters
-    ----------
-    logged
-        Digests of the refusals that were logged, the newest last.
-    problems
-        Sentences about what somebody has to put right.
-    notes
-        Sentences worth knowing.
-    rounds
-        The rounds whose labels were asked for.
-    obstacle
-        Why the place could not be read the last time; none if it could.
-    """
-
-    logged: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    rounds: tuple[int, ...] = ()
-    obstacle: str | None = None
+    logged: tuple[str, ...] = ()  # Digests of the refusals that were logged, the newest last.
+    problems: tuple[str, ...] = ()  # Sentences about what somebody has to put right.
+    notes: tuple[str, ...] = ()  # Sentences worth knowing.
+    rounds: tuple[int, ...] = ()  # The rounds whose labels were asked for.
+    obstacle: str | None = None  # Why the place could not be read the last time; none if it could.
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
 
-from sqlalchemy import delete, exists, func, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import listed
-from monitor.storage.tables import (
-    items,
-    label_events,
-    payloads,
-    reserve,
-    rounds,
-    tasks,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
+from monitor.storage.tables import items, label_events, payloads, reserve, rounds, tasks
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
 """Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""
@@ -236,10 +224,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
 def task_locations(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
     """Find round and item of some tasks, by key.
 
-    Raises
-    ------
-    RoundMoved
-        If one was taken back since its answer was read: its round is done again.
+    Raises `RoundMoved` if one was taken back since its answer was read: its round is done again.
     """
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
         tasks.c.key.in_(listed(connection, keys))

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 
-from monitor.domain.model import LabelKind
+from monitor.domain.model import LabelEvent, LabelKind
 from monitor.domain.report import AgreementRow
 from monitor.storage.database import listed
 from monitor.storage.labels.label_store import adjudicator_of
 from monitor.storage.tables import agreements, label_events, tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sqlalchemy import Connection
-
-    from monitor.domain.model import LabelEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import case, or_, select
+from sqlalchemy import Connection, case, or_, select
 
-from monitor.domain.labels import current_answers, current_label, is_disputed
+from monitor.domain.labels import Statement, current_answers, current_label, is_disputed
 from monitor.domain.model import Answer, LabelKind
 from monitor.domain.state import RoundState
-from monitor.storage.database import CHUNK
+from monitor.storage.database import chunks
 from monitor.storage.labels import label_store
 from monitor.storage.samples import frame_store
 from monitor.storage.tables import items, strata
 from monitor.storage.tables import rounds as rounds_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
-    from monitor.domain.labels import Statement
     from monitor.storage.labels.label_store import LabelOf
     from monitor.storage.rounds.round_store import Round
     from monitor.storage.samples.frame_store import StratumTally
@@ -183,9 +179,9 @@ def read_labels(connection: Connection, round_: Round) -> RoundLabels:
 def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int, RoundLabels]:
     """Read the labels of some rounds that were read in the same transaction, by round."""
     ids = [round_.id for round_ in rounds]
-    strata = _in_chunks(connection, ids, frame_store.read_all_strata)
-    drawn = _in_chunks(connection, ids, _items)
-    answer = _in_chunks(connection, ids, label_store.all_statements)
+    strata = _inchunks(connection, ids, frame_store.read_all_strata)
+    drawn = _inchunks(connection, ids, _items)
+    answer = _inchunks(connection, ids, label_store.all_statements)
     return {round_.id: _labels_of(round_, strata, drawn, answer) for round_ in rounds}
 
 
@@ -196,7 +192,7 @@ def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int,
     closed yet, any that has.
     """
     ids = [round_.id for round_ in rounds]
-    return _in_chunks(connection, ids, _recurring)
+    return _inchunks(connection, ids, _recurring)
 
 
 def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
@@ -247,36 +243,25 @@ def _labels_of(
     )
 
 
-def _in_chunks(
+def _inchunks(
     connection: Connection,
     round_ids: Sequence[int],
     read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],
 ) -> dict[int, Of]:
     result: dict[int, Of] = {}
-    for some in _chunks(round_ids):
+    for some in chunks(round_ids):
         result.update(read(connection, some))
     return result
-
-
-def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(round_ids), CHUNK):
-        yield round_ids[start : start + CHUNK]
 
 
 def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DrawnItem]]:
     query = (
         select(
-            items.c.round_id,
-            items.c.id,
-            items.c.stratum,
-            items.c.score,
-            items.c.segments,
-            items.c.challenged,
+            *items.c["round_id", "id", "stratum", "score", "segments", "challenged"],
             case((items.c.order >= strata.c.first_wave, 2), else_=1).label("wave"),
         )
         .join(
-            strata,
-            (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum),
+            strata, (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum)
         )
         .where(items.c.round_id.in_(round_ids))
         .order_by(items.c.round_id, items.c.stratum, items.c.order)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, select, update
 
-from monitor.domain.model import EffectKind
+from monitor.domain.model import Effect, EffectKind
 from monitor.storage.outbox.effect_store import DEAD, DONE, DROPPED, OPEN, WAITING, is_aside
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors, rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-    from typing import Any
-
-    from sqlalchemy import ColumnElement, Connection, ScalarSelect
-
-    from monitor.domain.model import Effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +43,10 @@ def find_open(
     """Read the effects that are not done, each queue in its order."""
     query = (
         select(
-            effects.c.id,
-            effects.c.kind,
-            effects.c.sink,
+            *effects.c["id", "kind", "sink"],
             monitors.c.name,
             rounds.c.number,
-            effects.c.status,
-            effects.c.created_at,
-            effects.c.tries,
-            effects.c.next_try,
-            effects.c.last_error,
+            *effects.c["status", "created_at", "tries", "next_try", "last_error"],
             is_aside(effects).label("aside"),
         )
         .join(monitors, monitors.c.id == effects.c.monitor_id)
@@ -107,9 +94,7 @@ def orphans(connection: Connection, sinks: Collection[str], before: datetime) ->
     query = (
         select(effects.c.id, effects.c.sink)
         .where(
-            effects.c.status == WAITING,
-            effects.c.sink.not_in(sinks),
-            effects.c.created_at < before,
+            effects.c.status == WAITING, effects.c.sink.not_in(sinks), effects.c.created_at < before
         )
         .order_by(effects.c.id.desc())
     )

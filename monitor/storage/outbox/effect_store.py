@@ -8,11 +8,24 @@ is about the same round, or the same alert, still waits for it.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import and_, case, exists, func, or_, select, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    and_,
+    case,
+    exists,
+    func,
+    or_,
+    select,
+    union_all,
+    update,
+)
 
 from monitor.domain.model import Effect, EffectKind
 from monitor.storage.claims import attempts_alone, claim_of_ours, is_free
@@ -20,15 +33,8 @@ from monitor.storage.database import add_missing
 from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, FromClause
-
 WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
-OPEN = (WAITING, DEAD)
-"""What effects that are not settled are called."""
+OPEN = (WAITING, DEAD)  # What effects that are not settled are called
 
 DEADLY_ATTEMPTS = 5
 """Deliveries in a row, each made by itself, that ended their process before the effect is left
@@ -210,10 +216,7 @@ def claim_effect(
     The claim counts as a try, since a delivery may end its process before that is counted; it is
     taken back from a try that its process did not end by itself for all that is known.
 
-    Parameters
-    ----------
-    interrupted
-        What to keep as the last error where nobody came back from the delivery before.
+    interrupted: What to keep as the last error where nobody came back from the delivery before.
     """
     query = (
         select(effects, monitors.c.name)
@@ -288,20 +291,12 @@ def put_off_effect(
 
     Of one that ends processes it stays on record who had it last: it is tried by itself again.
 
-    Parameters
-    ----------
-    aside_at
-        When it steps aside, if it does now.
+    aside_at: When it steps aside, if it does now.
     """
     retained: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
     retained |= {} if aside_at is None else {"done_at": aside_at}
     return _write_back(
-        connection,
-        effect,
-        **retained,
-        status=status,
-        last_error=error,
-        next_try=next_try,
+        connection, effect, **retained, status=status, last_error=error, next_try=next_try
     )
 
 
@@ -312,10 +307,7 @@ def put_link(
 
     Returns the notice as it is from now on.
 
-    Parameters
-    ----------
-    keys
-        Those that copies would have.
+    keys: Those that copies would have.
     """
     query = (
         select(effects.c.id, effects.c.payload)

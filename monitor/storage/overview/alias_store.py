@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from monitor.domain.registered import AliasObservation
 from monitor.storage.tables import alias_observations
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from sqlalchemy import Connection
 
 
 def note_observation(connection: Connection, model: str, version: str | None, at: datetime) -> None:

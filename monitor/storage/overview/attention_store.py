@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, and_, or_, select
 
 from monitor.domain.attention import Attention, Matter
 from monitor.domain.model import LabelKind
@@ -16,11 +17,6 @@ from monitor.storage.rounds.restored_store import DOUBT
 from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select
-
     from monitor.storage.rounds.round_store import Round
 
 _ENDED = rounds.c.state.in_((RoundState.CLOSED, RoundState.ABANDONED))

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from sqlalchemy import and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from monitor.domain.state import RoundState
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import monitors, rounds
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +31,19 @@ class MonitorVersion:
     left: int | None = field(default=None, compare=False)
 
 
-NOTHING = MonitorVersion()
-"""A monitor that has no round yet."""
+NOTHING = MonitorVersion()  # A monitor that has no round yet
 
 
 def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersion]:
     """Read how every monitor stands, in two queries.
 
-    Parameters
-    ----------
-    since
-        Slots later than this are recent: long enough for rounds that still take labels.
+    since: Slots later than this are recent: long enough for rounds that still take labels.
     """
     standings = _recent(connection, since)
     query = (
         select(
             monitors.c.name,
-            rounds.c.id,
-            rounds.c.state,
-            rounds.c.label_revision,
-            rounds.c.deadline,
-            rounds.c.second_wave_at,
+            *rounds.c["id", "state", "label_revision", "deadline", "second_wave_at"],
             _is_claimed().label("claimed"),
             rounds.c.claimed_until,
         )

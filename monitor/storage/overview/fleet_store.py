@@ -6,10 +6,12 @@ the index over monitor and slot, and what is unusual from the index over states.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, case, func, select
+from sqlalchemy import Connection, Select, Subquery, and_, case, func, select
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import LabelKind
@@ -29,11 +31,6 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from sqlalchemy import Connection, Select, Subquery
-
     from monitor.domain.report import EstimateRow
 
 _RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)
@@ -151,8 +148,7 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
     )
     answered = (
         select(
-            label_events.c.round_id,
-            func.count(label_events.c.item_id.distinct()).label("received"),
+            label_events.c.round_id, func.count(label_events.c.item_id.distinct()).label("received")
         )
         .join(rounds, and_(rounds.c.id == label_events.c.round_id, waiting))
         .where(label_events.c.kind == LabelKind.GIVEN)
@@ -229,11 +225,7 @@ def _evidence(newest: Subquery) -> Select[Any]:
     return (
         select(
             newest.c.monitor,
-            evidence.c.metric,
-            evidence.c.side,
-            evidence.c.limit,
-            evidence.c.log_evidence,
-            evidence.c.log_threshold,
+            *evidence.c["metric", "side", "limit", "log_evidence", "log_threshold"],
         )
         .join(rounds, rounds.c.id == newest.c.round_id)
         .join(

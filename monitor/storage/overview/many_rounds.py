@@ -6,40 +6,28 @@ rounds of a monitor, and of what is long only the part that is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import case, func, select
+from sqlalchemy import Connection, ScalarSelect, case, func, select
 
 from monitor.domain.alerting import only_learns
 from monitor.domain.model import LabelKind
-from monitor.domain.report import AnswersRow
+from monitor.domain.report import AnswersRow, EstimateRow
 from monitor.domain.state import RoundState
-from monitor.storage.database import CHUNK
+from monitor.storage.database import chunks
 from monitor.storage.labels import label_store, overlap_store
 from monitor.storage.overview.fleet_store import rounds_by_state
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_lists, round_store
-from monitor.storage.tables import (
-    label_events,
-    monitors,
-    round_issues,
-    rounds,
-    strata,
-    tasks,
-)
+from monitor.storage.tables import label_events, monitors, round_issues, rounds, strata, tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection, ScalarSelect
-
-    from monitor.domain.report import EstimateRow
     from monitor.storage.rounds.round_store import Round
 
-WAITING = (RoundState.OPEN, RoundState.LABELING)
-"""States of rounds that have not ended."""
+WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have not ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +130,7 @@ def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
 def read_before(connection: Connection, round_ids: Sequence[int], *, skipped: bool) -> list[Round]:
     """Read of some rounds those before them in a list, and the last that were drawn."""
     ids: set[int] = set()
-    for some in _chunks(round_ids):
+    for some in chunks(round_ids):
         ids.update(round_lists.rounds_before(connection, some, skipped=skipped))
     return read_many(connection, sorted(ids))
 
@@ -150,7 +138,7 @@ def read_before(connection: Connection, round_ids: Sequence[int], *, skipped: bo
 def read_shown(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[EstimateRow]]:
     """Read the latest estimates of precision and recall of some rounds."""
     rows: dict[int, list[EstimateRow]] = {}
-    for some in _chunks(round_ids):
+    for some in chunks(round_ids):
         rows |= estimate_store.read_points(connection, some, ("precision", "recall"))
     return rows
 
@@ -160,7 +148,7 @@ def read_all_issues(
 ) -> dict[int, dict[str, tuple[int, bool]]]:
     """Read the remarks on the rows of some rounds."""
     result: dict[int, dict[str, tuple[int, bool]]] = {}
-    for some in _chunks(round_ids):
+    for some in chunks(round_ids):
         query = select(round_issues).where(round_issues.c.round_id.in_(some))
         for row in connection.execute(query):
             issues = result.setdefault(row.round_id, {})
@@ -168,42 +156,29 @@ def read_all_issues(
     return result
 
 
-def read_notices(
-    connection: Connection, round_ids: Sequence[int]
-) -> dict[int, list[dict[str, Any]]]:
-    """Read the notices of the latest version of some rounds, out of the report that it gave."""
-    return _of_reports(connection, round_ids, "notices")
-
-
 def read_answers(connection: Connection, round_ids: Sequence[int]) -> dict[int, AnswersRow]:
     """Read how many answers the latest version of some rounds has, by the report that it gave."""
     return {
         each: AnswersRow(**row)
-        for some in _chunks(round_ids)
+        for some in chunks(round_ids)
         for each, row in report_store.read_part(connection, some, "answers")
         if row is not None
     }
 
 
-def read_alert_rows(
-    connection: Connection, round_ids: Sequence[int]
+def read_reported(
+    connection: Connection, round_ids: Sequence[int], part: str
 ) -> dict[int, list[dict[str, Any]]]:
-    """Read the alerts that the latest version of some rounds reported."""
-    return _of_reports(connection, round_ids, "alerts")
-
-
-def _of_reports(
-    connection: Connection, round_ids: Sequence[int], field: str
-) -> dict[int, list[dict[str, Any]]]:
+    """Read the rows in one part of the report that the latest version of some rounds gave."""
     result: dict[int, list[dict[str, Any]]] = {}
-    for some in _chunks(round_ids):
-        result |= report_store.read_of_latest(connection, some, field)
+    for some in chunks(round_ids):
+        result |= report_store.read_of_latest(connection, some, part)
     return result
 
 
 def learning_rounds(connection: Connection, round_ids: Sequence[int]) -> set[int]:
     """Find the rounds that watched no limit, though they have some, by the report they gave."""
-    result = _of_reports(connection, round_ids, "evidence")
+    result = read_reported(connection, round_ids, "evidence")
     return {each for each, rows in result.items() if only_learns([r.get("state") for r in rows])}
 
 
@@ -237,7 +212,7 @@ def _closed_with_reason(connection: Connection, monitor: str | None) -> list[int
 def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None, Round]:
     return {
         round_.id: round_
-        for some in _chunks(round_ids)
+        for some in chunks(round_ids)
         for round_ in round_store.read_rounds(connection, some)
     }
 
@@ -246,7 +221,7 @@ def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tu
     """Count the items of each round that are out (of two waves maybe the first), and the rest."""
     result: dict[int, tuple[int, int]] = {}
     has_more = rounds.c.second_wave_at.is_not(None)
-    for some in _chunks(round_ids):
+    for some in chunks(round_ids):
         out = case((has_more, strata.c.first_wave), else_=strata.c.planned)
         query = (
             select(strata.c.round_id, func.sum(out), func.sum(strata.c.planned - out))
@@ -267,7 +242,7 @@ def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]
     """
     result: dict[int, int] = {}
     taken_back = func.max(case((label_events.c.kind == LabelKind.WITHDRAWN, 1), else_=0))
-    for some in _chunks(round_ids):
+    for some in chunks(round_ids):
         query = (
             select(
                 label_events.c.round_id,
@@ -288,12 +263,7 @@ def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]
 
 def _with_copies(connection: Connection, round_ids: Sequence[int]) -> set[int]:
     items: set[int] = set()
-    for some in _chunks(round_ids):
+    for some in chunks(round_ids):
         query = select(tasks.c.round_id).where(tasks.c.round_id.in_(some), tasks.c.slot > 1)
         items.update(connection.execute(query.distinct()).scalars())
     return items
-
-
-def _chunks(round_ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(round_ids), CHUNK):
-        yield round_ids[start : start + CHUNK]

@@ -5,20 +5,14 @@ They are kept as cursors of a labeler that nobody can be: how far a monitor was 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from monitor.storage.database import put_all
 from monitor.storage.tables import labeler_cursors, monitors
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection
-
-SCAN = "/look"
-"""Labelers are named as sections of the config are, which no slash begins."""
+SCAN = "/look"  # Labelers are named as sections of the config are, which no slash begins
 
 
 def read_scans(connection: Connection) -> dict[str, str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from datetime import timedelta
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from monitor.domain.model import Answer
 from monitor.storage.database import add_missing
@@ -25,11 +26,6 @@ from monitor.storage.pages.page_tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
     from monitor.domain.page_answer import PageAnswer
 
 _INSTANT = timedelta(microseconds=1)

@@ -8,11 +8,23 @@ identifies its question.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import exists, func, insert, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Select,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from monitor.storage.database import add_missing, listed
 from monitor.storage.pages import control_store
@@ -20,19 +32,13 @@ from monitor.storage.pages.page_tables import page_answers, page_rounds, page_sh
 from monitor.storage.pages.shared_task_store import digest, page_rounds_of, release
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Column, ColumnElement, CompoundSelect, Connection, Select
-
     from monitor.domain.model import Task
     from monitor.domain.page_answer import PageAnswer
     from monitor.domain.shown import Shown
 
 _INSTANT = timedelta(microseconds=1)
 
-_UNDER_WAY = 1000
-"""Answers that others may give while one is written."""
+_UNDER_WAY = 1000  # Answers that others may give while one is written
 
 
 class PageTask(NamedTuple):
@@ -225,8 +231,7 @@ def read_shown(connection: Connection, tasks: Collection[PageTask]) -> dict[str,
     """Read the content of some tasks, by key; None if it was deleted."""
     names = {task.round_name for task in tasks}
     query = select(page_tasks.c.key, page_tasks.c.shown).where(
-        page_tasks.c.round_name.in_(names),
-        page_tasks.c.key.in_([task.key for task in tasks]),
+        page_tasks.c.round_name.in_(names), page_tasks.c.key.in_([task.key for task in tasks])
     )
     return {row.key: row.shown for row in connection.execute(query)}
 

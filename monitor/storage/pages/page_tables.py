@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     Column,
+    Dialect,
     Float,
     ForeignKey,
     ForeignKeyConstraint,
@@ -22,11 +21,7 @@ from sqlalchemy import (
 )
 
 from monitor.domain.page_answer import PageAnswer, read_page_answer
-from monitor.storage.columns import BigId, UtcDateTime
-from monitor.storage.tables import metadata
-
-if TYPE_CHECKING:
-    from sqlalchemy import Dialect
+from monitor.storage.tables import BigId, UtcDateTime, metadata
 
 
 class StoredAnswer(TypeDecorator[PageAnswer]):

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from monitor.storage.database import add_missing
 from monitor.storage.pages.page_tables import page_attempts, page_sessions, page_users
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
-FORGOTTEN_AFTER = timedelta(days=1)
-"""How long after the last one failed sign-ins are counted."""
+FORGOTTEN_AFTER = timedelta(days=1)  # How long after the last one failed sign-ins are counted
 
 
 # Sessions

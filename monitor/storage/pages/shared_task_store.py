@@ -7,19 +7,16 @@ an item, each item is on the page once, and every round that drew it notes which
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import exists, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, exists, select, tuple_, update
 
 from monitor.storage.database import add_missing, listed
 from monitor.storage.pages.page_tables import page_shares, page_tasks
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Connection
-
     from monitor.domain.model import Task
     from monitor.domain.shown import Shown
 

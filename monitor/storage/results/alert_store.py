@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, insert, or_, select, update
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Window
 from monitor.storage.tables import alerts, evidence, monitors, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection, Row, Select
-
     from monitor.storage.rounds.round_store import Round
 
 
@@ -135,14 +132,7 @@ def end(
 
 def _alerts() -> Select[Any]:
     return (
-        select(
-            alerts,
-            monitors.c.name,
-            rounds.c.number,
-            rounds.c.slot,
-            rounds.c.window_start,
-            rounds.c.window_end,
-        )
+        select(alerts, monitors.c.name, *rounds.c["number", "slot", "window_start", "window_end"])
         .join(monitors, monitors.c.id == alerts.c.monitor_id)
         .join(rounds, rounds.c.id == alerts.c.fired_round_id)
         .order_by(alerts.c.fired_at, rounds.c.number)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, Table, insert, select
 
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Frame
 from monitor.storage.tables import challenger_counts, challenger_sizes, comparisons, rounds, strata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from sqlalchemy import Connection, Table
-
     from monitor.domain.challenger_rows import ComparisonRow
-    from monitor.domain.model import Frame
     from monitor.storage.labels.round_labels import RoundLabels
 
 
@@ -139,10 +135,7 @@ def _columns(row: Any) -> dict[str, Any]:
 def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[ChallengedStratum]]:
     query = (
         select(
-            strata.c.round_id,
-            strata.c.stratum,
-            strata.c.flagged,
-            strata.c.size,
+            *strata.c["round_id", "stratum", "flagged", "size"],
             challenger_sizes.c.flagged.label("challenged"),
             challenger_sizes.c.undecided,
             strata.c.planned,

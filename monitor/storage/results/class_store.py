@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, or_, select
 
 from monitor.domain.block import Block
 from monitor.domain.model import EffectKind, Window
 from monitor.domain.state import ENDED, RoundState
 from monitor.storage.tables import effects, monitors, rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, Row, Select
 
 
 class ClassVersion(NamedTuple):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import and_, func, insert, select, update
+from sqlalchemy import Connection, Row, and_, func, insert, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.report import EstimateRow
@@ -22,28 +24,19 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection, Row
-
     from monitor.stats.core.draws import JointPosterior
 
 
 _ESTIMATE = set(EstimateRow.model_fields)
 """What the table has of an estimate; the caution of a report is only in the report."""
 
-VersionId: TypeAlias = tuple[int, int]
-"""Id of a round, and one of its versions."""
+VersionId: TypeAlias = tuple[int, int]  # Id of a round, and one of its versions
 
 
 def claim_history(connection: Connection, history_id: int, revision: int) -> None:
     """Make sure nobody published into the history since ``revision`` was read.
 
-    Raises
-    ------
-    RoundMoved
-        If somebody did; the caller reads again and computes again.
+    Raises `RoundMoved` if somebody did; the caller reads again and computes again.
     """
     # The row stays locked until the commit: whoever publishes next waits here, and finds the
     # revision changed.
@@ -84,12 +77,7 @@ def read_counts(
     """Read counts of some rounds, the latest version unless one is named, strata in order."""
     expected = rounds.c.version if version is None else version
     query = (
-        select(
-            strata,
-            counts.c.labeled,
-            counts.c.positive,
-            counts.c.declined,
-        )
+        select(strata, counts.c.labeled, counts.c.positive, counts.c.declined)
         .join(
             strata,
             (strata.c.round_id == counts.c.round_id) & (strata.c.stratum == counts.c.stratum),

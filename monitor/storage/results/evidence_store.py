@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import Connection, Row, func, insert, select
 
 from monitor.domain.alerting import LimitReading
 from monitor.storage.tables import evidence, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from sqlalchemy import Connection, Row
-
     from monitor.stats.detection.recovery import Recovery
 
 

@@ -7,26 +7,23 @@ the latest version.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from monitor.domain.state import RoundState
-from monitor.stats.core.counts import CountArrays
+from monitor.stats.core.counts import CountArrays, StratumArrays
 from monitor.storage.database import put_all
 from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.tables import packed_counts, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
-    from monitor.stats.core.counts import StratumArrays
     from monitor.storage.samples.frame_store import StratumTally
 
     Packed: TypeAlias = NDArray[np.int64]
@@ -61,10 +58,7 @@ def read_past(connection: Connection, history_id: int, before: datetime) -> list
     )
     query = (
         select(
-            rounds.c.id,
-            rounds.c.version,
-            rounds.c.label_revision,
-            rounds.c.estimated_revision,
+            *rounds.c["id", "version", "label_revision", "estimated_revision"],
             packed_counts.c.counts,
         )
         .join_from(rounds, packed_counts, packed, isouter=True)

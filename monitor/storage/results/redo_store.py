@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.results.concern_store import forget_concerns
@@ -24,10 +25,6 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
     from monitor.domain.settings import RoundSettings
     from monitor.storage.rounds.round_store import Round
 

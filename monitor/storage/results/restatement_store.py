@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
-from monitor.storage.database import CHUNK
+from monitor.storage.database import chunks
 from monitor.storage.tables import restated_versions, restatements, rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
 
 
 class RestatedVersion(NamedTuple):
@@ -44,13 +40,8 @@ def read_restated(
         select(
             restated_versions.c.round_id,
             rounds.c.number,
-            restated_versions.c.version,
-            restated_versions.c.before,
-            restated_versions.c.own,
-            restatements.c.id,
-            restatements.c.at,
-            restatements.c.by,
-            restatements.c.reason,
+            *restated_versions.c["version", "before", "own"],
+            *restatements.c["id", "at", "by", "reason"],
         )
         .join_from(restated_versions, restatements)
         .join(rounds, rounds.c.id == restated_versions.c.round_id)
@@ -69,10 +60,9 @@ def read_restated(
 def restated_themselves(connection: Connection, round_ids: Sequence[int]) -> set[int]:
     """Find which of some rounds were restated themselves, and do not only pool one that was."""
     items: set[int] = set()
-    for start in range(0, len(round_ids), CHUNK):
+    for some in chunks(round_ids):
         query = select(restated_versions.c.round_id).where(
-            restated_versions.c.round_id.in_(round_ids[start : start + CHUNK]),
-            restated_versions.c.own,
+            restated_versions.c.round_id.in_(some), restated_versions.c.own
         )
         items.update(connection.execute(query).scalars())
     return items

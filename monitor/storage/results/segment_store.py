@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, Table, insert, select
 
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Frame
 from monitor.domain.report import SegmentRow
 from monitor.storage.tables import segment_counts, segment_estimates, segment_sizes, strata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sqlalchemy import Connection, Table
-
-    from monitor.domain.model import Frame
     from monitor.storage.labels.round_labels import RoundLabels
 
 
@@ -67,13 +63,7 @@ def current_cells(connection: Connection, round_id: int, labels: RoundLabels) ->
 def _sizes(connection: Connection, round_id: int) -> list[tuple[str, bool, str, str, int]]:
     """Read stratum, class, segment, value and size, in an order that never changes."""
     query = (
-        select(
-            strata.c.stratum,
-            strata.c.flagged,
-            segment_sizes.c.segment,
-            segment_sizes.c.value,
-            segment_sizes.c.size,
-        )
+        select(strata.c.stratum, strata.c.flagged, *segment_sizes.c["segment", "value", "size"])
         .join(
             strata,
             (strata.c.round_id == segment_sizes.c.round_id)

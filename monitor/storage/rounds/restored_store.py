@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import Connection, delete, or_, select, update
 
 from monitor.domain.state import RoundState
 from monitor.storage.tables import alerts, concerns, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from sqlalchemy import Connection
-
     from monitor.domain.settings import RoundSettings
 
-DOUBT = "restored"
-"""Kind of the concern that the store looks older than what MLflow shows."""
+DOUBT = "restored"  # Kind of the concern that the store looks older than what MLflow shows
 
 
 def start_above(connection: Connection, round_id: int, version: int) -> bool:

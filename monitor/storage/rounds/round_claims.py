@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.storage.claims import claim_of_ours, is_free, wait_for_turn
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import monitors, rounds
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 # Ten times what most steps need, and renewed while a longer one runs (monitor.rounds.claims);
 # a worker of this machine that died gives its claim up at once.
@@ -83,11 +79,6 @@ def hold(connection: Connection, claim: Claim) -> None:
     """Make sure, inside a writing transaction, that the claim is still ours.
 
     The step came to its end, so what kept the round from going on before is forgotten.
-
-    Raises
-    ------
-    RoundMoved
-        If another attempt has begun since.
     """
     wait_for_monitor(connection, claim)
     # The write keeps the row locked until the commit: nobody takes the round over in between.

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, func, select
 
 from monitor.domain.state import RoundState
-from monitor.storage.rounds.round_ids import id_of
-from monitor.storage.tables import rounds
+from monitor.storage.tables import monitors, rounds
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, Select
+MOST = 2**31 - 1  # What the column of numbers holds
+_DONE = (RoundState.CLOSED, RoundState.ABANDONED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +101,44 @@ def rounds_before(
     )
     results = {each for pair in connection.execute(pairs) for each in pair}
     return [each for each in results if each is not None]
+
+
+def id_of(monitor: str) -> ScalarSelect[int]:
+    """Id of a monitor, as a part of a query."""
+    return select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
+
+
+def numbered(connection: Connection, monitor: str, number: int) -> int | None:
+    """Find the round of a monitor with this number."""
+    if abs(number) > MOST:
+        return None
+    query = select(rounds.c.id).where(
+        rounds.c.monitor_id == id_of(monitor), rounds.c.number == number
+    )
+    return connection.execute(query.order_by(rounds.c.id).limit(1)).scalar()
+
+
+def first_and_last(connection: Connection, monitor: str) -> list[int]:
+    """Read the numbers of a monitor's rounds with the first and the last slot, if it has any."""
+    own = select(rounds.c.number).where(rounds.c.monitor_id == id_of(monitor))
+    ends = (
+        connection.execute(own.order_by(order).limit(1)).scalar()
+        for order in (rounds.c.slot, rounds.c.slot.desc())
+    )
+    return [number for number in ends if number is not None]
+
+
+def newest_done(connection: Connection, monitor: str) -> int | None:
+    """Find the round of a monitor with the latest slot that closed or was abandoned."""
+    own = select(rounds.c.id).where(
+        rounds.c.monitor_id == id_of(monitor), rounds.c.state.in_(_DONE)
+    )
+    return connection.execute(own.order_by(rounds.c.slot.desc()).limit(1)).scalar()
+
+
+def newest_drawn(connection: Connection, monitor: str) -> int | None:
+    """Read the number of a monitor's round with the latest slot that was drawn."""
+    own = select(rounds.c.number).where(
+        rounds.c.monitor_id == id_of(monitor), rounds.c.history_id.is_not(None)
+    )
+    return connection.execute(own.order_by(rounds.c.slot.desc()).limit(1)).scalar()

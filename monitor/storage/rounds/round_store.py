@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Text, and_, cast, exists, false, func, not_, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Text,
+    and_,
+    cast,
+    exists,
+    false,
+    func,
+    not_,
+    or_,
+    select,
+)
 
 from monitor.domain.model import Window
 from monitor.domain.settings import RoundSettings
@@ -14,12 +30,6 @@ from monitor.domain.state import RoundState
 from monitor.storage.claims import wait_for_turn, wait_if_recorded
 from monitor.storage.database import insert_new, listed
 from monitor.storage.tables import monitors, payloads, rounds, tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, Row, Select
 
 
 class RoundVersion(NamedTuple):
@@ -53,8 +63,7 @@ class Round:
     version: int
     first_version: int
     """Version of its first estimate; more than 1 where MLflow has seen earlier ones."""
-    first_look_at: datetime | None
-    """When its predictions were first looked at."""
+    first_look_at: datetime | None  # When its predictions were first looked at
     label_revision: int
     estimated_revision: int | None
     claimed_until: int | None

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.seeds import seed_of
 from monitor.domain.state import RoundState, check_move
-from monitor.storage.database import insert_new
-from monitor.storage.rounds.round_claims import hold, wait_for_monitor
+from monitor.storage.database import insert_all_new, insert_new
+from monitor.storage.rounds.round_claims import Claim, hold, wait_for_monitor
 from monitor.storage.schema import store_id
 from monitor.storage.tables import round_events, rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
     from monitor.domain.model import Window
     from monitor.domain.settings import Limits, RoundSettings
-    from monitor.storage.rounds.round_claims import Claim
     from monitor.storage.rounds.round_store import Round
 
 
@@ -56,17 +52,12 @@ def add_round(
         deadline=deadline,
     )
     if round_id is not None:
-        _event(connection, round_id, None, state, reason, now)
+        note_move(connection, round_id, None, state, reason, now)
     return round_id
 
 
 def reopen_skipped(
-    connection: Connection,
-    round_id: int,
-    *,
-    settings: RoundSettings,
-    now: datetime,
-    reason: str,
+    connection: Connection, round_id: int, *, settings: RoundSettings, now: datetime, reason: str
 ) -> bool:
     """Open a recorded skip; false if another worker did."""
     check_move(RoundState.SKIPPED, RoundState.OPEN)
@@ -81,7 +72,7 @@ def reopen_skipped(
         )
     )
     if moved.rowcount == 1:
-        _event(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
+        note_move(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
     return moved.rowcount == 1
 
 
@@ -97,10 +88,7 @@ def move(
 ) -> None:
     """Move the claimed round and record why; of several racing workers exactly one succeeds.
 
-    Raises
-    ------
-    RoundMoved
-        If the round is not in ``before``, or the claim is no longer ours.
+    Raises `RoundMoved` if the round is not in ``before``, or the claim is no longer ours.
     """
     check_move(before, after)
     # The monitor before the round, as all writers do: two of them cannot wait for each other.
@@ -118,7 +106,7 @@ def move(
     if moved.rowcount == 0:
         message = f"round {claim.round_id} was moved by another worker; nothing was written"
         raise RoundMoved(message)
-    _event(connection, claim.round_id, before, after, reason, now)
+    note_move(connection, claim.round_id, before, after, reason, now)
 
 
 def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
@@ -157,19 +145,7 @@ def set_limits(
 
 def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
     """Record something about a round that does not move it."""
-    _event(connection, round_.id, round_.state, round_.state, reason, now)
-
-
-def note_move(
-    connection: Connection,
-    round_id: int,
-    before: RoundState,
-    after: RoundState,
-    reason: str,
-    now: datetime,
-) -> None:
-    """Record a move that was made without a claim."""
-    _event(connection, round_id, before, after, reason, now)
+    note_move(connection, round_.id, round_.state, round_.state, reason, now)
 
 
 def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
@@ -191,10 +167,10 @@ def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: date
     ).scalar()
     if noted is not None:
         state = RoundState(noted)
-        _event(connection, claim.round_id, state, state, obstacle, now)
+        note_move(connection, claim.round_id, state, state, obstacle, now)
 
 
-def _event(
+def note_move(
     connection: Connection,
     round_id: int,
     before: RoundState | None,
@@ -202,8 +178,60 @@ def _event(
     reason: str,
     now: datetime,
 ) -> None:
+    """Record a move, or what happened in a state."""
     connection.execute(
         insert(round_events).values(
             round_id=round_id, at=now, before=before, after=after, reason=reason
         )
     )
+
+
+def note_first_scan(connection: Connection, claim: Claim, at: datetime) -> None:
+    """Record when the predictions of a claimed round were looked at, unless they were before."""
+    connection.execute(
+        update(rounds)
+        .where(
+            rounds.c.id == claim.round_id,
+            rounds.c.attempt == claim.attempt,
+            rounds.c.first_look_at.is_(None),
+        )
+        .values(first_look_at=at)
+    )
+
+
+def add_skipped(
+    connection: Connection,
+    *,
+    monitor_id: int,
+    first_number: int,
+    slots: Sequence[datetime],
+    windows: Sequence[Window],
+    settings: RoundSettings,
+    reason: str,
+    now: datetime,
+) -> None:
+    """Record consecutive slots as skipped; a slot that has a round already keeps it."""
+    store = store_id(connection)
+    shared = {
+        "monitor_id": monitor_id,
+        "state": RoundState.SKIPPED,
+        "reason": reason,
+        "settings": settings.model_dump(mode="json"),
+        "opened_at": now,
+    }
+    rows = [
+        {
+            "number": number,
+            "slot": slot,
+            "window_start": window.start,
+            "window_end": window.end,
+            "seed": seed_of(store, monitor_id, slot, settings.block),
+            **shared,
+        }
+        for number, (slot, window) in enumerate(zip(slots, windows, strict=True), first_number)
+    ]
+    added = insert_all_new(connection, rounds, rows)
+    event = {"at": now, "before": None, "after": RoundState.SKIPPED, "reason": reason}
+    if added:
+        rows = [{"round_id": round_id, **event} for round_id in added]
+        connection.execute(insert(round_events), rows)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from sqlalchemy import case, func, select
+from sqlalchemy import Connection, case, func, select
 
 from monitor.domain.model import Window
 from monitor.storage.tables import histories, rounds, segment_sizes, strata
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +28,7 @@ def drawn_windows(
 ) -> list[DrawnWindow]:
     """Read the newest windows of a monitor that were drawn before a slot, newest first."""
     query = (
-        select(
-            rounds.c.id,
-            rounds.c.number,
-            rounds.c.slot,
-            rounds.c.window_start,
-            rounds.c.window_end,
-            rounds.c.rows,
-        )
+        select(*rounds.c["id", "number", "slot", "window_start", "window_end", "rows"])
         .where(
             rounds.c.monitor_id == monitor_id,
             rounds.c.slot < before,
@@ -52,11 +40,7 @@ def drawn_windows(
     )
     return [
         DrawnWindow(
-            row.number,
-            row.slot,
-            Window(row.window_start, row.window_end),
-            int(row.rows),
-            row.id,
+            row.number, row.slot, Window(row.window_start, row.window_end), int(row.rows), row.id
         )
         for row in connection.execute(query)
     ]
@@ -68,9 +52,7 @@ def segment_totals(
     """Read how many items of some rounds have each value of each segment column."""
     query = (
         select(
-            segment_sizes.c.round_id,
-            segment_sizes.c.segment,
-            segment_sizes.c.value,
+            *segment_sizes.c["round_id", "segment", "value"],
             func.sum(segment_sizes.c.size).label("items"),
         )
         .where(segment_sizes.c.round_id.in_(round_ids))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, or_, select
+from sqlalchemy import Connection, Row, delete, insert, or_, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import BandEdges, Item, Stratum
+from monitor.domain.registered import spellings
 from monitor.domain.seeds import seed_of
-from monitor.domain.versions import spellings
-from monitor.storage.database import CHUNK, insert_new
+from monitor.storage.database import chunks, insert_new
 from monitor.storage.tables import (
     histories,
     items,
@@ -26,13 +28,7 @@ from monitor.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection, Row
-
     from monitor.domain.shown import Shown
-
 
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 
@@ -119,9 +115,8 @@ def read_history(connection: Connection, history_id: int) -> History:
 def read_histories(connection: Connection, ids: Collection[int]) -> dict[int, History]:
     """Read some histories, by id."""
     result: dict[int, History] = {}
-    expected = sorted(ids)
-    for start in range(0, len(expected), CHUNK):
-        query = select(histories).where(histories.c.id.in_(expected[start : start + CHUNK]))
+    for some in chunks(sorted(ids)):
+        query = select(histories).where(histories.c.id.in_(some))
         result |= {row.id: _history(row) for row in connection.execute(query)}
     return result
 
@@ -145,10 +140,8 @@ def add_history(
 ) -> int:
     """Open a history and freeze its band edges and reference counts.
 
-    Raises
-    ------
-    RoundMoved
-        If another round opened it meanwhile, maybe with other edges than the caller sampled by.
+    Raises `RoundMoved` if another round opened it meanwhile, maybe with other edges than the caller
+    sampled by.
     """
     history_id = insert_new(
         connection,

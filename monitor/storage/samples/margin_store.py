@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from monitor.domain.state import RoundState
 from monitor.storage.database import listed
 from monitor.storage.rounds.round_store import round_name
 from monitor.storage.tables import monitors, planned_margins, rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import Connection
 
 
 def write_margins(connection: Connection, round_id: int, margins: Mapping[str, float]) -> None:

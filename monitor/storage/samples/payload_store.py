@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from datetime import datetime
 
-from sqlalchemy import delete, exists, or_, select
+from sqlalchemy import Connection, delete, exists, or_, select
 
-from monitor.storage.rounds.round_store import read_round
+from monitor.storage.rounds.round_store import Round, read_round
 from monitor.storage.tables import items, monitors, payloads, reserve, rounds, tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
-    from monitor.storage.rounds.round_store import Round
 
 
 def rounds_with_item(

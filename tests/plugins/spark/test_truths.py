@@ -8,7 +8,7 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.plugins.spark.reading import SparkStatements
-from monitor.plugins.spark.truths import EVERY
+from monitor.plugins.spark.source import EVERY
 from tests.labeling.truth_contract import (
     MONDAY,
     TEXTS,

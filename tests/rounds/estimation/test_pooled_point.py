@@ -7,8 +7,7 @@ from benchmarks.pooling_coverage import Simulation, design
 from monitor.domain.model import Stratum
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.estimate import estimate_round
-from monitor.rounds.estimation.history import before_launch, history_states
-from monitor.rounds.estimation.pooled_point import pooled_matrix
+from monitor.rounds.estimation.history import before_launch, history_states, pooled_matrix
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.history.pooled_rates import pooled_rates

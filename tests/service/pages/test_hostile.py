@@ -12,8 +12,8 @@ from monitor.config.pages import PagesSettings
 from monitor.config.web import Address
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages import guard
+from monitor.service.pages.accounts import annotator_name
 from monitor.service.pages.labeling.task_queue import HELD
-from monitor.service.pages.names import annotator_name
 from monitor.service.pages.serving import PagesServer
 from tests.servers import free_port
 from tests.service.pages.people import PORT, Person, hand, place_of

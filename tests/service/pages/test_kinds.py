@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.domain.shown import picture
-from monitor.service.pages.roles import Role
+from monitor.service.pages.accounts import Role
 from monitor.service.pages.sessions import Sessions
 from tests.pictures import png
 from tests.service.pages.people import Place, Reader, on_page, scene_of

@@ -8,8 +8,7 @@ import pytest
 
 from monitor.domain.shown import no_picture
 from monitor.service.pages.labeling.framed import AT_MOST, framed
-from monitor.service.pages.labeling.json_rows import rows_of
-from monitor.service.pages.labeling.shown import AT_FIRST, MOST_ROWS, Part, parts_of
+from monitor.service.pages.labeling.shown import AT_FIRST, MOST_ROWS, Part, parts_of, rows_of
 
 
 def part_of(kind, value):

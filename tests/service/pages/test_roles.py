@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.service.pages.roles import Role
+from monitor.service.pages.accounts import Role
 from monitor.service.pages.sessions import Sessions
 from tests.service.pages.people import Reader
 

@@ -11,8 +11,8 @@ from sqlalchemy import update
 from monitor.domain.model import Answer
 from monitor.domain.settings import Limits
 from monitor.service.pages.labeling.controls import REPEAT_AFTER
-from monitor.service.pages.labeling.order import BLOCK
 from monitor.service.pages.labeling.outcome import AnswerOutcome
+from monitor.service.pages.labeling.task_queue import BLOCK
 from monitor.storage.database import Database
 from monitor.storage.tables import store
 from tests.service.pages.people import Place, on_page, place_of, scene_of

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.service.pages.accounts import Role
 from monitor.service.pages.labeling.figures import FEWEST
 from monitor.service.pages.labeling.own_answers import AT_ONCE
-from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import Sessions
 from tests.service.pages.hostile import HOSTILE
 from tests.service.pages.people import Place, on_page, place_of, scene_of

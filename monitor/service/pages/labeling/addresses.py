@@ -12,8 +12,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from monitor.domain.page_answer import PageAnswer
 from monitor.service.pages.labeling.guideline import as_html
 from monitor.service.pages.labeling.offered import offered
-from monitor.service.pages.labeling.outcome import AnswerOutcome
-from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, refusal_text
+from monitor.service.pages.labeling.outcome import REFUSALS, AnswerOutcome, answer_of, refusal_text
 from monitor.service.pages.labeling.shown import parts_of
 from monitor.service.pages.labeling.task_queue import AssignedTask, Screen, TaskQueue
 from monitor.service.pages.rendering import html_page, message_page, wants_json

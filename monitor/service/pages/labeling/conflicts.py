@@ -8,6 +8,7 @@ no one's answers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -20,16 +21,19 @@ from monitor.domain.model import LabelKind
 from monitor.domain.page_answer import ClassChosen, answer_for
 from monitor.service.pages.labeling.guideline import as_html
 from monitor.service.pages.labeling.offered import offered
-from monitor.service.pages.labeling.outcome import AnswerOutcome, revision_of
-from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, refusal_text
+from monitor.service.pages.labeling.outcome import (
+    REFUSALS,
+    AnswerOutcome,
+    answer_of,
+    refusal_text,
+    revision_of,
+)
 from monitor.service.pages.labeling.shown import parts_of
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Administering, OwnForm, PageRefused
 from monitor.storage.pages import page_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.service.pages.labeling.task_queue import TaskQueue

@@ -8,28 +8,25 @@ does not tell which of them was a control.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import Answer
-from monitor.domain.page_answer import fits
+from monitor.domain.page_answer import PageAnswer, fits
 from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revision_of, stands
 from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
-    from monitor.domain.page_answer import PageAnswer
     from monitor.storage.pages.control_store import Control, ControlRates, ControlStatement
 
 REPEAT_AFTER = 20
 """Tasks of theirs that a person has answered at least before one of them comes again."""
 
-_SPREAD = 20
-"""Tasks by which a repeat may come later than that, by chance."""
+_SPREAD = 20  # Tasks by which a repeat may come later than that, by chance
 
 _SENTENCES = {Answer.POSITIVE: "yes", Answer.NEGATIVE: "no", Answer.CANNOT_TELL: "you cannot tell"}
 

@@ -6,7 +6,9 @@ They describe people and enter no estimate: the round itself estimates how far l
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import combinations, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,9 +20,6 @@ from monitor.service.pages.labeling.shown import parts_of
 from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer
@@ -31,8 +30,7 @@ FASTEST = 50.0
 """Characters a second: about 500 English words a minute, twice what people read (Brysbaert,
 "How many words do we read per minute?", 2019: 238 words)."""
 
-FEWEST = 20
-"""Answers by which a pace is judged at least."""
+FEWEST = 20  # Answers by which a pace is judged at least
 
 _HISTORY_LENGTH = 200
 

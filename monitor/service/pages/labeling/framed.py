@@ -11,8 +11,7 @@ import re
 
 from monitor.domain.visible import visible_lines
 
-AT_MOST = 1_000_000
-"""Characters of HTML that are shown."""
+AT_MOST = 1_000_000  # Characters of HTML that are shown
 
 HEADERS = {
     "content-security-policy": (

@@ -13,8 +13,6 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("i
 def as_html(text: str | None) -> str | None:
     """Write a guideline as HTML; HTML in it stays text, and a picture is a link.
 
-    Examples
-    --------
     >>> print(as_html("**Yes** if <b>booked</b>"))
     <p><strong>Yes</strong> if &lt;b&gt;booked&lt;/b&gt;</p>
     <BLANKLINE>

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from monitor.domain.model import Answer
 from monitor.domain.page_answer import ClassChosen
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-MOST_KEYS = 9
-"""Classes that have a key of their own; of more, letters find one."""
+MOST_KEYS = 9  # Classes that have a key of their own; of more, letters find one
 
 
 class Offer(NamedTuple):

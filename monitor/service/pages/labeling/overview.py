@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
@@ -15,8 +16,6 @@ from monitor.service.pages.requests import Administering  # noqa: TC001
 from monitor.storage.pages import page_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
     from monitor.service.pages.labeling.task_queue import TaskQueue

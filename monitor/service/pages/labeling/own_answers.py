@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -10,29 +11,28 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from monitor.service.pages.labeling.offered import Offered, offered
-from monitor.service.pages.labeling.outcome import AnswerOutcome, stands
-from monitor.service.pages.labeling.refusals import REFUSALS, answer_of, refusal_text
+from monitor.service.pages.labeling.outcome import (
+    REFUSALS,
+    AnswerOutcome,
+    answer_of,
+    refusal_text,
+    stands,
+)
 from monitor.service.pages.labeling.shown import Part, parts_of
-from monitor.service.pages.labeling.task_queue import names_on_page
+from monitor.service.pages.labeling.task_queue import TaskQueue, names_on_page
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
 from monitor.storage.pages import control_store, page_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sqlalchemy import Connection
 
     from monitor.domain.page_answer import PageAnswer
-    from monitor.service.pages.labeling.task_queue import TaskQueue
 
 router = APIRouter(prefix="/label/mine")
 
-AT_ONCE = 20
-"""Answers on a page."""
-
-_EXCERPT = 300
-"""Characters of a text that stand there at once."""
+AT_ONCE = 20  # Answers on a page
+_EXCERPT = 300  # Characters of a text that stand there at once
 
 
 @dataclass(frozen=True, slots=True)

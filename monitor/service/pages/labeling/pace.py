@@ -6,28 +6,20 @@ given: a margin that moved with an answer would tell what was predicted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-
-AT_FIRST = 5.0
-"""Seconds an item takes until it is known how fast somebody reads."""
-
-PAUSE = 120.0
-"""Seconds after which somebody was away."""
+AT_FIRST = 5.0  # Seconds an item takes until it is known how fast somebody reads
+PAUSE = 120.0  # Seconds after which somebody was away
 
 _ENOUGH = 5
 _MINUTE, _HOUR = 60.0, 3600.0
 
 
-_WIDE = 0.5
-"""A half-width from which on a margin says nothing."""
+_WIDE = 0.5  # A half-width from which on a margin says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +38,6 @@ class AnnotatorProgress:
     def text(self) -> str:
         """Describe it.
 
-        Examples
-        --------
         >>> AnnotatorProgress(120, 0, 4.5).text, AnnotatorProgress(1, 0, 5.0).text
         ('120 to go, about 9 minutes', '1 to go, less than a minute')
         >>> AnnotatorProgress(120, 0, 4.5, {"precision": 0.068, "recall": 0.09}).text
@@ -64,8 +54,6 @@ class AnnotatorProgress:
 def seconds_each(times: Sequence[datetime]) -> float:
     """Seconds that somebody takes for an item, by the times of their last answers.
 
-    Examples
-    --------
     >>> seconds_each([])
     5.0
     """

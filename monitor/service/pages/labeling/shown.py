@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.visible import visible, visible_lines
 from monitor.service.pages.labeling.framed import height_of
-from monitor.service.pages.labeling.json_rows import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from monitor.domain.shown import Shown, Value
-    from monitor.service.pages.labeling.json_rows import Row
 
 AT_FIRST = 4000
 """Characters of a text that are shown before somebody asks for all, and of a cell of a table."""
 
-AT_MOST = 200_000
-"""Characters that are shown at all; ten items are sent at a time."""
-
-MOST_ROWS = 200
-"""Of a table."""
+AT_MOST = 200_000  # Characters that are shown at all; ten items are sent at a time
+MOST_ROWS = 200  # Of a table
 
 _REMOVED = "What this item showed was deleted."
 _EMPTY = "Empty."
 _NO_JSON = "This is no JSON that a table can show, so here is its text."
+
+_Row = tuple[str, str]
+_NAMES = {True: "true", False: "false", None: "null"}
 
 
 class Part(NamedTuple):
@@ -42,7 +40,7 @@ class Part(NamedTuple):
     text: str = ""
     more: str = ""
     rest: str = ""
-    rows: Sequence[Row] = ()
+    rows: Sequence[_Row] = ()
     address: str = ""
     height: int = 0
 
@@ -86,7 +84,7 @@ def _of_kind(name: str, value: Mapping[str, Any], query: str) -> Part:
             return _text(name, str(value["value"]))
 
 
-def _table(name: str, rows: Sequence[Row]) -> Part:
+def _table(name: str, rows: Sequence[_Row]) -> Part:
     note = ""
     if len(rows) > MOST_ROWS:
         note = f"The first {MOST_ROWS} of {len(rows):,} rows."
@@ -121,3 +119,41 @@ def _text(name: str, value: str, note: str = "") -> Part:
     if len(text) > AT_MOST:
         more = f"Show the first {AT_MOST:,} of {len(text):,} characters"
     return Part(name, note=note, text=text[:end], rest=rest, more=more)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """What an object has, a name that is there twice too."""
+
+
+def rows_of(text: str) -> list[_Row] | None:
+    r"""List the values of JSON; None if the text is not JSON, or neither object nor list.
+
+    >>> rows_of('{"to": {"city": "Brno"}, "days": [1, 2.50]}')
+    [('to.city', 'Brno'), ('days', '1\n2.50')]
+    """
+    try:
+        result = json.loads(
+            text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str, parse_constant=str
+        )
+        return list(_rows("", result)) if isinstance(result, list) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _rows(way: str, value: Any) -> Iterator[_Row]:
+    if isinstance(value, _Pairs) and value:
+        for name, inner in value:
+            yield from _rows(f"{way}.{name}" if way else name, inner)
+    elif isinstance(value, list) and any(isinstance(inner, list) for inner in value):
+        for index, inner in enumerate(value):
+            yield from _rows(f"{way}[{index}]", inner)
+    elif isinstance(value, _Pairs):
+        yield way, "{}"
+    elif isinstance(value, list):
+        yield way, "\n".join(map(_written, value)) if value else "[]"
+    else:
+        yield way, _written(value)
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else _NAMES[value]

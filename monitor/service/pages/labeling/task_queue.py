@@ -9,16 +9,19 @@ then it comes back. Nothing that decides here depends on an answer, but whether 
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
-from monitor.domain.page_answer import fits
+from monitor.domain.page_answer import PageAnswer, fits
 from monitor.domain.state import RoundState
 from monitor.service.pages.labeling import controls
 from monitor.service.pages.labeling.controls import AnswerHistory, Controls
-from monitor.service.pages.labeling.order import in_own_order
 from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revision_of, stands
 from monitor.service.pages.labeling.pace import AnnotatorProgress, seconds_each
 from monitor.storage.pages import control_store, page_store, shared_task_store
@@ -26,12 +29,8 @@ from monitor.storage.rounds import round_store
 from monitor.storage.samples import margin_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
-    from monitor.domain.page_answer import PageAnswer
     from monitor.domain.ports import Clock
     from monitor.domain.shown import Shown
     from monitor.storage.database import Database
@@ -40,18 +39,18 @@ if TYPE_CHECKING:
     LatestAnswers = Mapping[str, Mapping[str, PageStatement]]
     """The latest statement about each task, by its key and the annotator."""
 
-HELD = timedelta(minutes=15)
-"""How long a task on somebody's screen is nobody else's."""
+
+HELD = timedelta(minutes=15)  # How long a task on somebody's screen is nobody else's
 
 LAST_DAY = timedelta(days=1)
 """How long before a closed round takes no more labels the page takes none for it: what it takes has
 to be read by a pass of ``run-once`` or ``serve`` first."""
 
-AT_ONCE = 10
-"""Tasks that a screen has at a time: enough that nobody waits for the next one."""
+AT_ONCE = 10  # Tasks that a screen has at a time: enough that nobody waits for the next one
+_HISTORY_LENGTH = 21  # Answers whose times make the pace of a person
 
-_HISTORY_LENGTH = 21
-"""Answers whose times make the pace of a person."""
+BLOCK = 50
+"""Tasks of the order that all have in common within which each person has an order of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +81,7 @@ class Screen:
 
 
 class TaskQueue:
-    """Hands out tasks and takes answers.
-
-    Parameters
-    ----------
-    database, clock
-        The store and the present.
-    monitors
-        Names of the monitors whose tasks are handed out.
-    """
+    """Hands out tasks and takes answers."""
 
     def __init__(
         self, database: Database, clock: Clock, monitors: Callable[[], Sequence[str]]
@@ -150,12 +141,8 @@ class TaskQueue:
         which a colleague may have read out, opens nothing. What is sent again, since its receipt
         was lost, is taken once.
 
-        Parameters
-        ----------
-        revision
-            How often the person had spoken about it when they saw it.
-        decides
-            Whether it is the decision of an adjudicator, to whom no task is handed.
+        revision: How often the person had spoken about it when they saw it.
+        decides: Whether it is the decision of an adjudicator, to whom no task is handed.
         """
         now = self.clock()
         with self.database.write() as connection:
@@ -312,7 +299,7 @@ class _AnnotatorTasks:
         now: datetime,
         margins: Mapping[str, Mapping[str, float]],
     ) -> _AnnotatorTasks:
-        tasks = in_own_order(page_store.read_page_tasks(connection, names), annotator)
+        tasks = _in_own_order(page_store.read_page_tasks(connection, names), annotator)
         return cls(tasks, page_store.latest_statements(connection, names), annotator, now, margins)
 
     def revision(self, key: str) -> int:
@@ -404,3 +391,20 @@ class _AnnotatorTasks:
 def names_on_page(rounds: Mapping[str, str]) -> list[str]:
     """Name the rounds on the page of some rounds, each once."""
     return list(dict.fromkeys(rounds.values()))
+
+
+def _in_own_order(tasks: Sequence[PageTask], annotator: str) -> list[PageTask]:
+    """Shuffle each block of each round for one person; rounds and blocks stay in their order."""
+    ordered: list[PageTask] = []
+    for _, of_round in groupby(tasks, attrgetter("round_name")):
+        locations = [
+            (index // BLOCK, _own_position(task, annotator), task)
+            for index, task in enumerate(of_round)
+        ]
+        ordered += [task for *_, task in sorted(locations, key=itemgetter(0, 1))]
+    return ordered
+
+
+def _own_position(task: PageTask, annotator: str) -> bytes:
+    text = f"order|{annotator}|{task.key}"
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()

@@ -20,20 +20,16 @@ from monitor.service.pages.requests import PageRefused, Viewing, Visitor
 from monitor.service.pages.status.board import Board
 from monitor.service.pages.status.cards import card_of, gravest_first, limits_of, plan_facts
 from monitor.service.pages.status.tables import alert_table, event_table, round_table
-from monitor.storage.rounds.round_ids import MOST
+from monitor.storage.rounds.round_lists import MOST
 
 router = APIRouter()
 
-ROUNDS = 26
-"""Rounds that the page of a monitor lists: half a year of weeks."""
-
-MONITORS = 100
-"""Monitors of which a page shows the cards."""
+ROUNDS = 26  # Rounds that the page of a monitor lists: half a year of weeks
+MONITORS = 100  # Monitors of which a page shows the cards
 
 MOST_PAGES = 10_000
 
-OLDER = 100
-"""Rounds that a page lists of those before one."""
+OLDER = 100  # Rounds that a page lists of those before one
 
 
 def board_of(request: Request) -> Board:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.state import RoundState
-from monitor.rounds.class_overview import class_overviews
-from monitor.rounds.listing import listed
-from monitor.rounds.opening.removed_monitors import removed_monitors
-from monitor.rounds.reporting.timeline import monitor_timeline
+from monitor.rounds.class_overview import ClassOverview, class_overviews
+from monitor.rounds.listing import ListedRounds, listed
+from monitor.rounds.opening.removed_monitors import RemovedMonitor, removed_monitors
+from monitor.rounds.reporting.surroundings import monitor_timeline
 from monitor.rounds.round_page import find_round, read_page, read_report
-from monitor.rounds.status import overviews
+from monitor.rounds.status import Overview, overviews
 from monitor.storage.results import alert_store, report_store
-from monitor.storage.rounds import round_ids, round_store
+from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.rounds.round_lists import ListQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
     from monitor.domain.ports import Clock
     from monitor.domain.report import RoundReport, TimelinePoint
     from monitor.domain.round_page import RoundPage
     from monitor.domain.settings import MonitorSettings
-    from monitor.rounds.class_overview import ClassOverview
-    from monitor.rounds.listing import ListedRounds
-    from monitor.rounds.opening.removed_monitors import RemovedMonitor
-    from monitor.rounds.status import Overview
     from monitor.storage.database import Database
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
@@ -102,19 +97,13 @@ class Board:
     def monitor(
         self, settings: MonitorSettings, last: int, before: int | None = None
     ) -> MonitorPage:
-        """Read one monitor, and the last of its rounds, or of those before one.
-
-        Raises
-        ------
-        InputRefused
-            If there is no such round.
-        """
+        """Read one monitor, and the last of its rounds, or of those before one."""
         name = settings.name
         [overview] = overviews(self.database, [settings], self.clock())
         with self.database.read() as connection:
             until = None if before is None else find_round(connection, name, before).slot
             rounds = listed(connection, ListQuery(monitor=name, before=until, last=last))
-            drawn = round_ids.newest_drawn(connection, name)
+            drawn = round_lists.newest_drawn(connection, name)
             return MonitorPage(
                 settings,
                 overview,
@@ -128,24 +117,12 @@ class Board:
         return monitor_timeline(self.database, name, self.clock())
 
     def report(self, name: str, number: int, version: int | None) -> RoundReport:
-        """Read the report of one version of a round, the latest unless one is named.
-
-        Raises
-        ------
-        InputRefused
-            If there is no such round, or no such version, or no report yet.
-        """
+        """Read the report of one version of a round, the latest unless one is named."""
         with self.database.read() as connection:
             return read_report(connection, name, number, version)
 
     def round(self, name: str, number: int, version: int | None) -> OneRound:
-        """Read one version of a round, the latest unless one is named.
-
-        Raises
-        ------
-        InputRefused
-            If there is no such round, or no such version.
-        """
+        """Read one version of a round, the latest unless one is named."""
         with self.database.read() as connection:
             round_ = find_round(connection, name, number)
             page = read_page(connection, name, number, version)

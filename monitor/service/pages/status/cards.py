@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.domain.report import Status
+from monitor.domain.report import EstimateRow, Status
 from monitor.hooks.texts import body
 from monitor.presentation.alerts import open_alert_line, recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
@@ -17,15 +18,10 @@ from monitor.presentation.status import (
     next_round_line,
     open_round_line,
 )
-from monitor.service.pages.status.figures import figure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from monitor.domain.report import EstimateRow
     from monitor.domain.settings import Bound, MonitorSettings
     from monitor.rounds.status import Overview
-    from monitor.service.pages.status.figures import Figure
     from monitor.storage.results.alert_store import StoredAlert
 
 SHOWN = ("precision", "recall")
@@ -45,7 +41,7 @@ class MetricCard:
     name: str
     limits: str
     numbers: list[CardNumber]
-    figure: Figure
+    figure: _Figure
 
 
 class OpenAlert(NamedTuple):
@@ -148,7 +144,7 @@ def _metrics(settings: MonitorSettings, estimates: Sequence[EstimateRow]) -> lis
         rows = [row for row in estimates if row.metric == name]
         bound = settings.round.limits.bounds.get(name)
         if rows:
-            figure = figure_of(rows, limits_of(settings, name))
+            figure = _figure_of(rows, limits_of(settings, name))
             results.append(MetricCard(name, _bounds(bound), [_number(row) for row in rows], figure))
     return results
 
@@ -179,3 +175,35 @@ def _open_alert(
         [] if notice is None else body(notice.model_copy(update={"link": None})),
         None if notice is None else mlflow(notice.monitor, notice.round_key),
     )
+
+
+class _Bar(NamedTuple):
+    """An interval and its point, as percent of the line."""
+
+    low: str
+    point: str
+    high: str
+
+
+class _Figure(NamedTuple):
+    """What is drawn of a metric; None if it is not estimable."""
+
+    pooled: _Bar | None
+    own: _Bar | None
+    limits: list[str]
+
+
+def _figure_of(rows: Iterable[EstimateRow], limits: Iterable[float]) -> _Figure:
+    """Place the estimates of one metric, by their basis."""
+    bars = {row.basis: _bar(row) for row in rows}
+    return _Figure(bars.get("pooled"), bars.get("round"), [_percent(limit) for limit in limits])
+
+
+def _bar(row: EstimateRow) -> _Bar | None:
+    if row.point is None or row.low is None or row.high is None:
+        return None
+    return _Bar(*(_percent(value) for value in (row.low, row.point, row.high)))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"

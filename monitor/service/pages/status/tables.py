@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.alerting import AlertState
@@ -10,8 +11,6 @@ from monitor.presentation.rounds import remarks_text
 from monitor.presentation.setting_changes import change_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.domain.round_page import RoundPage
     from monitor.rounds.listing import ListedRounds, Row
     from monitor.storage.results.alert_store import StoredAlert
