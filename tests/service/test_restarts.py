@@ -241,18 +241,8 @@ def goes_on(case, folder, request, monkeypatch):
     return wrong
 
 
-FAST = [Case(), Case(slots=1, monitors=1, mlflow="down")]
-THOROUGH = [
-    Case(mlflow="up"),
-    Case(slots=1, mlflow="slow", cold=True),
-    Case(monitors=60, mlflow="slow"),
-    Case(monitors=60, slots=1, mlflow="up", cold=True),
-    Case(monitors=1, cold=True),
-]
-ON_POSTGRESQL = [
-    Case(mlflow="up", store="postgresql"),
-    Case(monitors=60, mlflow="down", store="postgresql"),
-]
+THOROUGH = [Case(monitors=60, mlflow="slow", cold=True), Case(slots=1, monitors=1, mlflow="down")]
+ON_POSTGRESQL = Case(mlflow="up", store="postgresql")
 ALL = [
     Case(slots, monitors, mlflow, cold, store)
     for slots, monitors, mlflow, cold, store in product(
@@ -264,9 +254,9 @@ ALL = [
 @pytest.mark.parametrize(
     "case",
     [
-        *FAST,
+        Case(),
         *(pytest.param(case, marks=pytest.mark.slow) for case in THOROUGH),
-        *(pytest.param(case, marks=pytest.mark.postgresql) for case in ON_POSTGRESQL),
+        pytest.param(ON_POSTGRESQL, marks=pytest.mark.postgresql),
         *(pytest.param(case, marks=pytest.mark.soak) for case in ALL),
     ],
     ids=str,
