@@ -2,10 +2,8 @@
 
 import json
 import signal
-import threading
 import time
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, cast
 
 import pytest
@@ -19,6 +17,7 @@ from monitor.service.runtime import Running
 from monitor.service.web.health import Heartbeat
 from monitor.storage import schema
 from monitor.storage.database import Database
+from tests.hooks.receivers import Receiver
 from tests.rounds.scene import Scene, overview, settings
 from tests.servers import free_port
 from tests.small_config import HOOKS, configure, fill_labels, rows, runs
@@ -135,33 +134,14 @@ def until(stream, word):
 
 @pytest.fixture
 def receiver():
-    """A webhook's receiver that notes the ids and bodies it gets."""
-    got = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["content-length"]))
-            got.append((self.headers["webhook-id"], json.loads(body)))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/hook", got
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with Receiver() as running:
+        yield running
 
 
 def test_with_mlflow_down_notices_go_out_and_what_waits_is_told_and_delivered_once(
     folder, receiver, monkeypatch
 ):
-    url, got = receiver
-    monkeypatch.setenv("OPS_HOOK", url)
+    monkeypatch.setenv("OPS_HOOK", receiver.url)
     monkeypatch.setenv("OPS_HOOK_SECRET", "not-a-secret-0123456789-012")
     (folder / "predictions.csv").write_text("id,at,score,subject\n")  # the round is abandoned
     now = datetime.now(UTC).replace(microsecond=0)
@@ -178,8 +158,8 @@ def test_with_mlflow_down_notices_go_out_and_what_waits_is_told_and_delivered_on
     third = one_pass(back, now + timedelta(minutes=2))
 
     assert first.exit_code == 75
-    [(_, notice)] = got
-    assert notice["type"] == "round.abandoned"
+    [(_, _, notice)] = receiver.got
+    assert json.loads(notice)["type"] == "round.abandoned"
     [waiting] = told.waiting
     sentence = waiting_sentence(waiting)
     assert sentence.startswith("1 round waits for ")
