@@ -27,8 +27,8 @@ SERVERS = {
 }
 """Fixtures that start, or call, what `make test` does without."""
 ON_BOTH = (
-    "tests/faults/test_clock_ahead.py",
-    "tests/faults/test_r10_upgrades.py",
+    "tests/faults/test_clock_ahead.py::test_a_claim",
+    "tests/faults/test_r10_upgrades.py::test_an_upgrade",
     "tests/faults/test_replicas.py",
     "tests/rounds/delivery/test_deliver.py",
     "tests/rounds/opening/test_redo.py",

@@ -4,10 +4,12 @@ from benchmarks import dashboard_queries
 from benchmarks.dashboard_queries import queries
 from monitor.storage.views import NAMES
 from tests.dashboards import grafana
+from tests.faults.few_points import few_points
 
 
-def test_the_views_are_measured_on_a_store_with_many_rounds(monkeypatch, capsys):
-    dashboard_queries.main(sqlite=True, monitors=2, rounds=20)
+def test_the_views_are_measured_on_a_store_with_many_rounds(capsys):
+    with few_points(2**8):
+        dashboard_queries.main(sqlite=True, monitors=2, rounds=20)
 
     head, *lines = capsys.readouterr().out.splitlines()
     rows = {line.split(maxsplit=2)[2]: int(line.split()[0]) for line in lines}

@@ -10,12 +10,10 @@ from monitor.storage.tables import metadata
 from monitor.storage.views import NAMES
 
 
-@pytest.mark.parametrize("view", NAMES)
-def test_the_reader_reads_every_view(reader, view):
+def test_the_reader_reads_every_view(reader):
     with reader.connect() as connection:
-        rows = connection.execute(text(f"select * from {view}")).all()
-
-    assert rows
+        for view in NAMES:
+            assert connection.execute(text(f"select * from {view}")).all(), view
 
 
 def test_the_reader_reads_no_table_with_what_people_saw_said_or_are(reader):

@@ -15,7 +15,7 @@ from tests.deploy.program import DEPLOY, installed
 
 PODS = manifests.pods()
 CONTAINERS = [
-    pytest.param(kind, one["name"], id=f"{kind}-{one['name']}")
+    pytest.param(one, id=f"{kind}-{one['name']}")
     for kind, pod in PODS.items()
     for one in manifests.containers(pod)
 ]
@@ -38,40 +38,34 @@ def validated(program, version, path):
 
 
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
-def test_every_manifest_fits_the_schema(deploy_tools, version):
+def test_the_manifests_fit_the_schemas_of_kubernetes_and_a_wrong_key_does_not(
+    deploy_tools, tmp_path, version
+):
     found = {path.name: validated(deploy_tools, version, path) for path in manifests.FILES}
+    text = (manifests.FOLDER / "cronjob.yaml").read_text()
+    misspelt = tmp_path / "cronjob.yaml"
+    misspelt.write_text(text.replace("concurrencyPolicy:", "concurencyPolicy:"))
 
     wrong = {name: done.stdout + done.stderr for name, done in found.items() if done.returncode}
     assert wrong == {}
     assert len(found) == 3
+    refused = validated(deploy_tools, version, misspelt)
+    assert refused.returncode == 1
+    assert "concurencyPolicy" in refused.stdout + refused.stderr
 
 
-def test_a_key_that_kubernetes_does_not_know_would_be_seen(deploy_tools, tmp_path):
-    wrong = tmp_path / "cronjob.yaml"
-    text = (manifests.FOLDER / "cronjob.yaml").read_text()
-    wrong.write_text(text.replace("concurrencyPolicy:", "concurencyPolicy:"))
-
-    done = validated(deploy_tools, NEWEST, wrong)
-
-    assert done.returncode == 1
-    assert "concurencyPolicy" in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(("kind", "name"), CONTAINERS)
-def test_every_command_is_one_of_the_program_with_the_config_that_is_mounted(kind, name):
-    one = manifests.container(kind, name)
+@pytest.mark.parametrize("one", CONTAINERS)
+def test_every_container_calls_the_program_with_the_config_and_the_secrets_that_it_names(one):
     program, *_, option, path = one["command"]
     [mount] = [each for each in one["volumeMounts"] if each["name"] == "config"]
     [file] = manifests.the("ConfigMap")["data"]
+    keys = {each["name"]: each["valueFrom"]["secretKeyRef"] for each in one["env"]}
 
     assert program == "pr-monitor"
-    assert manifests.parsed(one["command"]) == name
+    assert manifests.parsed(one["command"]) == one["name"]
     assert (option, path) == ("--config", f"{mount['mountPath']}/{file}")
-
-
-def test_an_option_that_the_program_does_not_have_would_be_seen():
-    with pytest.raises(Exception, match="No such option"):
-        manifests.parsed(["pr-monitor", "serve", "--jsn"])
+    assert set(keys) == set(re.findall(r"\$\{(\w+)\}", manifests.config_text()))
+    assert all(key == {"name": "pr-monitor", "key": name} for name, key in keys.items())
 
 
 @pytest.fixture
@@ -81,15 +75,6 @@ def config(tmp_path, monkeypatch):
     for name in re.findall(r"\$\{(\w+)\}", path.read_text()):
         monkeypatch.setenv(name, "canary")
     return load_config(path)
-
-
-@pytest.mark.parametrize(("kind", "name"), CONTAINERS)
-def test_every_secret_that_the_config_names_comes_from_the_secret(kind, name):
-    given = manifests.container(kind, name)["env"]
-
-    keys = {one["name"]: one["valueFrom"]["secretKeyRef"] for one in given}
-    assert set(keys) == set(re.findall(r"\$\{(\w+)\}", manifests.config_text()))
-    assert all(key == {"name": "pr-monitor", "key": name} for name, key in keys.items())
 
 
 def test_probes_service_and_policy_name_the_port_of_the_config(config):

@@ -72,29 +72,22 @@ def test_the_job_draws_a_round_and_fails_with_the_programs_exit_code(folder):
     assert "other.csv" in done.stdout + done.stderr  # Spark puts both into one
 
 
-@pytest.fixture
-def job(monkeypatch):
-    """The job as a module, with a session that nothing asks for."""
+def test_a_pass_that_went_well_ends_no_process_and_another_ends_it_with_its_code(
+    tmp_path, monkeypatch, capsys
+):
     if importlib.util.find_spec("pyspark") is None:
         cannot_start("pyspark is not installed")
     spec: Any = importlib.util.spec_from_file_location("run_once_job", JOB)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(module.SparkSession.Builder, "getOrCreate", lambda _: None)
+    job = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(job)
+    monkeypatch.setattr(job.SparkSession.Builder, "getOrCreate", lambda _: None)
     monkeypatch.setattr(sys, "argv", sys.argv)
-    return module
 
-
-def test_a_pass_that_went_well_ends_no_process(job, capsys):
     job.run_once("--help")
-
-    assert "run-once" in capsys.readouterr().out
-
-
-def test_a_pass_that_did_not_ends_with_its_code(job, tmp_path):
     with pytest.raises(SystemExit) as ended:
         job.run_once("--config", str(tmp_path / "none.yaml"))
 
+    assert "run-once" in capsys.readouterr().out
     assert ended.value.code == 78
 
 
@@ -114,21 +107,15 @@ def kept(python, job):
     )
 
 
-def test_databricks_types_keep_all_that_the_job_says(deploy_tools):
+def test_databricks_types_keep_all_that_the_job_says_and_no_other_key(deploy_tools):
     [job] = bundle()["resources"]["jobs"].values()
 
     done = kept(deploy_tools, job)
+    misspelt = kept(deploy_tools, {**job, "max_concurent_runs": 1})
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == job
-
-
-def test_a_key_that_databricks_does_not_know_would_be_seen(deploy_tools):
-    [job] = bundle()["resources"]["jobs"].values()
-
-    done = kept(deploy_tools, {**job, "max_concurent_runs": 1})
-
-    assert "Unexpected field 'max_concurent_runs'" in done.stderr
+    assert "Unexpected field 'max_concurent_runs'" in misspelt.stderr
 
 
 def test_the_bundle_names_files_and_options_that_are_there():

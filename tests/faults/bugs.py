@@ -10,12 +10,10 @@ from typing import Any
 
 from sqlalchemy import update
 
-from monitor.storage import database
-from monitor.storage.outbox import effect_store
-from monitor.storage.rounds import round_claims, round_store, round_transitions
-from monitor.storage.tables import effects, rounds
+from monitor.storage.rounds import round_claims, round_transitions
+from monitor.storage.tables import rounds
 from monitor.tracking import mlflow as tracking
-from tests.faults import lives, world
+from tests.faults import world
 
 
 def application(name: str | None) -> None:
@@ -23,18 +21,6 @@ def application(name: str | None) -> None:
     if name is not None:
         world.TRIES = 5  # what a bug breaks does not mend while a life looks again and again
         BUGS[name]()
-
-
-def no_attempt_check_in_write_back():
-    def write_back(connection, effect, **values):
-        written = connection.execute(
-            update(effects)
-            .where(effects.c.id == effect.id, effects.c.status.in_(effect_store.OPEN))
-            .values({"claimed_by": None, "claimed_until": None} | values)
-        )
-        return written.rowcount == 1
-
-    effect_store._write_back = write_back
 
 
 def no_search_before_create_and_none_after():
@@ -48,16 +34,6 @@ def no_search_before_create_and_none_after():
 
     made: dict[Any, Any] = {}
     vars(tracking).update(find_or_create=create, settle=keep)
-
-
-def deferred_begin_on_sqlite():
-    database._BEGIN_WRITING = "BEGIN"
-
-
-def no_unique_slot_and_no_look_before_insert():
-    """The store of this bug is PostgreSQL, where a constraint can be dropped."""
-    round_store.round_at = lambda *_: None
-    lives.AFTER_MIGRATION.append("alter table rounds drop constraint uq_rounds_monitor_id_slot")
 
 
 def no_state_and_no_attempt_guard_in_moves():
@@ -76,10 +52,7 @@ def no_state_and_no_attempt_guard_in_moves():
 BUGS = {
     bug.__name__: bug
     for bug in (
-        no_attempt_check_in_write_back,
         no_search_before_create_and_none_after,
-        deferred_begin_on_sqlite,
-        no_unique_slot_and_no_look_before_insert,
         no_state_and_no_attempt_guard_in_moves,
     )
 }

@@ -33,12 +33,10 @@ def warmed_lives():
 def lives(warmed_lives, tmp_path, request):
     """Run a command of `tests.faults.lives` and return what it said."""
 
-    def run(do, *, store="sqlite", real_mlflow=False, **asked):
+    def run(do, *, store="sqlite", **asked):
         asked |= {"do": do, "folder": str(tmp_path)}
         if store == "postgresql":
             asked["server"] = request.getfixturevalue("postgres_server")
-        if real_mlflow:
-            asked["mlflow"] = str(request.getfixturevalue("mlflow_tables"))
         warmed_lives.go(json.dumps(asked))
         said = json.loads(warmed_lives.said.readline())
         assert "error" not in said, said["error"]

@@ -34,19 +34,26 @@ def hurry(monkeypatch):
 
 
 @dataclass
-class Queue:
-    """The effects of one sink, delivered by the product's own runner under a clock of ours."""
+class Story:
+    """A round and its correction, delivered by the product's own runner under a clock of ours.
+
+    ``meddle`` is what somebody does in MLflow between the two.
+    """
 
     database: Any
     proxy: Any
-    sink: str
-    handler: Any
+    client: Any
     name: str
+    meddle: Any = None
     now: Any = MONDAY
     order: list[str] = field(default_factory=list)
 
     def __post_init__(self):
         self.round_id = add_round(self.database, monitor=self.name)
+        to = MlflowSettings(tracking_uri=self.proxy.url, experiment_prefix=self.name)
+        self.handler = MlflowHandler(to)
+        self.client.create_registered_model(self.name)
+        self.client.create_model_version(self.name, source="s3://models/somewhere")
 
     def add(self, key, kind, payload):
         with self.database.write() as store:
@@ -56,7 +63,7 @@ class Queue:
                 monitor_id=round_store.read_round(store, self.round_id).monitor_id,
                 round_id=self.round_id,
                 kind=kind,
-                sink=self.sink,
+                sink="mlflow",
                 payload=payload,
                 now=self.now,
             )
@@ -65,7 +72,7 @@ class Queue:
         """One pass, and the time until the next try of what failed."""
         deliver(
             self.database,
-            {self.sink: self.handler},
+            {"mlflow": self.handler},
             lambda: self.now,
             on_delivered=lambda effect: self.order.append(effect.key.partition("/")[2]),
         )
@@ -94,27 +101,10 @@ class Queue:
         ]
 
     def give_up(self):
-        """Let nothing of it stand in the way of the next queue."""
+        """Let nothing of it stand in the way of the next story."""
         with self.database.write() as store:
             mine = effects.c.round_id == self.round_id
             store.execute(update(effects).where(mine).values(status="dropped"))
-
-
-@dataclass
-class Story(Queue):
-    """A round and its correction; ``meddle`` is what somebody does in MLflow between the two."""
-
-    client: Any = None
-    meddle: Any = None
-
-    @classmethod
-    def begin(cls, database, proxy, client, name, *, meddle=None):
-        settings = MlflowSettings(tracking_uri=proxy.url, experiment_prefix=name)
-        handler = MlflowHandler(settings)
-        story = cls(database, proxy, "mlflow", handler, name, client=client, meddle=meddle)
-        client.create_registered_model(name)
-        client.create_model_version(name, source="s3://models/somewhere")
-        return story
 
     def report(self, version):
         shift = SHIFT if version > 1 else 0.0

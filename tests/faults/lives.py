@@ -30,9 +30,6 @@ from tests.faults import world as worlds
 from tests.faults.invariants import accepted_labels, breaches
 from tests.faults.world import World, live
 
-AFTER_MIGRATION: list[str] = []
-"""What a planted bug changes in the tables of every store."""
-
 SECRET = "canary-of-a-secret"  # noqa: S105  the password in the store's address
 
 
@@ -42,7 +39,6 @@ class Nursery:
 
     folder: Path
     server: str
-    mlflow: str | None = None
     count: int = 0
     _template: str = field(default="", init=False)
 
@@ -56,9 +52,6 @@ class Nursery:
             url = f"sqlite:///{self._template}"
         database = Database(url)
         schema.ready(database)
-        with database.write() as connection:
-            for statement in AFTER_MIGRATION:
-                connection.execute(text(statement))
         database.close()
         with self.world() as world:
             live(world)  # so that its forks find everything loaded and compiled
@@ -69,8 +62,6 @@ class Nursery:
         self.count += 1
         folder = self.folder / f"world{self.count}"
         (folder / "labels").mkdir(parents=True)
-        if self.mlflow:
-            shutil.copy(self.mlflow, folder / "mlflow.db")
         name = f"world_{os.getpid()}_{self.count}"
         url = self._new_store(folder, name)
         try:
@@ -78,7 +69,6 @@ class Nursery:
                 url,
                 str(folder),
                 rounds,
-                real_mlflow=bool(self.mlflow),
                 late=late,
                 recovers=recovers,
                 two_waves=two_waves,
@@ -223,7 +213,6 @@ def commands():
                     "where_an_alert_ends",
                     "where_a_second_wave_goes_out",
                     "points",
-                    "at_random",
                 ),
             ),
             (replicas, ("together", "stopped", "stopped_twice")),
@@ -240,7 +229,7 @@ def obey(line) -> dict[str, Any]:
 
     bugs.application(asked.pop("bug", None))
     folder = Path(tempfile.mkdtemp(prefix="world-", dir=asked.pop("folder")))
-    nursery = Nursery(folder, asked.pop("server", ""), asked.pop("mlflow", None))
+    nursery = Nursery(folder, asked.pop("server", ""))
     try:
         said: dict[str, Any] = commands()[asked.pop("do")](nursery, **asked)
         said["violations"] = [each[:600] for each in said["violations"][:20]]

@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import event
 from sqlalchemy.engine import make_url
 
 from monitor.storage import database
@@ -27,17 +27,16 @@ WAITS = (
     "ended, or hung",
     "the store did not say",  # it was cut off while the test asked it whether all is done
 )
-WAYS = ("ended before COMMIT", "ended after COMMIT", LOST_REQUEST, LOST_ANSWER)
 
 
 def cut_off(nursery, *, count, seed):
-    """Cut a life's connections at some COMMITs, each in every way."""
+    """Cut a life's connections at some COMMITs, each in both ways."""
     names, found = names_of_points(nursery)
     commits = names.count("commit")
     chosen = sorted(random.Random(seed).sample(range(commits), min(count, commits)))
     met = 0
     for place in chosen:
-        for way in WAYS:
+        for way in (LOST_REQUEST, LOST_ANSWER):
             with nursery.world() as world:
                 code = _cut(world, place, way)
                 # What it could not write back is claimed by it for minutes, unless it is gone.
@@ -46,43 +45,10 @@ def cut_off(nursery, *, count, seed):
                 wrong += [f"the lives ended with {code}, {last}"] if code or last else []
                 found += [f"{way}, {place}: {each}" for each in wrong]
                 met += any(TOLD in str(line["what"]) for line in world.noted("trouble"))
-    return {"cuts": len(chosen) * len(WAYS), "told": met, "violations": found}
+    return {"cuts": 2 * len(chosen), "told": met, "violations": found}
 
 
 def _cut(world, place, way):
-    if way in {LOST_REQUEST, LOST_ANSWER}:
-        return _through_proxy(world, place, way)
-    point = "commit" if way == "ended before COMMIT" else "committed"
-    names = _Exactly(point, place, lambda: _end_sessions(world.url))
-    return whole_life(world, at_points=names, patient=True)
-
-
-class _Exactly:
-    """Do something at the n-th point of this very name."""
-
-    def __init__(self, name, place, do):
-        self.name, self.left, self.do = name, place, do
-
-    def __call__(self, name):
-        if name == self.name:
-            if self.left == 0:
-                self.do()
-            self.left -= 1
-
-
-def _end_sessions(url):
-    engine = create_engine(url)
-    with engine.connect() as connection:
-        connection.execute(
-            text(
-                "select pg_terminate_backend(pid) from pg_stat_activity"
-                " where datname = current_database() and pid <> pg_backend_pid()"
-            )
-        )
-    engine.dispose()
-
-
-def _through_proxy(world, place, way):
     url = make_url(world.url)
     proxy = CommitProxy(url.port, way, place)
     pid = proxy.in_own_process()

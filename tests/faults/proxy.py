@@ -43,8 +43,7 @@ class Fault:
 class FaultProxy:
     """Passes requests on to ``target``; a call is ``METHOD /path`` with ``*`` for ids.
 
-    ``seen`` and ``faulted`` are all calls and those that met a fault. ``when`` maps a part of a
-    call to what is done once before it is passed on.
+    ``seen`` and ``faulted`` are all calls and those that met a fault.
     """
 
     def __init__(self, target, *, slowness=1.5):
@@ -52,7 +51,6 @@ class FaultProxy:
         self.slowness = slowness
         self.chance = None
         self.faults: list[Fault] = []
-        self.when = {}
         self.seen: list[str] = []
         self.faulted: list[tuple[str, str]] = []
         self._lock = threading.Lock()
@@ -120,12 +118,6 @@ class FaultProxy:
             return self.chance[2].choice(self.chance[1])
         return None
 
-    def _before(self, call):
-        with self._lock:
-            act = next((self.when.pop(part) for part in list(self.when) if part in call), None)
-        if act:
-            act()
-
     def _count(self, change):
         with self._idle:
             self._busy += change
@@ -164,7 +156,6 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if kind == "late":
             time.sleep(self.server.proxy.slowness)
-        self.server.proxy._before(self.call())
         try:
             status, headers, content = self.ask(body)
         except (OSError, HTTPException):  # the server is gone

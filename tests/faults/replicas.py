@@ -34,7 +34,7 @@ LOCKED = (*OTHERS, "cannot be used now")
 """And what it may meet while a process is stopped in a transaction."""
 
 
-def together(nursery, *, replicas, runs, seed, until_found=False):
+def together(nursery, *, replicas, runs, seed):
     """Let replicas go through two rounds side by side, and kill some of them."""
     rng = random.Random(seed)
     names, found = names_of_points(nursery)
@@ -49,8 +49,6 @@ def together(nursery, *, replicas, runs, seed, until_found=False):
             wrong += [f"the last life ended with {ended}"] if ended else []
             found += [f"run {run} of {replicas} replicas, seed {seed}: {each}" for each in wrong]
             kills += mine
-        if until_found and found:
-            break
     return {"runs": runs, "kills": kills, "violations": found}
 
 
@@ -85,15 +83,15 @@ def stopped(nursery, *, count, seed, only=""):
     return {"points": len(names), "stops": len(chosen), "violations": found}
 
 
-def stopped_twice(nursery, *, count, seed, only=""):
+def stopped_twice(nursery, *, count, seed):
     """Stop a life, then the one that took over from it; wake the first, then the second."""
-    names, chosen, found = _points(nursery, count, seed, only)
+    names, chosen, found = _points(nursery, count, seed)
     rng = random.Random(seed)
     for place in chosen:
         with nursery.world() as world:
             first = _stopped_at(world, place)
             time.sleep(CLAIM)
-            second = start(world, at_points=_second_stop(rng, only), patient=True)
+            second = start(world, at_points=At(rng.randrange(60), stop), patient=True)
             _wait_for(second, world)
             os.kill(first, signal.SIGCONT)
             _wait_for(first, world)
@@ -102,12 +100,7 @@ def stopped_twice(nursery, *, count, seed, only=""):
     return {"points": len(names), "stops": 2 * len(chosen), "violations": found}
 
 
-def _second_stop(rng, only):
-    """Choose where; what the first was at comes after all that others left to be delivered."""
-    return At(rng.randrange(6), stop, only=only) if only else At(rng.randrange(60), stop)
-
-
-def _points(nursery, count, seed, only):
+def _points(nursery, count, seed, only=""):
     """Shorten what is waited for, and choose points, ``only`` of those whose name has it."""
     names, found = names_of_points(nursery)
     database._LOCK_MS = database._IDLE_MS = 100

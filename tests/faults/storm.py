@@ -36,8 +36,8 @@ FIRST = datetime(2031, 3, 1, tzinfo=UTC)
 """Day of the slots that are only ever backfilled, but for its last."""
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-SLOTS_A_DAY = sized(small=5, soak=8)
-MONITORS = sized(small=4, soak=10)
+SLOTS_A_DAY = sized(small=4, soak=8)
+MONITORS = sized(small=2, soak=10)
 PER_HOUR = 30
 PEOPLE = ("ada lovelace", "bob o'neil", "chen")
 USUAL = (0, 0, 0, 1, 2)

@@ -1,22 +1,13 @@
-"""Kills at every crash point of a round, and at random ones over several rounds and lives."""
+"""Kills at every crash point of a round."""
 
-# ruff: noqa: S311  chance that can be repeated is what is wanted
 from __future__ import annotations
 
-import os
-import random
-import signal
-import time
-
-from monitor.presentation.delivery import INTERRUPTED
 from tests.faults.lives import (
     At,
     die,
-    end_of,
     judge,
     labels_now,
     names_of_points,
-    start,
     whole_life,
 )
 from tests.faults.world import LATE_ALERT, SECOND_WAVE
@@ -67,14 +58,15 @@ def _where_a_late_round_closes(nursery, event, every_nth, **story):
     return done | {"violations": [*found, *done["violations"]]}
 
 
-def where_a_second_wave_goes_out(nursery):
+def where_a_second_wave_goes_out(nursery, *, every_nth=1):
     """Kill at points of the pass in which a first round draws and hands out its second wave."""
     names, found = names_of_points(nursery, two_waves=True)
     with nursery.world(two_waves=True) as world:
         whole_life(world, at_points=lambda _: world.note("point", max(world.noted("stage"))))
         stages, tasks = world.noted("point"), len(list((world.path / "labels").glob("*.csv")))
     found += [f"{tasks} files of tasks were written, wanted one a wave"] * (tasks != 2)
-    done = _killed_in_a_stage(nursery, SECOND_WAVE, names, stages, two_waves=True)
+    every_nth = 1 + every_nth // 6  # its points are few
+    done = _killed_in_a_stage(nursery, SECOND_WAVE, names, stages, every_nth, two_waves=True)
     return done | {"violations": [*found, *done["violations"]]}
 
 
@@ -113,56 +105,3 @@ def points(nursery):
 
 def _killed_at(world, place):
     return whole_life(world, at_points=At(place, die, lambda name: world.note("killed", name)))
-
-
-DEADLY = ("is not asked to take", INTERRUPTED, "still to be done: an effect")
-LONGEST = 0.15
-"""Seconds of a round, about, within which a kill at a random time falls."""
-
-
-def at_random(nursery, *, runs, seed):
-    """Go through one to three rounds in lives that are killed at random points or times."""
-    rng = random.Random(seed)
-    names, found = names_of_points(nursery)
-    usual, kills = len(names), 0
-    for run in range(runs):
-        rounds = rng.randint(1, 3)
-        late = rounds == LATE_ROUNDS and rng.random() < 0.5
-        with nursery.world(rounds, late=late) as world:
-            mine = _killed_often(world, rng, rng.randint(4, 8), usual * rounds)
-            ended = whole_life(world, patient=True)
-            wrong = judge(world, kills=mine, accepted=labels_now(world), in_the_way=DEADLY)
-            wrong += [f"the last life ended with {ended}"] if ended else []
-            found += [f"run {run} of seed {seed}: {each}" for each in wrong]
-            kills += mine
-    return {"runs": runs, "kills": kills, "violations": found}
-
-
-def _killed_often(world, rng, times, points):
-    """Begin lives until so many were killed, or one came to the end; returns how many were."""
-    accepted: set[tuple[str, ...]] = set()
-    kills = 0
-    while kills < times:
-        share = rng.random() * 2 / (times + 1)  # so that the last one dies near the end
-        if rng.random() < 0.5:
-            code = whole_life(world, at_points=At(int(share * points), die), patient=True)
-        else:
-            code = _killed_at_a_time(world, share * LONGEST * world.rounds)
-        if code not in {0, KILLED}:
-            message = f"a life ended with {code}: {world.noted('trouble')}"
-            raise AssertionError(message)
-        gone = accepted - (accepted := labels_now(world))
-        if gone:
-            message = f"stored labels are gone: {gone}"
-            raise AssertionError(message)
-        if code == 0:
-            break
-        kills += 1
-    return kills
-
-
-def _killed_at_a_time(world, seconds):
-    pid = start(world, patient=True)
-    time.sleep(seconds)
-    os.kill(pid, signal.SIGKILL)
-    return end_of(pid)

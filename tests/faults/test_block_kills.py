@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
@@ -13,28 +11,41 @@ import pytest
 from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
 from tests.cli.workplace import Workplace
 from tests.faults.sizes import sized
+from tests.workers import worker
 
-EVERY = sized(small=50, soak=12)
+EVERY = sized(small=100, soak=12)
 """Of the points at which a pass over files is killed; those around a shared reading are all tried,
 of a database no others: what comes after it is the same."""
 
-PROGRAM = """
-import os, sys
+# Each line is a pass in the folder of that number; it ends at the point of that number, counted
+# from 1. One below 0 is a pass in the same folder that nothing happens to.
+LIVES = """
+import monitor.config.load, monitor.service.loop, monitor.wiring
+from monitor.cli import main
 from monitor.domain import crashpoint
 
-last, seen = int(sys.argv[1]), []
 
-def hook(name):
-    seen.append(name)
-    with open("points.txt", "a") as file:
-        print(name, file=file)
-    if len(seen) == last:
-        os._exit(9)
+def live(number):
+    os.chdir(os.path.join(sys.argv[1], str(abs(number))))
+    seen = []
 
-crashpoint.hook = hook
-sys.argv = ["pr-monitor", "run-once"]
-from monitor.cli import main
-main()
+    def hook(name):
+        seen.append(name)
+        with open("points.txt", "a") as file:
+            print(name, file=file)
+        if len(seen) == number:
+            os._exit(9)
+
+    crashpoint.hook = hook
+    sys.argv = ["pr-monitor", "run-once"]
+    os.dup2(2, 1)
+    try:
+        main()
+    except SystemExit as ended:
+        os._exit(ended.code or 0)
+
+
+lives(live)
 """
 
 
@@ -59,13 +70,6 @@ def prepared(request, tmp_path_factory):
     return place.folder, request.param
 
 
-def lived(folder, last=0):
-    """Run a pass until a point; returns its exit code."""
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(last)], cwd=folder, capture_output=True, check=False
-    ).returncode
-
-
 def drawn(folder):
     with closing(sqlite3.connect(folder / "monitor.db")) as connection:
         items = connection.execute(
@@ -86,22 +90,31 @@ def let_claims_run_out(folder):
 
 def test_a_pass_over_a_block_that_is_killed_draws_the_same_once(prepared, tmp_path):
     folder_before, kind = prepared
-    whole = tmp_path / "whole"
+    whole = tmp_path / "0"
     shutil.copytree(folder_before, whole)
-    assert lived(whole) == 0
-    points = (whole / "points.txt").read_text().splitlines()
-    around = [place for place, name in enumerate(points, 1) if "read_for" in name]
-    assert len(around) == 2
-    expected = drawn(whole)
-    assert len(expected[0]) == 2 * 40
 
-    others = range(1, len(points) + 1, EVERY) if kind == "files" else ()
-    for last in sorted({*around, *others}):
-        folder = tmp_path / f"killed at {last}"
-        shutil.copytree(folder_before, folder)
-        assert lived(folder, last) == 9
-        let_claims_run_out(folder)
+    with worker(LIVES, tmp_path) as lives:
+        lives.wait_for()
+        lives.go()
 
-        lived(folder)
+        def lived(number):
+            lives.go(number)
+            return int(lives.said.readline())
 
-        assert drawn(folder) == expected, points[last - 1]
+        assert lived(0) == 0
+        points = (whole / "points.txt").read_text().splitlines()
+        around = [place for place, name in enumerate(points, 1) if "read_for" in name]
+        expected = drawn(whole)
+        assert len(around) == 2
+        assert len(expected[0]) == 2 * 40
+
+        others = range(1, len(points) + 1, EVERY) if kind == "files" else ()
+        for last in sorted({*around, *others}):
+            folder = tmp_path / str(last)
+            shutil.copytree(folder_before, folder)
+            assert lived(last) == 9
+            let_claims_run_out(folder)
+
+            lived(-last)
+
+            assert drawn(folder) == expected, points[last - 1]

@@ -12,14 +12,14 @@ from tests.servers import stoppable_postgres
 
 
 def test_connections_cut_around_commit_lose_and_double_nothing(lives, tell_figures):
-    """Ended by the server before and after, and a COMMIT or its answer that never arrives."""
+    """A COMMIT, or its answer, never arrives."""
     done = lives("cut_off", store="postgresql", count=sized(small=2, soak=1000), seed=6)
 
     assert done["violations"] == []
     assert done["told"] >= done["cuts"] / 2
     tell_figures(
         "R6",
-        what="connection cut before or after COMMIT, COMMIT or its answer lost, postgresql",
+        what="connection cut so that COMMIT or its answer is lost, postgresql",
         size=f"{done['cuts']} cuts",
         violations=len(done["violations"]),
     )

@@ -5,15 +5,13 @@ import pytest
 from tests.faults.sizes import SOAK, sized
 
 
-@pytest.mark.parametrize(
-    ("kind", "real", "every_nth"),
-    [("sqlite", True, 1 if SOAK else 4), ("postgresql", False, 1 if SOAK else 10)],
-)
+@pytest.mark.parametrize(("kind", "every_nth"), [("sqlite", 8), ("postgresql", 20)])
 def test_a_round_killed_at_any_point_is_whole_after_the_next_life(
-    lives, tell_figures, kind, real, every_nth
+    lives, tell_figures, kind, every_nth
 ):
-    """SQLite before MLflow's own store; PostgreSQL before a recorded one, which is as forgetful."""
-    done = lives("everywhere", store=kind, real_mlflow=real, every=SOAK, every_nth=every_nth)
+    every_nth = 1 if SOAK else every_nth
+
+    done = lives("everywhere", store=kind, every=SOAK, every_nth=every_nth)
 
     assert done["violations"] == []
     assert done["kills"] > 80 / every_nth
@@ -25,45 +23,25 @@ def test_a_round_killed_at_any_point_is_whole_after_the_next_life(
     )
 
 
+STORIES = {
+    "where_a_late_round_fires": "where a round fires that closes after a newer one",
+    "where_an_alert_ends": "where a round ends an alert by evidence of recovery",
+    "where_a_second_wave_goes_out": "while a first round hands out its second wave",
+}
+
+
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
-def test_a_round_that_fires_after_a_newer_one_closed_is_whole_wherever_it_is_killed(
-    lives, tell_figures, kind
+@pytest.mark.parametrize("story", STORIES)
+def test_alerts_of_late_rounds_and_second_waves_come_once_and_whole_wherever_it_is_killed(
+    lives, tell_figures, story, kind
 ):
-    done = lives("where_a_late_round_fires", store=kind, every_nth=sized(small=12, soak=1))
+    done = lives(story, store=kind, every_nth=sized(small=24, soak=1))
 
     assert done["violations"] == []
-    assert done["kills"] > sized(small=4, soak=8)
+    assert done["kills"] > sized(small=0, soak=8)
     tell_figures(
         "R1",
-        what=f"kill -9 where a round fires that closes after a newer one, {kind}",
-        size=f"{done['kills']} kills",
-        violations=len(done["violations"]),
-    )
-
-
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
-def test_a_round_that_ends_an_alert_ends_it_once_wherever_it_is_killed(lives, tell_figures, kind):
-    done = lives("where_an_alert_ends", store=kind, every_nth=sized(small=12, soak=1))
-
-    assert done["violations"] == []
-    assert done["kills"] > sized(small=4, soak=8)
-    tell_figures(
-        "R1",
-        what=f"kill -9 where a round ends an alert by evidence of recovery, {kind}",
-        size=f"{done['kills']} kills",
-        violations=len(done["violations"]),
-    )
-
-
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
-def test_a_second_wave_goes_out_once_and_whole_wherever_it_is_killed(lives, tell_figures, kind):
-    done = lives("where_a_second_wave_goes_out", store=kind)
-
-    assert done["violations"] == []
-    assert done["kills"] > 8
-    tell_figures(
-        "R1",
-        what=f"kill -9 while a first round hands out its second wave, {kind}",
+        what=f"kill -9 {STORIES[story]}, {kind}",
         size=f"{done['kills']} kills",
         violations=len(done["violations"]),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import os
+import time
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.labeling import file_stability, label_files, reading
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
+from tests.faults.sizes import sized
 from tests.rounds.scene import MONDAY, Scene, settings
 
 TASKS = 20
@@ -212,15 +214,14 @@ def fill(scene, folder):
         writer.writerows(rows)
 
 
-@pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("fault", SENDING)
 def test_tasks_stand_in_the_folder_once_whatever_kept_them_from_being_written(
-    scene, tmp_path, fault, times
+    scene, tmp_path, fault
 ):
     folder = tmp_path / "labels"
 
     with fault(folder):
-        said = [run(scene) for _ in range(times)]
+        said = [run(scene) for _ in range(2)]
         state = scene.round(1).state
         left = sorted(folder.rglob("*")) if folder.is_dir() else []
     after = run(scene)
@@ -233,15 +234,14 @@ def test_tasks_stand_in_the_folder_once_whatever_kept_them_from_being_written(
         assert len({row["task"] for row in csv.DictReader(stream)}) == TASKS
 
 
-@pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("fault", COLLECTING)
-def test_no_label_is_lost_that_could_not_be_read_for_a_while(scene, tmp_path, fault, times):
+def test_no_label_is_lost_that_could_not_be_read_for_a_while(scene, tmp_path, fault):
     folder = tmp_path / "labels"
     run(scene)
     fill(scene, folder)
 
     with fault(folder):
-        for _ in range(times):
+        for _ in range(2):
             run(scene)
         state = scene.round(1).state
     after = run(scene)
@@ -254,27 +254,37 @@ def test_no_label_is_lost_that_could_not_be_read_for_a_while(scene, tmp_path, fa
     assert {row["item_id"]: row["answer"] for row in told}.items() <= scene.truth.items()
 
 
-def test_half_a_name_is_nobody_however_a_file_is_written(scene, tmp_path):
+@pytest.mark.parametrize("cut", range(1, 45, sized(small=11, soak=1)))
+def test_a_file_in_two_pieces_gives_its_labels_and_no_others_wherever_it_was_cut(
+    scene, tmp_path, cut
+):
     folder = tmp_path / "labels"
     run(scene)
     fill(scene, folder)
     [path] = (folder / "filled").iterdir()
     whole = path.read_bytes().replace(b",ada,", b",ada lovelace,")
 
-    for size in range(0, len(whole), 29):
-        path.write_bytes(whole[:size])
+    for content, ago in ((whole[:-cut], 9), (whole, 6)):  # nobody is at it just now
+        path.write_bytes(content)
+        os.utime(path, (time.time() - ago,) * 2)
         run(scene)
-    path.write_bytes(whole)
-    run(scene)
+        run(scene)
 
     assert scene.rows("select distinct annotator from label_events") == [
         {"annotator": "ada lovelace"}
     ]
-    assert scene.round(1).state == "closed"
+    assert (scene.round(1).state, scene.round(1).partial) == ("closed", False)
     assert len(scene.rows("select distinct item_id from label_events")) == TASKS
 
 
-def test_a_deadline_waits_a_little_for_a_file_that_is_not_whole(scene, tmp_path):
+@pytest.mark.parametrize(
+    ("waits", "states"),
+    [
+        (timedelta(minutes=14), ("labeling", "labeling", "closed")),
+        (timedelta(minutes=15), ("labeling", "abandoned", "abandoned")),
+    ],
+)
+def test_a_deadline_waits_a_little_for_a_file_that_is_not_whole(scene, tmp_path, waits, states):
     folder = tmp_path / "labels"
     run(scene)
     fill(scene, folder)
@@ -284,28 +294,15 @@ def test_a_deadline_waits_a_little_for_a_file_that_is_not_whole(scene, tmp_path)
     scene.now = MONDAY + DEADLINE
 
     run(scene)
-    waiting = scene.round(1).state
-    scene.now += timedelta(minutes=14)
+    found = [scene.round(1).state]
+    scene.now += waits
     run(scene)
-    still = scene.round(1).state
+    found.append(scene.round(1).state)
     path.write_bytes(whole)
     run(scene)
 
-    assert (waiting, still) == ("labeling", "labeling")
-    assert (scene.round(1).state, scene.round(1).partial) == ("closed", False)
-
-
-def test_a_deadline_does_not_wait_for_ever_for_a_file_that_is_not_whole(scene, tmp_path):
-    folder = tmp_path / "labels"
-    run(scene)
-    fill(scene, folder)
-    [path] = (folder / "filled").iterdir()
-    path.write_bytes(path.read_bytes().rstrip())
-    scene.now = MONDAY + DEADLINE + timedelta(minutes=15)
-
-    run(scene)
-
-    assert scene.round(1).state == "abandoned"
+    assert (*found, scene.round(1).state) == states
+    assert not (scene.round(1).state == "closed" and scene.round(1).partial)
 
 
 @pytest.mark.parametrize("fault", [cannot_be_listed, is_not_mounted])

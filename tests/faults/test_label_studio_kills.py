@@ -10,13 +10,10 @@ from monitor.domain import crashpoint
 from monitor.domain.model import Answer, LabelKind, Task
 from monitor.storage import schema
 from monitor.storage.database import Database
-from tests.faults.sizes import sized
 from tests.label_studio import labeler_on
 from tests.workers import lives_until_one_is_whole
 
 AFTER = "after label studio"
-EVERY = sized(small=2, soak=1)
-"""Of the requests that send tasks, those after which the sending is ended."""
 TASKS = {
     key: Task(key, f"item-{key}", {"text": f"text of {key}"}, slot=2 if key == "ee" else 1)
     for key in ("aa", "bb", "cc", "dd", "ee")
@@ -108,24 +105,6 @@ def keys(label_studio, labeler):
         sorted(task["data"]["task"] for task in label_studio.tasks(project))
         for project in label_studio.projects(labeler)
     ]
-
-
-def test_each_task_is_there_once_wherever_the_sending_ends(label_studio, monkeypatch, tell_figures):
-    tasks = list(TASKS.values())
-    ends = ends_of(lambda: labeler_on(label_studio.url).send("r", tasks), monkeypatch)
-
-    found = []
-    for number in range(1, ends + 1, EVERY):
-        labeler = labeler_on(label_studio.url)
-        ended_after(number, lambda one=labeler: one.send("r", tasks), monkeypatch)
-        labeler.send("r", tasks)
-        found.append(keys(label_studio, labeler))
-
-    assert len(found) > 5
-    assert [one for one in found if one != [["aa", "bb", "cc", "dd"], ["ee"]]] == []
-    tell_figures(
-        "R1", what="ended while tasks go to Label Studio", size=f"{len(found)} ends", violations=0
-    )
 
 
 def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(

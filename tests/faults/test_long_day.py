@@ -15,14 +15,13 @@ from monitor.tracking import values
 from monitor.tracking.connection import load_mlflow
 from tests.faults import day
 from tests.faults.proxy import FAULTS, FaultProxy
-from tests.faults.sizes import sized
 from tests.hooks.receivers import Receiver
 from tests.storage.payloads import REPORTS
 from tests.workers import worker
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.soak]
 
-MINUTES = sized(small=20, soak=24 * 60)
+MINUTES = 24 * 60
 FAULTY = 0.01
 QUIET_WITHIN = 75  # minutes: no effect waits longer than an hour for its next try
 LIVE = "from tests.faults import day; day.live({folder!r}, {seed}); pause('over')"

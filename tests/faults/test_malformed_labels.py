@@ -9,23 +9,20 @@ from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
-from monitor.domain.shown import plain_text
-from monitor.domain.visible import visible_lines
 from monitor.labeling import file_stability
 from monitor.labeling.cells import unescape
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.labeling.label_files import read_labels, write_tasks
+from monitor.labeling.label_files import read_labels
 from monitor.labeling.reading import read_lines
 from monitor.rounds.labels import collect
 from monitor.storage.labels import label_store
 from monitor.storage.tables import label_events, tasks
 from tests.cli.workplace import PEOPLE, Workplace
-from tests.faults.odd_labels import KEYS, ODD_TEXTS, odd_files
+from tests.faults.odd_labels import KEYS, odd_files
 from tests.faults.sizes import SOAK, sized
 from tests.rounds.scene import Scene
 from tests.rounds.scene import settings as round_settings
@@ -151,30 +148,6 @@ def test_what_is_no_file_is_refused_by_its_name_and_read_by_nobody(tmp_path):
     assert all(refusal.reason.isprintable() for refusal in collected.refused)
 
 
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ('aa,1,ada,"never closed', "unexpected end of data"),
-        ("aa,1,a\x00b,", "annotator 'a\\x00b' is no name"),
-        (f"aa,1,{'x' * 201},", "is no name: wanted up to 200 characters"),
-        ("aa,1,ada,0001-01-01T00:00:00+14:00", "wanted ISO 8601 with an offset"),
-        ("aa,1,ada,9999-12-31T23:59:59-14:00", "wanted ISO 8601 with an offset"),
-    ],
-)
-def test_what_no_store_could_hold_is_refused_by_its_row(tmp_path, row, reason):
-    path = tmp_path / "t.csv"
-    path.write_text(f"task,label,annotator,labeled_at\n{row}\nbb,1,ada,\n", newline="")
-
-    try:
-        [refusal] = read_labels(path, TASKS).refused
-        told = str(refusal)
-    except LabelsRefused as error:
-        told = str(error)
-
-    assert told.startswith("t.csv ")
-    assert reason in told
-
-
 def test_a_file_for_two_monitors_is_stored_wholly_or_not_at_all(scene, monkeypatch):
     other = Scene(scene.database, round_settings(), name="other")
     several = [
@@ -195,31 +168,6 @@ def test_a_file_for_two_monitors_is_stored_wholly_or_not_at_all(scene, monkeypat
 
     assert len(calls) == 2
     assert stored(scene) == 0
-
-
-printable_texts = ODD_TEXTS.filter(lambda text: text.isascii() or "\ud800" not in text)
-
-
-@settings(ALWAYS, max_examples=sized(small=100, soak=5000))
-@given(st.lists(st.tuples(printable_texts, printable_texts), min_size=1, max_size=4))
-def test_what_is_exported_comes_back_exactly_and_no_cell_is_a_formula(tmp_path, texts):
-    path = tmp_path / "t.csv"
-    asked = [
-        Task(f"{place:05}", "i", {"text": one, "id": two}) for place, (one, two) in enumerate(texts)
-    ]
-
-    write_tasks(path, asked, "csv")
-
-    with path.open(newline="", encoding="utf-8") as stream:
-        raw = [cell for row in csv.reader(stream) for cell in row]
-    back = {line.cells["task"]: line.cells for line in read_lines(path)}
-    assert not any(cell.startswith(tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")) for cell in raw)
-    assert {
-        key: (unescape(cells["text"]), unescape(cells["id"])) for key, cells in back.items()
-    } == {
-        task.key: tuple(visible_lines(plain_text(task.shown[name])) for name in ("text", "id"))
-        for task in asked
-    }
 
 
 def test_an_import_of_a_malformed_file_ends_with_a_sentence_and_its_code(tmp_path, monkeypatch):

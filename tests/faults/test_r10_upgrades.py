@@ -138,12 +138,14 @@ def test_an_upgrade_killed_at_each_statement_loses_no_row_and_the_next_one_compl
     )
 
 
-def test_the_rounds_of_an_old_store_go_on_to_their_end(old, revision):
+def test_the_rounds_of_an_old_store_and_its_evidence_of_recovery_go_on_to_their_end(old, revision):
     before = Counter(row["state"] for row in written_rows(revision)["rounds"])
     events = len(written_rows(revision)["label_events"])
+    kept = [row["log_r"] for row in written_rows(revision)["evidence"] if row["recovery_rounds"]]
     schema.upgrade(old)
 
     scene = resume(old)
+    upgraded = sorted(row.rounds for row in recoveries_of(scene).values())
     scene.run(7)
     answer_all(scene)
     scene.run()
@@ -162,6 +164,11 @@ def test_the_rounds_of_an_old_store_go_on_to_their_end(old, revision):
     told = [key for sink in sinks.values() for key in sink.told]
     assert {row["key"] for row in waiting} <= set(told)
     assert len(told) == len(set(told))
+    rows = [row for row in evidence_of_precision(scene) if row["recovery_rounds"]]
+    assert upgraded == [0, 1]  # recall has fired since
+    assert [row["recovery_rounds"] for row in rows] == [1, 2, 3]
+    assert rows[0]["log_r"] == kept[0]
+    assert [row["log_r"] for row in rows] == pytest.approx(gathered(rows))
 
     scene.now = scene.round(1).closed_at + timedelta(days=91)
     scene.settings = scene.settings.model_copy(update={"grace": timedelta(0)})  # no rows by then
@@ -170,23 +177,6 @@ def test_the_rounds_of_an_old_store_go_on_to_their_end(old, revision):
     shown = {row["number"] for row in scene.rows(SHOWN)}
     assert 1 not in shown, "late labels are waited for as long as they were"
     assert 5 in shown
-
-
-def test_evidence_of_recovery_that_was_there_stays_and_goes_on(old, revision):
-    kept = [row["log_r"] for row in written_rows(revision)["evidence"] if row["recovery_rounds"]]
-    schema.upgrade(old)
-    scene = resume(old)
-    upgraded = sorted(row.rounds for row in recoveries_of(scene).values())
-
-    scene.run(7)
-    answer_all(scene)
-    scene.run()
-
-    rows = [row for row in evidence_of_precision(scene) if row["recovery_rounds"]]
-    assert upgraded == [0, 1]  # recall has fired since
-    assert [row["recovery_rounds"] for row in rows] == [1, 2, 3]
-    assert rows[0]["log_r"] == kept[0]
-    assert [row["log_r"] for row in rows] == pytest.approx(gathered(rows))
 
 
 def evidence_of_precision(scene):

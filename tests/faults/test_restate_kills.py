@@ -1,4 +1,4 @@
-"""A restatement that is killed at any point, or asked of replicas at once, is done once."""
+"""A restatement that is killed at any point is done once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 from monitor.domain.model import Answer
 from monitor.storage.database import Database
 from tests.rounds.restatements import restate_precision, scene_of, stands
-from tests.workers import lives_until_one_is_whole, said_by_replicas
+from tests.workers import lives_until_one_is_whole
 
 LIVES = """
 import shutil, signal
@@ -42,31 +42,6 @@ def live(number):
 lives(live)
 """
 
-REPLICAS = """
-import structlog
-
-from monitor.domain.errors import TryLater
-from monitor.domain.model import Answer
-from monitor.storage.database import Database
-from tests.faults.few_points import few_points
-from tests.rounds.restatements import restate_precision, scene_of
-
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
-
-
-def work():
-    scene = scene_of(Database(sys.argv[1]), after=3, labels=40)
-    with few_points(2**10):
-        while True:
-            try:
-                return len(restate_precision(scene, 2, to=Answer.NEGATIVE).restated)
-            except TryLater:
-                continue
-
-
-replicas(3, work)
-"""
-
 
 def test_a_restatement_killed_anywhere_and_asked_for_again_is_done_once(store_tables, tmp_path):
     shutil.copy(store_tables, tmp_path / "start.db")
@@ -94,13 +69,3 @@ def after_another(path):
     found = stands(scene)
     scene.database.close()
     return found
-
-
-def test_of_three_replicas_that_are_asked_at_once_one_restates(database, store_url):
-    scene = played(database)
-
-    said = said_by_replicas(REPLICAS, store_url)
-
-    assert sorted(said) == [0, 0, 2]
-    assert [scene.round(number).version for number in (1, 2, 3)] == [1, 2, 2]
-    assert scene.rows("select count(*) as n from restatements") == [{"n": 1}]

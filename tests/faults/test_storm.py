@@ -91,7 +91,7 @@ class Weather:
         ]
         self.down = set()
         self.aheads = 0
-        per_slot = sized(small=2, soak=3)
+        per_slot = 3
         slots = len(storm.slots)
         planned = kinds * (per_slot * slots // len(kinds) + 1)
         storm.rng.shuffle(planned)

@@ -8,13 +8,11 @@ late labels ends. The clock is the stage's.
 from __future__ import annotations
 
 import csv
-import importlib
 import json
 import os
-import sqlite3
 import time
 import traceback
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -35,10 +33,10 @@ from monitor.storage.database import Database
 from monitor.storage.outbox import effect_store
 from monitor.storage.rounds import round_claims
 from monitor.testing import MemorySource
-from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from monitor.tracking.connection import load_mlflow
 from tests.faults import recorded_mlflow
 from tests.faults.few_points import fewer_points
-from tests.faults.invariants import Outside, SeenRun
+from tests.faults.invariants import Outside
 from tests.faults.recorded_mlflow import everything_in, recorded_handler, recorded_runs
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, settings, week_of_rows
 
@@ -100,7 +98,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class World:
-    """Where everything is; ``real_mlflow`` tells that MLflow's own store stands in the folder.
+    """Where everything is.
 
     In a ``late`` one only the second of three rounds fires an alert, and it closes last; in one
     that ``recovers`` the first fires it, and the second ends it, which closes last as well. With
@@ -110,7 +108,6 @@ class World:
     url: str
     folder: str
     rounds: int = 1
-    real_mlflow: bool = False
     late: bool = False
     recovers: bool = False
     two_waves: bool = False
@@ -168,7 +165,7 @@ class World:
         handlers: dict[str, Any] = {
             "log": Told(self.path / "told.jsonl"),
             "ops": Told(self.path / "told.jsonl"),
-            "mlflow": self.mlflow(),
+            "mlflow": recorded_handler(self.path / "mlflow.db"),
         }
         config: Any = SimpleNamespace(monitors=[context.settings])
         application = SimpleNamespace(
@@ -180,11 +177,6 @@ class World:
             link=lambda _: None,
         )
         return cast("Application", application)
-
-    def mlflow(self):
-        if self.real_mlflow:
-            return MlflowHandler(MlflowSettings(tracking_uri=f"sqlite:///{self.folder}/mlflow.db"))
-        return recorded_handler(self.path / "mlflow.db")
 
     def note(self, name, what):
         """Add a line to one of the world's files, as no death can take away."""
@@ -245,10 +237,6 @@ class Told:
         }
         append(self.path, row)
         return f"attempt {effect.attempt}"
-
-
-class Unquiet(Exception):
-    """The stage is not done yet."""
 
 
 def live(world: World, *, patient: bool = False) -> None:
@@ -370,8 +358,7 @@ def _write(target, rows, at):
 
 def prepare() -> None:
     """Make this process the one whose forks live: nothing loads later."""
-    for loaded in ("model_registry", "tracking"):
-        importlib.import_module(f"mlflow.store.{loaded}.sqlalchemy_store")
+    load_mlflow()
     fewer_points(2**6)
     database._engine = _warmed_engine
 
@@ -418,9 +405,7 @@ def outside(world: World, secrets) -> Outside:
     told = world.noted("told")
     log = world.path / "log.txt"
     return Outside(
-        runs=real_runs(world.path)
-        if world.real_mlflow
-        else recorded_runs(world.path / "mlflow.db"),
+        runs=recorded_runs(world.path / "mlflow.db"),
         told=told,
         tasks=[row["task"] for path in labels.glob("*.csv") for row in _rows_of(path)],
         said=said,
@@ -436,24 +421,3 @@ def outside(world: World, secrets) -> Outside:
 def _rows_of(path):
     with path.open(newline="") as stream:
         return list(csv.DictReader(stream))
-
-
-def real_runs(folder: Path) -> list[SeenRun]:
-    """Read MLflow's own store."""
-    with closing(sqlite3.connect(folder / "mlflow.db")) as store:
-        runs = []
-        for run_id, stage in store.execute("select run_uuid, lifecycle_stage from runs").fetchall():
-            tags = store.execute("select key, value from tags where run_uuid = ?", (run_id,))
-            query = (
-                "select key, step, value from metrics where run_uuid = ?"
-                " order by step, timestamp, value"
-            )
-            metrics = store.execute(query, (run_id,))
-            runs.append(
-                SeenRun(
-                    stage == "active",
-                    dict(tags.fetchall()),
-                    {(key, step): value for key, step, value in metrics},
-                )
-            )
-    return runs

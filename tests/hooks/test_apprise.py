@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import time
 
 import pytest
-from pydantic import ValidationError
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.hooks.apprise import AppriseHandler, AppriseSettings
@@ -51,24 +49,16 @@ def test_the_service_gets_what_happened_what_to_do_and_the_link():
     ]
 
 
-@pytest.mark.parametrize(
-    ("event", "kind"),
-    [
-        ("alert.firing", "failure"),
-        ("alert.resolved", "success"),
-        ("alert.revised", "info"),
-        ("round.abandoned", "warning"),
-        ("round.attention", "warning"),
-        ("delivery.dead", "warning"),
-        ("delivery.recovered", "success"),
-        ("test", "info"),
-    ],
-)
-def test_services_colour_a_notice_by_what_it_says(event, kind):
-    with Receiver() as receiver:
-        handler_for(json_url(receiver)).deliver(effect(event=event))
+def test_services_colour_a_notice_by_what_it_says():
+    kinds = {"alert.firing": "failure", "alert.resolved": "success", "alert.revised": "info"}
+    kinds |= dict.fromkeys(("round.abandoned", "round.attention", "delivery.dead"), "warning")
+    kinds |= {"delivery.recovered": "success", "test": "info"}
 
-    assert sent(receiver)["type"] == kind
+    with Receiver() as receiver:
+        for event in kinds:
+            handler_for(json_url(receiver)).deliver(effect(event=event))
+
+    assert [json.loads(body)["type"] for *_, body in receiver.got] == list(kinds.values())
 
 
 def test_what_a_stranger_wrote_calls_nobody_and_begins_no_line():
@@ -90,9 +80,7 @@ def test_html_receivers_get_tags_as_text():
     assert "<script" not in sent(receiver)["message"].replace(BREAK, "")
 
 
-@pytest.mark.parametrize(
-    ("status", "down"), [(400, False), (404, False), (302, False), (429, True), (503, True)]
-)
+@pytest.mark.parametrize(("status", "down"), [(400, False), (302, False), (429, True), (503, True)])
 def test_a_service_that_says_no_is_told_with_its_status_and_without_its_url(
     status, down, caplog, capfd
 ):
@@ -117,12 +105,11 @@ def test_a_service_that_is_not_there_may_come_back():
 
 
 def test_a_service_that_does_not_answer_is_left_in_time():
-    with Receiver(wait=3.0) as receiver:
-        started = time.monotonic()
-        with pytest.raises(DeliveryFailed, match="did not answer within 1 s"):
-            handler_for(json_url(receiver), timeout="1s").deliver(effect())
-
-    assert time.monotonic() - started < 3
+    with (
+        Receiver(wait=3.0) as receiver,
+        pytest.raises(DeliveryFailed, match="did not answer within 1 s"),
+    ):
+        handler_for(json_url(receiver), timeout="1s").deliver(effect())
 
 
 def test_a_url_that_apprise_does_not_know_is_refused_without_being_shown():
@@ -145,9 +132,3 @@ def test_the_missing_extra_is_said_with_the_command_that_installs_it(monkeypatch
         "hook chat: Apprise is not installed: pip install 'mlflow-pr-monitor[apprise]'"
     )
     assert failure.value.lasting
-
-
-def test_apprise_is_loaded_only_when_a_notice_is_sent():
-    assert handler_for("json://127.0.0.1/")._settings.kind == "apprise"
-    with pytest.raises(ValidationError, match="url"):
-        AppriseSettings.model_validate({"kind": "apprise"})

@@ -39,15 +39,14 @@ def test_a_long_text_is_cut():
     assert clean("x" * LONGEST) == "x" * LONGEST
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["@everyone", "@here", "<!channel>", "<@U123>", "<#C1>", "<script>", "</b>", "[a](http://x)"],
-)
-def test_calls_tags_and_links_in_disguise_are_broken(text):
-    found = disarmed(f"see {text} now")
+def test_calls_tags_and_links_in_disguise_are_broken():
+    calls = ["@everyone", "@here", "<!channel>", "<@U123>", "<#C1>"]
 
-    assert text not in found
-    assert found.replace(BREAK, "") == f"see {text} now"
+    for text in [*calls, "<script>", "</b>", "[a](http://x)"]:
+        found = disarmed(f"see {text} now")
+
+        assert text not in found
+        assert found.replace(BREAK, "") == f"see {text} now"
 
 
 def test_ordinary_sentences_stay_as_they_are():

@@ -18,7 +18,6 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
 from monitor.hooks.log import LogHandler
-from monitor.hooks.ssrf import is_public
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
 from tests.hooks.receivers import TOKEN, Receiver, effect, notice
 
@@ -58,9 +57,17 @@ def test_a_secret_of_plain_bytes_signs_as_it_is():
         Webhook(SECRET).verify(body, headers)
 
 
-def test_a_notice_that_is_sent_again_carries_the_same_id_and_body():
+def test_a_notice_sent_again_carries_its_id_and_body_its_link_and_the_time_of_sending():
+    times = [datetime(2031, 5, 6, 7, 8, second, tzinfo=UTC) for second in (9, 10)]
+    left = list(times)
+
     with Receiver(503, 200) as receiver:
-        handler = handler_for(receiver.url)
+        given = {"url": receiver.url, "secret": SECRET, "allow_private": True}
+        handler = WebhookHandler(
+            WebhookSettings.model_validate(given),
+            link=lambda notice: f"http://{notice.round}",
+            clock=lambda: left.pop(0),
+        )
         with pytest.raises(DeliveryFailed):
             handler.deliver(effect())
         handler.deliver(effect())
@@ -68,36 +75,17 @@ def test_a_notice_that_is_sent_again_carries_the_same_id_and_body():
     (_, first, body), (_, again, body_again) = receiver.got
     assert first["webhook-id"] == again["webhook-id"] == "a1.firing.12"
     assert body == body_again
-
-
-def test_the_time_of_signing_is_the_time_of_sending():
-    at = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
-    settings = {"secret": SECRET, "allow_private": True}
-
-    with Receiver() as receiver:
-        model = WebhookSettings.model_validate({**settings, "url": receiver.url})
-        WebhookHandler(model, clock=lambda: at).deliver(effect())
-
-    ((_, headers, _),) = receiver.got
-    assert headers["webhook-timestamp"] == str(int(at.timestamp()))
-
-
-def test_a_redirect_is_not_followed():
-    with (
-        Receiver() as elsewhere,
-        Receiver(307, location=elsewhere.url) as receiver,
-        pytest.raises(DeliveryFailed, match="307, a redirect, and none is followed"),
-    ):
-        handler_for(receiver.url).deliver(effect())
-
-    assert elsewhere.got == []
+    assert json.loads(body)["data"]["link"] == "http://12"
+    assert [int(headers["webhook-timestamp"]) for headers in (first, again)] == [
+        at.timestamp() for at in times
+    ]
 
 
 @pytest.mark.parametrize(
     ("status", "down"),
     [
-        *((status, False) for status in (302, 400, 401, 404, 410, 422)),
-        *((status, True) for status in (408, 425, 429, 500, 503)),
+        *((status, False) for status in (302, 400, 410)),
+        *((status, True) for status in (408, 425, 429, 500)),
     ],
 )
 def test_any_answer_but_success_keeps_the_notice_and_says_whether_it_may_pass(status, down):
@@ -136,18 +124,14 @@ def test_a_success_whose_text_says_the_contrary_keeps_the_notice(answer, said, d
     assert (failure.value.sink_down, failure.value.lasting) == (down, False)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        *("", "1", "ok", "OK <b>thanks</b>", "[]", '{"ok": true}', '{"errcode": 0}'),
-        *('{"code": 200}', '{"code": 0, "msg": "success"}', '{"status": "success"}'),
-        '{"code": 601, "message": ""}',
-        *('{"ok": true, "error": "deprecated"}', '{"error": null}', '{"errors": []}'),
-    ],
-)
-def test_any_other_text_of_a_success_is_success(answer):
-    with Receiver(200, answer=answer) as receiver:
-        assert handler_for(receiver.url).deliver(effect()) == "HTTP 200"
+def test_any_other_text_of_a_success_is_success():
+    answers = [*("", "1", "OK <b>thanks</b>", "[]", '{"ok": true}', '{"errcode": 0}')]
+    answers += ['{"code": 200}', '{"code": 0, "msg": "success"}', '{"status": "success"}']
+    answers += ['{"code": 601, "message": ""}', '{"error": null}', '{"errors": []}']
+
+    for answer in [*answers, '{"ok": true, "error": "deprecated"}']:
+        with Receiver(200, answer=answer) as receiver:
+            assert handler_for(receiver.url).deliver(effect()) == "HTTP 200"
 
 
 @pytest.mark.parametrize(("status", "asked"), [(429, 120), (503, 120), (404, None)])
@@ -162,47 +146,6 @@ def test_for_how_long_the_receiver_wants_to_be_left_alone_is_told_if_it_may_pass
     assert failure.value.retry_after == wanted
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
-def test_a_private_address_gets_not_a_byte(host):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        url = f"https://{host}:{server.getsockname()[1]}/hook/{TOKEN}"
-
-        with pytest.raises(DeliveryFailed, match="not a public address; set allow_pri") as failure:
-            handler_for(url, allow_private=False).deliver(effect())
-        assert failure.value.lasting
-
-        peer, _ = server.accept()
-        with peer:
-            assert peer.recv(1) == b""
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
-        *("0.0.0.0", "224.0.0.1", "::1", "::", "fe80::1%eth0", "fd00::1"),  # noqa: S104
-        *("::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"),
-    ],
-)
-def test_no_way_to_write_a_private_address_is_public(address):
-    assert not is_public(address)
-
-
-@pytest.mark.parametrize("address", ["93.184.215.14", "2606:4700::1111", "64:ff9b::5db8:d70e"])
-def test_public_addresses_are_public(address):
-    assert is_public(address)
-
-
-def test_a_receiver_that_does_not_answer_is_left_in_time():
-    with Receiver(wait=3.0) as receiver:
-        started = time.monotonic()
-        with pytest.raises(DeliveryFailed, match="did not answer within 1 s") as failure:
-            handler_for(receiver.url, timeout="1s").deliver(effect())
-
-    assert time.monotonic() - started < 3
-    assert failure.value.sink_down
-
-
 def test_a_receiver_that_answers_byte_by_byte_is_left_in_time():
     def drip(server):
         peer, _ = server.accept()
@@ -212,28 +155,14 @@ def test_a_receiver_that_answers_byte_by_byte_is_left_in_time():
                 time.sleep(0.1)
 
     with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
         thread = threading.Thread(target=drip, args=(server,))
         thread.start()
-        started = time.monotonic()
-        with pytest.raises(DeliveryFailed, match="did not answer within 1 s"):
-            handler_for(f"http://127.0.0.1:{server.getsockname()[1]}/", timeout="1s").deliver(
-                effect()
-            )
-        took = time.monotonic() - started
+        with pytest.raises(DeliveryFailed, match="did not answer within 1 s") as failure:
+            handler_for(url, timeout="1s").deliver(effect())
         thread.join()
 
-    assert 0.9 < took < 3
-
-
-def test_the_link_to_mlflow_is_put_in_when_the_notice_is_sent():
-    with Receiver() as receiver:
-        settings = {"url": receiver.url, "secret": SECRET, "allow_private": True}
-        WebhookHandler(
-            WebhookSettings.model_validate(settings), link=lambda notice: f"http://{notice.round}"
-        ).deliver(effect())
-
-    ((_, _, body),) = receiver.got
-    assert json.loads(body)["data"]["link"] == "http://12"
+    assert failure.value.sink_down
 
 
 def test_nobody_there_is_said_in_a_sentence():
@@ -268,7 +197,6 @@ def test_neither_secret_nor_path_shows_anywhere(caplog, capfd):
     [
         (f"http://hooks.example.com/{TOKEN}", "plain http"),
         (f"ftp://hooks.example.com/{TOKEN}", "must start with https"),
-        (f"hooks.example.com/{TOKEN}", "must start with https"),
         (f"https:///{TOKEN}", "names no host"),
         (f"https://user:{TOKEN}@hooks.example.com/", "holds a user or password"),
         (f"https://hooks.example.com:port/{TOKEN}", "not a URL"),
@@ -299,17 +227,14 @@ def test_a_secret_that_is_too_weak_is_refused_without_being_shown(secret, reason
 
 def test_the_log_line_holds_the_sentence_and_the_keys(capfd):
     receipt = LogHandler().deliver(effect())
-
-    out, err = capfd.readouterr()
-    assert (out, receipt) == ("", "a1.firing.12")
-    assert "level=warning" in err
-    assert 'event="Precision is 0.71' in err
-    assert "notice=alert.firing" in err
-    assert "monitor=mail-travel" in err
-    assert json.dumps(notice().round) in err
-
-
-def test_a_resolved_alert_is_logged_as_information(capfd):
     LogHandler().deliver(effect(event="alert.resolved"))
 
-    assert "level=info" in capfd.readouterr().err
+    out, err = capfd.readouterr()
+    firing, resolved = err.splitlines()
+    assert (out, receipt) == ("", "a1.firing.12")
+    assert "level=warning" in firing
+    assert 'event="Precision is 0.71' in firing
+    assert "notice=alert.firing" in firing
+    assert "monitor=mail-travel" in firing
+    assert json.dumps(notice().round) in firing
+    assert "level=info" in resolved

@@ -122,7 +122,7 @@ def reached(folder):
 DONE = [("round_run", "done"), ("fleet_point", "done")]
 
 
-def test_what_is_due_is_delivered_by_a_process_that_gives_signs_of_life_and_ends(
+def test_what_is_due_of_any_kind_is_delivered_by_one_process_that_gives_signs_of_life_and_ends(
     folder, told, monkeypatch
 ):
     started = []
@@ -133,13 +133,17 @@ def test_what_is_due_is_delivered_by_a_process_that_gives_signs_of_life_and_ends
             started.append(self)
 
     monkeypatch.setattr(subprocess, "Popen", Kept)
+    add_all_other_kinds(folder, told)
 
-    beats = deliver(told)
+    with capture_logs() as logged:
+        beats = [deliver(told), deliver(told)]
 
-    assert beats == len(DONE)
-    assert states(told) == DONE
-    assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
-    assert [process.returncode for process in started] == [0]
+    delivered = rows(told.database, "select kind, receipt from effects where status = 'done'")
+    assert beats == [len(DONE) + 2, 0]
+    assert {kind for kind, _ in delivered} >= set(EffectKind) - {EffectKind.NOTICE}
+    assert ("model_tags", "models:/mail/1") in delivered
+    assert [process.returncode for process in started] == [0], "none where nothing is due"
+    assert logged == []
 
 
 def test_the_service_itself_does_not_load_mlflow(folder, told):
@@ -150,7 +154,7 @@ def test_the_service_itself_does_not_load_mlflow(folder, told):
     assert states(told) == DONE
 
 
-def test_the_process_delivers_every_kind_of_effect(folder, told):
+def add_all_other_kinds(folder, told):
     with Connection(f"sqlite:///{folder}/mlflow.db", None, 60).open("a model") as client:
         client.create_registered_model("mail")
         client.create_model_version("mail", "file:nowhere")
@@ -172,24 +176,6 @@ def test_the_process_delivers_every_kind_of_effect(folder, told):
                 payload=payload,
                 now=told.clock(),
             )
-
-    with capture_logs() as logged:
-        deliver(told)
-
-    delivered = rows(told.database, "select kind, receipt from effects where status = 'done'")
-    assert {kind for kind, _ in delivered} >= set(EffectKind) - {EffectKind.NOTICE}
-    assert ("model_tags", "models:/mail/1") in delivered
-    assert logged == []
-
-
-def test_no_process_is_started_where_nothing_is_due(folder, told, monkeypatch):
-    deliver(told)
-    runs_as(monkeypatch, "open('started', 'w')")
-
-    beats = deliver(told)
-
-    assert beats == 0
-    assert not (folder / "started").exists()
 
 
 def test_a_process_that_is_killed_in_mid_delivery_is_told_of_and_the_next_goes_on(
@@ -226,16 +212,21 @@ def test_asked_to_stop_it_ends_after_the_delivery_in_flight(folder, told, monkey
     assert states(told) == [("round_run", "done"), ("fleet_point", "waiting")]
 
 
-def test_a_reload_of_the_service_and_all_its_processes_ends_no_delivery(folder, told, monkeypatch):
-    runs_as(monkeypatch, HELD)
+def test_a_reload_ends_no_delivery_and_what_libraries_warn_of_there_is_in_the_log_of_the_service(
+    folder, told, monkeypatch
+):
+    warns = "__import__('logging').getLogger('urllib3').warning('the pool is full')\n        "
+    runs_as(monkeypatch, HELD.replace("while not", f"{warns}while not"))
     delivering = threading.Thread(target=deliver, args=(told,))
-    delivering.start()
 
-    os.kill(reached(folder), signal.SIGHUP)
-    (folder / "go").touch()
-    delivering.join(60)
+    with capture_logs() as logged:
+        delivering.start()
+        os.kill(reached(folder), signal.SIGHUP)
+        (folder / "go").touch()
+        delivering.join(60)
 
     assert states(told) == DONE
+    assert logged == [{"event": "the pool is full", "log_level": "warning", "logger": "urllib3"}]
 
 
 def test_it_ends_after_the_delivery_in_flight_when_the_service_is_killed(folder, told):
@@ -277,16 +268,6 @@ def test_a_delivery_that_hangs_ends_some_time_after_the_service(folder, told):
     assert [len(runs(folder, name)) for name in ("monitor/mail", "monitor")] == [1, 1]
 
 
-def test_a_line_that_was_cut_off_with_the_process_is_told_of_as_its_end(told, monkeypatch):
-    cut = 'import os; os.write(1, b\'{"level": "warn\'); os.abort()'
-    runs_as(monkeypatch, cut)
-
-    with capture_logs() as logged:
-        deliver(told)
-
-    assert [line["code"] for line in logged] == [-signal.SIGABRT]
-
-
 def test_what_the_process_has_to_say_is_in_the_log_of_the_service(folder):
     down = configure(folder, mlflow=f"http://127.0.0.1:{free_port()}")
     application = with_a_closed_round(folder, down)
@@ -304,32 +285,23 @@ def test_what_the_process_has_to_say_is_in_the_log_of_the_service(folder):
     assert "does not answer" in line["error"]
 
 
-def test_what_libraries_warn_of_there_is_in_the_log_of_the_service_too(told, monkeypatch):
-    warns = "__import__('logging').getLogger('urllib3').warning('the pool is full')"
-    runs_as(monkeypatch, POINT.format(point="before mlflow create_run", act=warns))
-
-    with capture_logs() as logged:
-        deliver(told)
-
-    assert logged == [{"event": "the pool is full", "log_level": "warning", "logger": "urllib3"}]
-
-
-def test_the_process_finds_the_modules_that_the_service_has_found(told, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("program", "codes"),
+    [
+        ('import os; os.write(1, b\'{"level": "warn\'); os.abort()', [-signal.SIGABRT]),
+        ("raise SystemExit(3)", [3]),
+        ("import only_here", []),  # which the service has found
+    ],
+)
+def test_a_process_that_cannot_begin_or_is_cut_off_in_a_line_is_told_of(
+    told, tmp_path, monkeypatch, program, codes
+):
     (tmp_path / "beside").mkdir()
     (tmp_path / "beside" / "only_here.py").touch()
     monkeypatch.syspath_prepend(tmp_path / "beside")
-    runs_as(monkeypatch, "import only_here")
+    runs_as(monkeypatch, program)
 
     with capture_logs() as logged:
         deliver(told)
 
-    assert logged == []
-
-
-def test_a_process_that_cannot_begin_is_told_of(told, monkeypatch):
-    runs_as(monkeypatch, "raise SystemExit(3)")
-
-    with capture_logs() as logged:
-        deliver(told)
-
-    assert [line["code"] for line in logged] == [3]
+    assert [line["code"] for line in logged] == codes

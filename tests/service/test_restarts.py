@@ -6,15 +6,13 @@ logged as a bug or as an error, and no thread may be the first to import a packa
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -22,7 +20,7 @@ import pytest
 
 from monitor.storage import schema
 from monitor.storage.database import Database
-from tests.servers import free_port
+from tests.cli.workplace import NOWHERE
 from tests.small_config import rows
 from tests.workers import worker
 
@@ -57,7 +55,7 @@ main()
 """
 CONFIG = """\
 store: {store}
-mlflow: {{tracking_uri: "{mlflow}", experiment_prefix: restarts, timeout: 60s}}
+mlflow: {{tracking_uri: "{mlflow}"}}
 monitors:
 """
 MONITOR = """\
@@ -96,22 +94,20 @@ class Case:
 
     slots: int = 5
     monitors: int = 8
-    mlflow: str = "answers"
     cold: bool = False
     store: str = "sqlite"
 
     def __str__(self):
         cache = "cold" if self.cold else "warm"
-        what = f"{self.monitors} monitors, {self.slots} slots, MLflow {self.mlflow}"
-        return f"{what}, {cache}, {self.store}"
+        return f"{self.monitors} monitors, {self.slots} slots, {cache}, {self.store}"
 
     @property
     def names(self):
         block = ("cls-a", "cls-b") if self.monitors > 1 else ()
         return [*block, *(f"m{number}" for number in range(self.monitors - len(block)))]
 
-    def configure(self, folder, mlflow, store):
-        text = CONFIG.format(store=store, mlflow=mlflow)
+    def configure(self, folder, store):
+        text = CONFIG.format(store=store, mlflow=NOWHERE)
         text += BLOCK if self.monitors > 1 else ""
         for number, _ in enumerate(name for name in self.names if name.startswith("m")):
             text += MONITOR.format(number=number, labeling=(FILES, COLUMN)[number % 2])
@@ -121,48 +117,6 @@ class Case:
             connection.execute("set timezone = 'UTC'")
             for name in ("p", "truth"):
                 connection.execute(ROWS.format(start=start, folder=folder, name=name))
-
-
-class EmptyMlflow(BaseHTTPRequestHandler):
-    """An MLflow that knows nothing, and may be slow to say so."""
-
-    seconds = 0.0
-
-    def do_GET(self):
-        time.sleep(self.seconds)
-        healthy = self.path == "/health"
-        body = b"OK" if healthy else json.dumps({"error_code": "RESOURCE_DOES_NOT_EXIST"}).encode()
-        self.send_response(200 if healthy else 404)
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_POST = do_GET  # noqa: N815  http.server's word
-
-    def log_message(self, *_):
-        pass
-
-
-class SlowMlflow(EmptyMlflow):
-    seconds = 2.0
-
-
-@contextmanager
-def served(handler):
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@contextmanager
-def mlflow_of(case, request):
-    if case.mlflow == "up":
-        yield request.getfixturevalue("mlflow_url")
-    elif case.mlflow == "down":
-        yield f"http://127.0.0.1:{free_port()}"
-    else:
-        with served({"answers": EmptyMlflow, "slow": SlowMlflow}[case.mlflow]) as url:
-            yield url
 
 
 @dataclass
@@ -224,10 +178,8 @@ def goes_on(case, folder, request, monkeypatch):
     store = f"sqlite:///{folder}/monitor.db"
     if case.store == "postgresql":
         store = request.getfixturevalue("postgres_url")
-    with ExitStack() as stack:
-        case.configure(folder, stack.enter_context(mlflow_of(case, request)), store)
-        database = Database(store)
-        stack.callback(database.close)
+    case.configure(folder, store)
+    with closing(Database(store)) as database:
         schema.ready(database)
         lives = Lives(case, folder, database)
         wrong = lives.live(case.slots, 1)
@@ -241,33 +193,13 @@ def goes_on(case, folder, request, monkeypatch):
     return wrong
 
 
-FAST = [Case(), Case(slots=1, monitors=1, mlflow="down")]
-THOROUGH = [
-    Case(mlflow="up"),
-    Case(slots=1, mlflow="slow", cold=True),
-    Case(monitors=60, mlflow="slow"),
-    Case(monitors=60, slots=1, mlflow="up", cold=True),
-    Case(monitors=1, cold=True),
-]
-ON_POSTGRESQL = [
-    Case(mlflow="up", store="postgresql"),
-    Case(monitors=60, mlflow="down", store="postgresql"),
-]
-ALL = [
-    Case(slots, monitors, mlflow, cold, store)
-    for slots, monitors, mlflow, cold, store in product(
-        (1, 7), (1, 8, 60), ("up", "down", "slow"), (False, True), ("sqlite", "postgresql")
-    )
-]
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [
-        *FAST,
-        *(pytest.param(case, marks=pytest.mark.slow) for case in THOROUGH),
-        *(pytest.param(case, marks=pytest.mark.postgresql) for case in ON_POSTGRESQL),
-        *(pytest.param(case, marks=pytest.mark.soak) for case in ALL),
+        Case(),
+        Case(monitors=60, slots=1, cold=True),
+        pytest.param(Case(monitors=1, store="postgresql"), marks=pytest.mark.postgresql),
     ],
     ids=str,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from structlog.testing import capture_logs
@@ -64,46 +63,34 @@ def states(application):
 ALL_OUT = dict.fromkeys(NAMES, (1, "labeling"))
 
 
-def test_the_first_monitor_that_is_looked_at_reads_for_all(application, readings):
-    scans = SharedScans(application.monitors)
-
-    errors = loop.advance_all(application.monitors, scans.shared)
+def test_the_first_monitor_that_is_looked_at_reads_for_all_and_nothing_where_nothing_is_due(
+    application, readings
+):
+    errors = loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
+    loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
 
     assert (errors, readings) == ({}, [3])
     assert states(application) == ALL_OUT
     assert all(context.source.cached is None for context in application.monitors)
 
 
-def test_where_nothing_is_due_nothing_is_read(application, readings):
-    loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
-
-    loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
-
-    assert readings == [3]
+def fails(*_):
+    message = "the disk does not answer"
+    raise SourceUnavailable(message)
 
 
-def test_a_reading_that_fails_leaves_each_monitor_to_its_own(application, monkeypatch):
-    def fails(*_):
-        message = "the disk does not answer"
-        raise SourceUnavailable(message)
-
-    monkeypatch.setattr(DuckdbSource, "read_for", fails)
-
-    errors = loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
-
-    assert (errors, states(application)) == ({}, ALL_OUT)
-
-
-def test_a_bug_in_the_reading_stops_no_monitor(application, monkeypatch):
-    monkeypatch.setattr(DuckdbSource, "read_for", None)
-
-    errors = loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
-
-    assert (errors, states(application)) == ({}, ALL_OUT)
-
-
-def test_a_bug_in_finding_the_window_stops_no_monitor(application, monkeypatch):
-    monkeypatch.setattr("monitor.rounds.opening.next_window.next_scan", None)
+@pytest.mark.parametrize(
+    ("broken", "by"),
+    [
+        ("monitor.sources.duckdb.DuckdbSource.read_for", fails),
+        ("monitor.sources.duckdb.DuckdbSource.read_for", None),
+        ("monitor.rounds.opening.next_window.next_scan", None),
+    ],
+)
+def test_a_reading_that_fails_or_has_a_bug_leaves_each_monitor_to_its_own(
+    application, monkeypatch, broken, by
+):
+    monkeypatch.setattr(broken, by)
 
     errors = loop.advance_all(application.monitors, SharedScans(application.monitors).shared)
 
@@ -127,20 +114,6 @@ def test_lanes_wait_for_the_one_reading(application, readings):
     lanes._pool.shutdown(wait=True)  # as `close` does, but for looks that wait
 
     assert readings == [3]
-    assert states(application) == ALL_OUT
-
-
-def test_monitors_in_many_threads_draw_from_one_reading(application, readings):
-    scans = SharedScans(application.monitors)
-
-    def look(context):
-        with scans.shared(context):
-            return loop.advance(context)
-
-    with ThreadPoolExecutor(3) as pool:
-        errors = [*pool.map(look, application.monitors)]
-
-    assert (errors, readings) == ([None] * 3, [3])
     assert states(application) == ALL_OUT
     assert all(context.source.cached is None for context in application.monitors)
 

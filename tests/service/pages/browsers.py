@@ -95,6 +95,12 @@ class Browser:
     def find(self, selector):
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
+    def in_view(self, selector):
+        """Scroll to an element, so that nothing covers it, and return it."""
+        found = self.find(selector)
+        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+        return found
+
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from monitor.service.pages.accounts import Role
+from monitor.service.pages.sessions import Sessions
 from tests.service.pages.people import place_of
 
 
@@ -14,3 +18,18 @@ def place(database, tmp_path):
 @pytest.fixture
 def ada(place):
     return place.person("ada")
+
+
+@pytest.fixture
+def as_role(monkeypatch):
+    """Give everybody who is signed in a role."""
+    find = Sessions.find
+
+    def give(role):
+        monkeypatch.setattr(
+            Sessions,
+            "find",
+            lambda self, token: (visit := find(self, token)) and replace(visit, role=Role(role)),
+        )
+
+    return give

@@ -7,6 +7,7 @@ can send.
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,15 @@ from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.link_login import LinkLogin
+from monitor.service.pages.serving import PagesServer
 from monitor.service.pages.sessions import Links
 from monitor.service.pages.status.board import Board
 from monitor.storage.pages.page_tables import page_tasks
 from tests.rounds.scene import Scene, settings
+from tests.servers import free_port
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from monitor.storage.database import Database
@@ -191,3 +195,29 @@ def hand(database: Database, key: str, who: str) -> None:
     """Let a task be on somebody's screen, whoever's turn it is."""
     with database.write() as connection:
         connection.execute(update(page_tasks).where(page_tasks.c.key == key).values(held_by=who))
+
+
+def put_on_screen(place: Place, task: str, shown: dict[str, str] | None) -> None:
+    """Let a task show these texts; None of what was deleted."""
+    with place.scene.database.write() as connection:
+        connection.execute(update(page_tasks).where(page_tasks.c.key == task).values(shown=shown))
+
+
+@contextmanager
+def served(place: Place, *, host: str = HOST, name: str = "", notified: Any) -> Iterator[None]:
+    """Serve the page on a free port, under http."""
+    server = PagesServer(
+        place.scene.database,
+        lambda: place.scene.now,
+        lambda: [place.scene.name],
+        place.board(),
+        settings=PagesSettings(listen=f"{host}:{free_port()}"),
+        setting="--port",
+        name=name,
+        notified=notified,
+    )
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop()

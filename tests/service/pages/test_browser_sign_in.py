@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from monitor.storage.pages import people_store
 from tests.certificates import write_certificate
 from tests.service.pages.browsers import chromium
 from tests.service.pages.site import Site, serving
@@ -22,21 +21,26 @@ def fill(one, name, password):
     one.find("main button").click()
 
 
-@pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no scripts"])
-def test_a_person_signs_in_leaves_and_is_out(database, tmp_path, javascript):
+@pytest.mark.slow
+def test_a_person_signs_in_leaves_and_is_out(database, tmp_path):
+    """Without scripts, and on the smallest phone."""
     write_certificate(tmp_path)
     site = Site(database, now=datetime.now(UTC))
     token = site.add("Ada")
+    narrow = {"width": 320, "height": 568, "deviceScaleFactor": 1, "mobile": True}
 
-    with (
-        serving(site, tmp_path) as at,
-        chromium(javascript=javascript, flags=TRUSTS_ANY) as one,
-    ):
+    with serving(site, tmp_path) as at, chromium(javascript=False, flags=TRUSTS_ANY) as one:
+        one.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
         one.driver.get(f"{at}/label")
         asked = one.text("h1")
         fill(one, "Ada", "wrong")
         one.until(lambda: one.has("#problem"))
         refused = one.text("#problem")
+        width = one.driver.execute_script("return document.documentElement.scrollWidth")
+        fields = [field.accessible_name for field in one.all("main input")]
+        describes = one.find("#password").get_attribute("aria-describedby")
+        heights = [field.size["height"] for field in one.all("main input, main button")]
+        is_focused = one.find("#password") == one.driver.switch_to.active_element
         fill(one, "Ada", token)
         one.until(lambda: one.has(".who"))
         inside = one.text(".who")
@@ -49,44 +53,12 @@ def test_a_person_signs_in_leaves_and_is_out(database, tmp_path, javascript):
 
     assert asked == "Sign in"
     assert refused == "This name and this token do not go together."
+    assert (fields, describes, is_focused) == (["Name", "Token"], "problem", True)
+    assert width <= 320
+    assert min(heights) >= 44
     assert "Labeling as Ada" in inside
     assert cookie["name"].startswith("__Host-")
     assert (cookie["secure"], cookie["httpOnly"], cookie["sameSite"]) == (True, True, "Strict")
     assert outside == f"{at}/sign-in"
     assert {url for url in requests if url.startswith("http") and not url.startswith(at)} == set()
     assert [row["message"] for row in severe if "401" not in row["message"]] == []
-
-
-def test_the_form_is_named_and_fits_the_smallest_phone(database, tmp_path):
-    write_certificate(tmp_path)
-    site = Site(database, now=datetime.now(UTC))
-    narrow = {"width": 320, "height": 568, "deviceScaleFactor": 1, "mobile": True}
-
-    with serving(site, tmp_path) as at, chromium(flags=TRUSTS_ANY) as one:
-        one.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
-        one.driver.get(f"{at}/sign-in")
-        fill(one, "ada", "wrong")
-        one.until(lambda: one.has("#problem"))
-
-        width = one.driver.execute_script("return document.documentElement.scrollWidth")
-        assert width <= 320
-        assert [field.accessible_name for field in one.all("main input")] == ["Name", "Token"]
-        assert one.find("#password") == one.driver.switch_to.active_element
-        assert one.find("#password").get_attribute("aria-describedby") == "problem"
-        assert min(field.size["height"] for field in one.all("main input, main button")) >= 44
-
-
-def test_a_tab_that_is_open_when_somebody_is_removed_is_told_so(database, tmp_path):
-    write_certificate(tmp_path)
-    site = Site(database, now=datetime.now(UTC))
-
-    with serving(site, tmp_path) as at, chromium(flags=TRUSTS_ANY) as one:
-        one.driver.get(f"{at}/sign-in")
-        fill(one, "ada", site.add("ada"))
-        one.until(lambda: one.has(".who"))
-        with database.write() as connection:
-            people_store.remove_user(connection, "ada")
-        one.driver.refresh()
-        one.until(lambda: one.has("#password"))
-
-        assert one.driver.current_url == f"{at}/sign-in"

@@ -82,6 +82,7 @@ def press_on(browser, *keys):
     return before
 
 
+@pytest.mark.slow
 def test_letters_find_a_class_among_many_and_enter_answers_for_all_that_drew_the_item(shop):
     with shop.running() as link, chromium() as browser:
         browser.enter(link).until(browser.is_ready)

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from monitor.domain.errors import ConfigRefused
+from tests.cli.workplace import Workplace
 from tests.servers import free_port
 from tests.service.web.serving import COMMAND
 from tests.small_config import configure
@@ -70,6 +71,7 @@ def test_label_prints_a_link_for_each_person_and_stops_on_ctrl_c(shop, port):
     assert (code, output, errors) == (0, "stopped; every answer is kept\n", "")
 
 
+@pytest.mark.slow
 def test_label_speaks_a_line_of_json_for_each_link(shop, port):
     with worker(LABEL, "--port", port, "--json", cwd=shop) as one:
         line = one.said.readline()
@@ -82,26 +84,20 @@ def test_label_speaks_a_line_of_json_for_each_link(shop, port):
     assert (code, output) == (0, "")
 
 
-def test_a_port_that_is_taken_is_told_with_the_option(shop, port):
-    with (
-        socket.create_server(("127.0.0.1", port)),
-        worker(LABEL, "--port", port, cwd=shop) as one,
-    ):
-        code, output, errors = one.end()
+def test_a_port_that_is_taken_and_a_monitor_that_is_labeled_otherwise_are_refused(
+    shop, port, monkeypatch
+):
+    monkeypatch.chdir(shop)
+    with socket.create_server(("127.0.0.1", port)):
+        taken = Workplace(shop).run("label", "--port", str(port))
+    configure(shop)
+    otherwise = Workplace(shop).run("label", "--port", str(port), "-m", "mail")
 
-    assert (code, output) == (75, "")
-    assert f"--port: 127.0.0.1:{port} is taken by another program" in errors
-
-
-def test_a_monitor_that_is_labeled_otherwise_is_refused_with_the_way_out(folder, port):
-    configure(folder)
-
-    with worker(LABEL, "--port", port, "-m", "mail", cwd=folder) as one:
-        code, output, errors = one.end()
-
-    assert (code, output) == (65, "")
-    assert "nobody labels mail on the labeling page" in errors
-    assert "labeling: {kind: page, question:" in errors
+    assert (taken.code, taken.out) == (75, "")
+    assert f"--port: 127.0.0.1:{port} is taken by another program" in taken.err
+    assert (otherwise.code, otherwise.out) == (65, "")
+    assert "nobody labels mail on the labeling page" in otherwise.err
+    assert "labeling: {kind: page, question:" in otherwise.err
 
 
 def test_the_page_has_a_port_of_its_own(folder):

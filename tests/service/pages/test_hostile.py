@@ -8,36 +8,22 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from monitor.config.pages import PagesSettings
-from monitor.config.web import Address
 from monitor.domain.errors import StoreUnavailable
 from monitor.service.pages import guard
 from monitor.service.pages.accounts import annotator_name
 from monitor.service.pages.labeling.task_queue import HELD
-from monitor.service.pages.serving import PagesServer
-from tests.servers import free_port
-from tests.service.pages.people import PORT, Person, hand, place_of
-from tests.service.pages.test_labeling import put_on_screen
+from tests.service.pages.people import PORT, hand, place_of, put_on_screen, served
 
 
-@pytest.mark.parametrize("path", ["/label", "/label/next"])
-def test_half_a_character_is_shown_as_its_code(place, ada, path):
+def test_half_a_character_is_shown_as_its_code(place, ada):
     put_on_screen(place, ada.task, {"sub\udfffject": "a\ud800b"})
 
-    answer = ada.client.get(path)
+    for path in ("/label", "/label/next"):
+        answer = ada.client.get(path)
 
-    assert answer.status_code == 200
-    assert "\\ud800" in answer.text
-    assert "\\udfff" in answer.text
-
-
-def test_a_task_that_no_store_can_look_for_is_no_fault_of_the_store(place, ada):
-    form = {**ada.page.forms["/label/answer"], "answer": "1"}
-
-    answer = ada.client.post("/label/answer", data={**form, "task": "t\x00"})
-
-    assert answer.status_code == 400
-    assert place.said == []
+        assert answer.status_code == 200
+        assert "\\ud800" in answer.text
+        assert "\\udfff" in answer.text
 
 
 def test_a_form_that_never_comes_to_its_end_is_given_up(place, monkeypatch):
@@ -129,23 +115,8 @@ def test_a_store_without_a_free_connection_is_away_for_now(place, monkeypatch):
     assert place.client().get("/label").status_code == 401
 
 
-@pytest.mark.parametrize("name", ["\u3164", "\u2800", "ada\ufe00", "ada\u034f", "\u115f"])
-def test_a_name_of_which_something_does_not_show_is_refused(place, name):
-    person = Person(place.client()).get(f"/enter?key={place.links.key}").post("/enter", name=name)
-
-    assert person.response.status_code == 422
-
-
 def test_one_person_has_one_name_however_a_keyboard_writes_it():
     assert annotator_name("\uff21\uff44\uff41\u3000Lovelace") == "Ada Lovelace"
-
-
-def test_the_link_names_the_address_that_is_listened_on(place):
-    told = []
-
-    with_page(place, told=lambda link, _: told.append(link), host="localhost")
-
-    assert told[0].startswith("http://127.0.0.1:")
 
 
 def test_who_came_in_is_in_also_where_nobody_reads_what_is_printed(place):
@@ -161,26 +132,9 @@ def test_who_came_in_is_in_also_where_nobody_reads_what_is_printed(place):
         data = {"key": key, "name": "ada"}
         return httpx.post(address, data=data, trust_env=False, follow_redirects=False)
 
-    answer = with_page(place, told=told, do=come_in)
+    with served(place, host="localhost", notified=told):
+        answer = come_in()
 
+    assert links[0].startswith("http://127.0.0.1:"), "the address that is listened on"
     assert answer.status_code == 303
     assert "set-cookie" in answer.headers
-
-
-def with_page(place, *, told, host="127.0.0.1", do=lambda: None):
-    """Do something while the page is served."""
-    server = PagesServer(
-        place.scene.database,
-        lambda: place.scene.now,
-        lambda: [place.scene.name],
-        place.board(),
-        settings=PagesSettings(listen=str(Address(host, free_port()))),
-        setting="--port",
-        name="",
-        notified=told,
-    )
-    server.start()
-    try:
-        return do()
-    finally:
-        server.stop()

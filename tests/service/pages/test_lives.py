@@ -7,14 +7,12 @@ from datetime import timedelta
 import pytest
 
 from monitor.config.load import load_config
-from monitor.domain.model import Answer
 from monitor.rounds import run
 from monitor.rounds.retention import forget_item, forget_removed_monitors
-from monitor.service.change_detection import Idle
 from monitor.service.pages.labeling.task_queue import LAST_DAY
 from monitor.storage import schema
 from monitor.wiring import build
-from tests.service.pages.people import Person, Place
+from tests.service.pages.people import Place
 from tests.service.pages.test_labeling import answer_all
 from tests.small_config import configure, rows
 
@@ -102,25 +100,6 @@ def test_one_item_is_forgotten_on_the_page_too(place, ada, reached):
     assert "What this item showed was deleted." in ada.get().page.text
 
 
-def test_an_answer_on_the_page_is_a_reason_to_look_at_the_monitor(place, ada):
-    idle = Idle(place.scene.database, lambda: place.scene.now)
-    context = place.scene.context
-
-    def looks():
-        found = idle.needed([context])
-        for look in found:
-            run.run(look.context)
-            idle.record_check(look, well=True)
-        return len(found)
-
-    while looks():
-        pass
-    ada.answer("1")
-
-    assert (looks(), looks(), looks()) == (1, 1, 0), "what moved something is looked at again"
-    assert list(place.labels().values()) == [Answer.POSITIVE]
-
-
 def test_a_round_stays_on_the_page_that_it_was_opened_with(folder):
     """Whatever the config says since, who began goes on, and their answers count."""
     path = folder / "config.yaml"
@@ -142,18 +121,6 @@ def test_a_round_stays_on_the_page_that_it_was_opened_with(folder):
     assert rows(changed.database, "select state from rounds") == [("closed",)]
 
 
-def test_a_question_that_is_changed_is_asked_from_the_next_round_on(place, ada):
-    before = ada.page.text
-
-    place.scene.labeler.settings = place.scene.labeler.settings.model_copy(
-        update={"question": "Is it urgent?"}
-    )
-    place.scene.run()
-
-    assert "Is this mail really about travel?" in before
-    assert "Is this mail really about travel?" in ada.get().page.text
-
-
 def application(path):
     made = build(load_config(path))
     schema.ready(made.database)
@@ -172,11 +139,3 @@ class SceneOf:
     @property
     def now(self):
         return self._clock()
-
-
-def test_the_other_monitors_of_a_store_are_not_on_the_page(place):
-    place.scene.name = "another"
-
-    person = Person(place.client()).get(f"/enter?key={place.links.key}")
-
-    assert "Nothing left to label" in person.post("/enter", name="ada").get().page.text

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
-from monitor.domain.state import RoundState
-from monitor.rounds.opening.redo import redo_abandoned
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from tests.rounds.scene import REFERENCE, Scene, settings
 from tests.service.pages.people import Place, on_page
@@ -78,36 +75,3 @@ def test_a_first_wave_promises_nothing_and_both_together_do(database, tmp_path):
     assert scene.round(1).second_wave_at is None
     assert "then" not in first
     assert "; then precision within ±" in progress_of(scene)
-
-
-def test_rounds_of_several_plans_are_told_without_margins(database, tmp_path):
-    scene = scene_with(database, tmp_path)
-    scene.settings = scene.settings.model_copy(update={"deadline": timedelta(days=30)})
-    scene.run(1)
-    scene.week(2)
-    alone = progress_of(scene)
-    scene.run(2)
-
-    assert "; then " in alone
-    assert " to go, " in progress_of(scene)
-    assert "then" not in progress_of(scene)
-
-
-def test_a_round_that_is_done_again_has_the_margins_of_its_new_plan(database, tmp_path):
-    scene = scene_with(database, tmp_path)
-    scene.run(1)
-    before = scene.rows("select * from planned_margins order by metric")
-    scene.now += timedelta(days=6)  # past the deadline, without a label
-    scene.run()
-    abandoned = scene.round(1).state
-    narrow = scene.settings.sample.model_copy(update={"margin": Margin(precision=0.15)})
-
-    again = scene.settings.model_copy(update={"sample": narrow})
-    redo_abandoned(scene.context, scene.round(1).slot, again, "asked for")
-    scene.run()
-
-    after = scene.rows("select * from planned_margins order by metric")
-    assert abandoned is RoundState.ABANDONED
-    assert scene.round(1).state is RoundState.LABELING
-    assert [row["metric"] for row in after] == [row["metric"] for row in before]
-    assert after[0]["half_width"] < before[0]["half_width"]

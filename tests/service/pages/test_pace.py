@@ -33,25 +33,6 @@ def test_what_is_left_is_said_in_words(left, each, text):
     assert AnnotatorProgress(left, 0, each).text == text
 
 
-@pytest.mark.parametrize(
-    ("margins", "text"),
-    [
-        ({}, "9 to go, less than a minute"),
-        ({"recall": 0.5}, "9 to go, less than a minute"),
-        ({"precision": 0.07, "recall": 0.6}, "{}; then precision within ±7 %"),
-        ({"recall": 0.094}, "{}; then recall within ±9 %"),
-        (
-            {"precision": 0.068, "recall": 0.094},
-            "{}; then precision within ±7 %, recall ±9 %",
-        ),
-    ],
-)
-def test_what_the_plan_expects_is_said_where_it_says_something(margins, text):
-    progress = AnnotatorProgress(9, 0, 5.0, margins)
-
-    assert progress.text == text.format("9 to go, less than a minute")
-
-
 def test_the_pace_is_that_of_the_last_items_and_pauses_are_none():
     assert seconds_each(times(3, 4, 5, 6, 3600, 4)) == 4
     assert seconds_each(times(4, 4, 4, 4, 4, 119)) == 4

@@ -2,28 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
-
 from monitor.service.pages.accounts import Role
-from monitor.service.pages.sessions import Sessions
 from tests.service.pages.people import Reader
-
-
-@pytest.fixture
-def as_role(monkeypatch):
-    """Give everybody who is signed in a role."""
-
-    def give(role):
-        find = Sessions.find
-        monkeypatch.setattr(
-            Sessions,
-            "find",
-            lambda self, token: (visit := find(self, token)) and replace(visit, role=role),
-        )
-
-    return give
 
 
 def test_who_comes_by_a_link_is_an_admin_since_it_is_shown_where_the_program_runs(place, ada):
@@ -36,18 +16,17 @@ def test_who_comes_by_a_link_is_an_admin_since_it_is_shown_where_the_program_run
     assert visit.role is Role.ADMIN
 
 
-@pytest.mark.parametrize(("role", "status"), [("labeler", 200), ("viewer", 403), ("admin", 200)])
-def test_the_labeling_page_is_for_labelers_and_admins(ada, as_role, role, status):
-    as_role(Role(role))
+def test_the_labeling_page_is_for_labelers_and_admins(ada, as_role):
+    for role, status in (("labeler", 200), ("viewer", 403), ("admin", 200)):
+        as_role(role)
 
-    codes = [ada.client.get(path).status_code for path in ("/label", "/label/next")]
-
-    assert codes == [status, status]
+        codes = [ada.client.get(path).status_code for path in ("/label", "/label/next")]
+        assert codes == [status, status]
 
 
 def test_a_viewer_answers_nothing_and_reads_why(place, ada, as_role):
     form = {**ada.page.forms["/label/answer"], "answer": "1"}
-    as_role(Role.VIEWER)
+    as_role("viewer")
 
     answer = ada.client.post("/label/answer", data=form)
 
@@ -56,16 +35,14 @@ def test_a_viewer_answers_nothing_and_reads_why(place, ada, as_role):
     assert place.said == []
 
 
-@pytest.mark.parametrize(
-    ("role", "leads_to"), [("labeler", ["/label"]), ("viewer", ["/"]), ("admin", ["/label", "/"])]
-)
-def test_a_sentence_leads_to_the_pages_of_the_role_only(ada, as_role, role, leads_to):
-    as_role(Role(role))
+def test_a_sentence_leads_to_the_pages_of_the_role_only(ada, as_role):
+    for role, leads_to in (("labeler", ["/label"]), ("viewer", ["/"]), ("admin", ["/label", "/"])):
+        as_role(role)
 
-    answer = ada.client.post("/leave", data={"form_token": "of another visit"})
+        answer = ada.client.post("/leave", data={"form_token": "of another visit"})
 
-    assert answer.status_code == 403
-    assert links(answer) == leads_to
+        assert answer.status_code == 403
+        assert links(answer) == leads_to
 
 
 def test_who_left_or_never_came_in_is_led_to_no_page_that_is_closed(place, ada):

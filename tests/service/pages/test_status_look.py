@@ -11,13 +11,9 @@ if os.environ.get("CI") != "true":
 
 from selenium.webdriver.common.keys import Keys
 
-from monitor.config.pages import PagesSettings
-from monitor.service.pages.serving import PagesServer
-from tests.faults.few_points import few_points
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
-from tests.servers import free_port
 from tests.service.pages.browsers import chromium
-from tests.service.pages.people import Place
+from tests.service.pages.people import Place, served
 
 pytestmark = pytest.mark.server
 
@@ -45,26 +41,14 @@ return [...document.querySelectorAll("p, td, th, dt, dd, li, a")]
 @pytest.fixture
 def address(database):
     """Where the pages of a monitor with an alert and a round that waits are served."""
-    with few_points(2**9):
-        scene = Scene(database, settings(limits=LIMITS, reference=REFERENCE))
-        scene.play(1)
-        scene.play(2, precision=0.1)
-        scene.week(3)
-        scene.run(3)
+    scene = Scene(database, settings(limits=LIMITS, reference=REFERENCE))
+    scene.play(1)
+    scene.play(2, precision=0.1)
+    scene.week(3)
+    scene.run(3)
     links: list[str] = []
-    server = PagesServer(
-        database,
-        lambda: scene.now,
-        lambda: [scene.name],
-        Place(scene).board(),
-        settings=PagesSettings(listen=f"127.0.0.1:{free_port()}"),
-        setting="--port",
-        name="ada",
-        notified=lambda link, _: links.append(link),
-    )
-    server.start()
-    yield links[0]
-    server.stop()
+    with served(Place(scene), name="ada", notified=lambda link, _: links.append(link)):
+        yield links[0]
 
 
 def resize(browser, width):
@@ -72,9 +56,10 @@ def resize(browser, width):
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
+@pytest.mark.slow
 def test_the_status_pages_fit_and_are_named_and_load_nothing_from_elsewhere(address):
     base = address.partition("/enter")[0]
-    with chromium(javascript=False) as browser:
+    with chromium() as browser:
         browser.driver.get(address)
         browser.find("main button").click()
         browser.until(lambda: browser.has("main:not(:has(#name))"))
@@ -88,32 +73,27 @@ def test_the_status_pages_fit_and_are_named_and_load_nothing_from_elsewhere(addr
                         met[path, size, what] = found
         browser.driver.get(f"{base}/monitors/mail")
         widths = [one.get_property("naturalWidth") for one in browser.all("img")]
+        scrollable = len(browser.all(".scroll[tabindex='0']"))
+        browser.driver.get(f"{base}/")
+        outline = reach(browser, "mail").value_of_css_property("outline-width")
+        browser.press(Keys.ENTER)
+        browser.until(lambda: browser.driver.current_url.endswith("/monitors/mail"))
         asked = {url.partition("?")[0] for url in browser.requests()}
         complaints = browser.log()
 
     assert met == {}
     assert len(widths) == 2
     assert all(width > 0 for width in widths)
+    assert scrollable >= 2, "what scrolls can be scrolled by keys"
+    assert outline == "3px", "and where the keys are is seen"
     assert [url for url in asked if url.startswith("http") and not url.startswith(base)] == []
     assert complaints == []
 
 
-def test_a_monitor_is_reached_and_left_by_keyboard(address):
-    base = address.partition("/enter")[0]
-    with chromium() as browser:
-        browser.driver.get(address)
-        browser.find("main button").click()
-        browser.until(lambda: browser.has("header a"))
-        browser.driver.get(f"{base}/")
-        seen = []
-        while (focused := browser.driver.switch_to.active_element).text != "mail":
-            browser.press(Keys.TAB)
-            seen.append(focused.text)
-            assert len(seen) < 10, seen
-        outline = focused.value_of_css_property("outline-width")
-        browser.press(Keys.ENTER)
-        browser.until(lambda: browser.driver.current_url.endswith("/monitors/mail"))
-        scrollable = len(browser.all(".scroll[tabindex='0']"))
-
-    assert outline == "3px"
-    assert scrollable >= 2, "what scrolls can be scrolled by keys"
+def reach(browser, word):
+    """Go on by keys until something with this text has the focus, and return it."""
+    for _ in range(10):
+        if (focused := browser.driver.switch_to.active_element).text == word:
+            return focused
+        browser.press(Keys.TAB)
+    raise AssertionError(word)

@@ -20,18 +20,14 @@ def load(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("listen", "host", "port"),
-    [
-        ("127.0.0.1:8080", "127.0.0.1", 8080),
-        ("localhost:80", "localhost", 80),
-        ('"[::1]:65535"', "::1", 65535),
-    ],
+    ("listen", "address"),
+    [("localhost:80", ("localhost", 80)), ('"[::1]:65535"', ("::1", 65535))],
 )
-def test_this_machine_may_always_be_listened_on(load, listen, host, port):
-    assert tuple(load(f"{{listen: {listen}}}").address) == (host, port)
+def test_this_machine_may_always_be_listened_on(load, listen, address):
+    assert tuple(load(f"{{listen: {listen}}}").address) == address
 
 
-@pytest.mark.parametrize("listen", ["0.0.0.0:8080", "10.1.2.3:8080", '"[::]:8080"'])
+@pytest.mark.parametrize("listen", ["0.0.0.0:8080", '"[::]:8080"'])
 def test_other_machines_are_let_in_only_where_the_config_says_so(load, listen):
     with pytest.raises(ConfigRefused, match=r"web.listen: other machines can reach .*allow_remote"):
         load(f"{{listen: {listen}}}")

@@ -75,31 +75,30 @@ def status(address, path="/health", **headers):
     return answer.status_code
 
 
-@pytest.mark.parametrize("count", [31, 100])
-@pytest.mark.parametrize("said", [b"", b"GET /health HTTP/1.1\r\n"])
-def test_idle_connections_do_not_make_a_service_look_dead(serving, count, said):
+HALF = b"GET /health HTTP/1.1\r\n"
+
+
+def test_idle_connections_do_not_make_a_service_look_dead(serving):
     address = serving()
 
     with ExitStack() as stack:
-        idle(stack, address, count, said)
+        idle(stack, address, 50)
+        idle(stack, address, 50, HALF)
         codes = [status(address) for _ in range(3)]
 
     assert codes == [200] * 3
 
 
-@pytest.mark.parametrize("said", [b"", b"GET /health HTTP/1.1\r\n"])
+@pytest.mark.parametrize("said", [b"", HALF])
 def test_a_connection_that_asks_nothing_is_closed(serving, monkeypatch, said):
     monkeypatch.setattr(idle_timeout, "REQUEST_SECONDS", 0.3)
     address = serving()
 
     with ExitStack() as stack:
         connection = idle(stack, address, 1, said)
-        connection.settimeout(10)
-        started = time.monotonic()
-        got = connection.recv(1000)
+        connection.settimeout(30)
 
-    assert got == b""
-    assert time.monotonic() - started < 5
+        assert connection.recv(1000) == b""
 
 
 def test_who_dribbles_a_second_request_is_closed_too(serving, monkeypatch):
@@ -109,7 +108,7 @@ def test_who_dribbles_a_second_request_is_closed_too(serving, monkeypatch):
 
     with ExitStack() as stack:
         connection = idle(stack, address, 1, whole)
-        connection.settimeout(10)
+        connection.settimeout(30)
         answered = connection.recv(10_000)
         with pytest.raises(OSError, match=r"reset|Broken pipe"):
             dribble(connection)
@@ -140,24 +139,15 @@ def test_health_is_answered_while_the_other_pages_are_crowded(serving, pages):
     assert sorted(codes) == [200] * AT_ONCE + [503] * 3
 
 
-@pytest.mark.parametrize("path", ["/health", "/ready", "/metrics"])
-@pytest.mark.parametrize(
-    ("host", "code"),
-    [
-        ("rebound.example.org", 421),
-        ("rebound.example.org:8080", 421),
-        ("127.0.0.1.example.org", 421),
-        ("192.0.2.1", 421),
-        ("[", 421),
-        ("127.0.0.1:99", 200),
-        ("LOCALHOST", 200),
-        ("[::1]:8080", 200),
-    ],
-)
-def test_pages_are_for_names_of_this_machine(serving, pages, path, host, code):
+def test_pages_are_for_names_of_this_machine(serving, pages):
     pages.come.set()
+    address = serving()
+    strangers = ["rebound.example.org", "rebound.example.org:8080", "127.0.0.1.example.org"]
+    codes = dict.fromkeys([*strangers, "192.0.2.1", "["], 421)
+    codes |= dict.fromkeys(["127.0.0.1:99", "LOCALHOST", "[::1]:8080"], 200)
 
-    assert status(serving(), path, host=host) == code
+    for path in ("/health", "/ready", "/metrics"):
+        assert {host: status(address, path, host=host) for host in codes} == codes
 
 
 def test_where_others_may_ask_they_may_use_any_name(serving, pages):

@@ -18,8 +18,8 @@ from tests.service.web.serving import samples
 from tests.storage.rows import add_effect, add_round
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
+LABELS = {"monitor", "metric", "basis", "side", "state", "sink", "version"}
 EVERYTHING = Own(last_success=MONDAY, failing={"mail": True}, reloaded=True, reloaded_at=MONDAY)
-ALERTING = {"limits": LIMITS, "reference": REFERENCE}
 
 
 def told(scene, *, monitors=("mail",), own=EVERYTHING):
@@ -33,7 +33,7 @@ def value(text, name, **labels):
 @pytest.fixture
 def alerting(database):
     """Two good rounds, one far under its limits, and one that is being labeled."""
-    scene = Scene(database, settings(**ALERTING))
+    scene = Scene(database, settings(limits=LIMITS, reference=REFERENCE))
     for number in (1, 2):
         scene.play(number)
     scene.play(3, precision=0.1)
@@ -44,7 +44,7 @@ def alerting(database):
     return scene
 
 
-def test_rounds_labels_and_deadlines_are_told(alerting):
+def test_rounds_labels_estimates_and_evidence_are_those_of_the_status(alerting):
     text = told(alerting)
 
     states = {
@@ -56,13 +56,7 @@ def test_rounds_labels_and_deadlines_are_told(alerting):
     assert value(text, "labels_received", monitor="mail") == 50
     deadline = value(text, "labels_deadline_timestamp_seconds", monitor="mail")
     assert deadline == (alerting.now + timedelta(days=5)).timestamp()
-
-
-def test_estimates_are_those_of_the_status(alerting):
-    text = told(alerting)
-    context = alerting.context
-
-    rows = overview(alerting.database, context.settings, alerting.now).estimates
+    rows = overview(alerting.database, alerting.context.settings, alerting.now).estimates
     assert len(rows) == 4
     for row in rows:
         labels = {"monitor": "mail", "metric": row.metric, "basis": row.basis}
@@ -70,11 +64,6 @@ def test_estimates_are_those_of_the_status(alerting):
             assert value(text, f"estimate_{name}", **labels) == getattr(row, end)
     slot = value(text, "estimate_slot_timestamp_seconds", monitor="mail")
     assert slot == alerting.round(3).slot.timestamp()
-
-
-def test_evidence_over_one_fires(alerting):
-    text = told(alerting)
-
     labels = {"monitor": "mail", "metric": "precision", "side": "at_least"}
     assert value(text, "limit_ratio", **labels) == 0.7
     assert value(text, "evidence_ratio", **labels) > 1
@@ -123,10 +112,22 @@ def families(text):
     return list(text_string_to_metric_families(text))
 
 
-def test_names_and_texts_follow_the_conventions(alerting):
+def test_names_follow_the_conventions_are_those_of_the_docs_and_no_text_of_a_stranger_is_told(
+    alerting,
+):
     """As promtool has it: our prefix, base units at the end, a help text, plain labels."""
-    found = families(told(alerting))
+    add_effect(alerting.database, 1, "waits")
+    with alerting.database.write() as connection:
+        connection.exec_driver_sql('update payloads set shown = \'{"text": "canary"}\'')
+        connection.exec_driver_sql("update rounds set reason = 'canary'")
+        connection.exec_driver_sql("update effects set last_error = 'canary'")
+    text = told(alerting)
+    found = families(text)
 
+    documented = set(re.findall(r"^\| `(pr_monitor_\w+)", OPERATIONS.read_text(), re.MULTILINE))
+
+    assert {family.name for family in found if family.samples} == documented
+    assert "canary" not in text
     for family in found:
         assert re.fullmatch(r"pr_monitor_[a-z]+(_[a-z]+)*", family.name), family.name
         assert family.type == "gauge"
@@ -135,49 +136,25 @@ def test_names_and_texts_follow_the_conventions(alerting):
         assert not re.search(r"_(minutes|hours|days|ms|milliseconds|percent)(_|$)", family.name)
         assert ("timestamp" in family.name) <= family.name.endswith("_timestamp_seconds")
         for sample in family.samples:
-            assert set(sample.labels) <= {
-                "monitor",
-                "metric",
-                "basis",
-                "side",
-                "state",
-                "sink",
-                "version",
-            }
+            assert set(sample.labels) <= LABELS
 
 
-def test_every_metric_is_in_the_docs_and_every_one_of_the_docs_is_told(alerting):
-    add_effect(alerting.database, 1, "waits")
-    told_names = {family.name for family in families(told(alerting)) if family.samples}
-
-    documented = set(re.findall(r"^\| `(pr_monitor_\w+)", OPERATIONS.read_text(), re.MULTILINE))
-
-    assert told_names == documented
-
-
-def test_as_many_queries_are_made_for_many_monitors_as_for_one(alerting):
+def test_as_many_queries_are_made_for_many_monitors_as_for_one(database):
+    scene = Scene(database, settings())
+    add_round(database)
     asked = []
 
     def keep_queries(*found):
         if found[2].lstrip().lower().startswith("select"):
             asked.append(found[2])
 
-    event.listen(alerting.database.engine, "after_cursor_execute", keep_queries)
+    event.listen(database.engine, "after_cursor_execute", keep_queries)
 
-    told(alerting)
+    told(scene)
     for_one = len(asked)
     for number in range(20):
-        add_round(alerting.database, monitor=f"other-{number}")
+        add_round(database, monitor=f"other-{number}")
     asked.clear()
-    told(alerting, monitors=["mail", *(f"other-{number}" for number in range(20))])
+    told(scene, monitors=["mail", *(f"other-{number}" for number in range(20))])
 
     assert len(asked) == for_one == 14
-
-
-def test_nothing_of_any_item_and_no_reason_is_told(alerting):
-    with alerting.database.write() as connection:
-        connection.exec_driver_sql('update payloads set shown = \'{"text": "canary"}\'')
-        connection.exec_driver_sql("update rounds set reason = 'canary'")
-        connection.exec_driver_sql("update effects set last_error = 'canary'")
-
-    assert "canary" not in told(alerting)

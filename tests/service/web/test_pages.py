@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import shutil
 
 import httpx
 import pytest
@@ -15,7 +15,6 @@ from monitor.service.runtime import Running
 from monitor.service.web.app import Pages
 from monitor.service.web.health import Heartbeat
 from monitor.service.web.server import WebServer
-from monitor.storage import schema
 from tests.servers import free_port
 from tests.small_config import configure
 
@@ -35,79 +34,68 @@ def clock():
 
 
 @pytest.fixture
-def running(tmp_path, clock):
+def running(tmp_path, clock, store_tables):
+    shutil.copy(store_tables, tmp_path / "monitor.db")
     application = wiring.build(configure(tmp_path))
-    schema.ready(application.database)
     yield Running(application, None, Heartbeat("rounds", "mlflow", clock=clock))
     application.database.close()
 
 
 @pytest.fixture
-def get(running):
+def client(running):
     address = Address("127.0.0.1", free_port())
     server = WebServer(Pages(running.answers(), listen=address.host), address)
     server.start()
     with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=30) as client:
-        yield client.get
+        yield client
     server.stop()
 
 
-def test_all_is_well_at_the_start(get):
-    assert [get(path).status_code for path in ("/health", "/ready", "/metrics")] == [200] * 3
+@pytest.fixture
+def get(client):
+    return client.get
 
 
-def test_there_is_nothing_else(get):
+def test_three_pages_are_read_and_nobody_keeps_or_guesses_the_type_of_an_answer(client, get):
+    paths = ["/health", "/ready", "/metrics"]
+
+    assert [get(path).status_code for path in paths] == [200] * 3
     assert [get(path).status_code for path in ("/", "/docs", "/openapi.json")] == [404] * 3
-
-
-def test_an_answer_is_for_nobody_to_keep_or_to_guess_a_type_of(get):
-    for path in ("/health", "/ready", "/metrics", "/nowhere"):
+    for path in (*paths, "/nowhere"):
         headers = get(path).headers
-
-        assert (headers["cache-control"], headers["x-content-type-options"]) == (
-            "no-store",
-            "nosniff",
-        )
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
         assert headers["content-type"].startswith("text/plain")
+    for method in ("POST", "HEAD", "OPTIONS"):
+        refused = client.request(method, "/ready")
+        assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
 
 
-@pytest.mark.parametrize("method", ["POST", "HEAD", "OPTIONS"])
-def test_pages_are_only_read(running, method):
-    address = Address("127.0.0.1", free_port())
-    server = WebServer(Pages(running.answers()), address)
-    server.start()
-
-    refused = httpx.request(method, f"http://{address}/ready", trust_env=False, timeout=30)
-    server.stop()
-
-    assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
-
-
-def test_a_loop_that_is_silent_for_long_is_named(get, running, clock):
+def test_a_silent_loop_a_long_step_and_a_bug_in_a_loop_make_the_service_unhealthy(
+    get, running, clock
+):
     clock.now = 14 * 60.0
     running.pulse.beat("rounds")
     clock.now = 16 * 60.0
-
-    told = get("/health")
-
-    assert told.status_code == 503
-    assert told.text == "the loop of mlflow has been silent for 16 minutes\n"
-
-
-def test_a_step_may_take_an_hour(get, running, clock):
+    silent = get("/health")
     running.pulse.begin("monitor mail")
     codes = []
-    for minutes in (59, 61):
+    for minutes in (16 + 59, 16 + 61):
         clock.now = minutes * 60.0
         running.pulse.beat("rounds")
         running.pulse.beat("mlflow")
         codes.append(get("/health").status_code)
-    text = get("/health").text
+    long = get("/health").text
     running.pulse.end("monitor mail")
+    codes.append(get("/health").status_code)
+    running.pulse.note_bug("rounds", KeyError("a bug"))
 
-    assert codes == [200, 503]
-    assert text == "monitor mail has been under way for 61 minutes\n"
-    assert get("/health").status_code == 200
+    assert silent.status_code == 503
+    assert silent.text == "the loop of mlflow has been silent for 16 minutes\n"
+    assert codes == [200, 503, 200]
+    assert long == "monitor mail has been under way for 61 minutes\n"
+    assert get("/health").status_code == 503
+    assert get("/ready").text.startswith("the loop of rounds is stopped by a bug (KeyError)")
 
 
 def test_a_store_of_another_version_makes_it_unready_and_not_dead(get, running):
@@ -145,13 +133,6 @@ def test_a_service_none_of_whose_monitors_can_work_is_neither_healthy_nor_ready(
     )
 
 
-def test_a_loop_that_a_bug_stops_makes_the_service_unhealthy(get, running):
-    running.pulse.note_bug("rounds", KeyError("a bug"))
-
-    assert get("/health").status_code == 503
-    assert get("/ready").text.startswith("the loop of rounds is stopped by a bug (KeyError)")
-
-
 def test_a_service_that_is_stopping_is_not_ready(get, running):
     running.is_stopping = True
 
@@ -163,7 +144,7 @@ def test_an_address_that_is_not_this_machines_is_refused(running):
         WebServer(Pages(running.answers()), Address("192.0.2.1", 80))
 
 
-def test_an_address_in_use_may_be_free_later(running):
+def test_an_address_in_use_may_be_free_later_and_a_stopped_server_gives_its_own_back(running):
     address = Address("127.0.0.1", free_port())
     first = WebServer(Pages(running.answers()), address)
     first.start()
@@ -172,19 +153,6 @@ def test_an_address_in_use_may_be_free_later(running):
         WebServer(Pages(running.answers()), address)
 
     first.stop()
-
-
-def test_a_stopped_server_gives_its_address_back(running):
-    address = Address("127.0.0.1", free_port())
-    for _ in range(2):
-        server = WebServer(Pages(running.answers()), address)
-        server.start()
-        server.stop()
-
-
-def test_the_pulse_needs_no_more_than_a_beat_in_time(clock):
-    pulse = Heartbeat("rounds", silent=timedelta(seconds=10), clock=clock)
-    for clock.now in (9.0, 18.0, 27.0):
-        pulse.beat("rounds")
-
-    assert pulse.complaint() is None
+    again = WebServer(Pages(running.answers()), address)
+    again.start()
+    again.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -10,7 +12,6 @@ from monitor.config.load import load_config
 from monitor.rounds.opening import due
 from monitor.service.runtime import Running
 from monitor.service.web.health import Heartbeat
-from monitor.storage import schema
 from tests.service.web.serving import samples
 from tests.small_config import HOOKS, configure
 
@@ -19,7 +20,8 @@ STAYS = "setting stays as it was until a restart"
 
 
 @pytest.fixture
-def path(tmp_path, monkeypatch):
+def path(tmp_path, monkeypatch, store_tables):
+    shutil.copy(store_tables, tmp_path / "monitor.db")
     monkeypatch.setenv("OPS_HOOK", "https://hooks.example.org/canary-address")
     (tmp_path / "secret").write_text("canary-one-0123456789-0123")
     hooks = HOOKS.replace('secret: "${OPS_HOOK_SECRET}"', "secret_file: secret")
@@ -59,28 +61,19 @@ def test_changed_settings_are_told_old_and_new_and_are_in_force(path, running):
     assert running.application.config.monitor("mail").limits.bounds["recall"].at_least == 0.4
 
 
-def test_a_bad_config_keeps_the_parts_and_is_told(path, running):
+def test_a_bad_config_keeps_the_parts_and_is_told_and_a_good_one_after_it_is_taken(path, running):
     before = running.application
     change(path, "precision: 0.5", "precision: 50")
 
     taken, [line] = reload(running)
-
-    assert not taken
-    assert line["log_level"] == "error"
-    assert "limits.precision: 50 is not a share" in line["reason"]
-    assert running.application is before
-    assert samples(running.answers().metrics())[SUCCESSFUL] == 0
-
-
-def test_a_good_config_after_a_bad_one_is_taken(path, running):
-    change(path, "precision: 0.5", "precision: 50")
-    reload(running)
+    kept, told = running.application is before, samples(running.answers().metrics())[SUCCESSFUL]
     change(path, "precision: 50", "precision: 0.6")
 
-    taken, _ = reload(running)
-
-    assert taken
+    assert reload(running)[0]
     assert samples(running.answers().metrics())[SUCCESSFUL] == 1
+    assert (taken, kept, told) == (False, True, 0)
+    assert line["log_level"] == "error"
+    assert "limits.precision: 50 is not a share" in line["reason"]
 
 
 def test_an_unchanged_config_is_told_as_such(running):
@@ -122,15 +115,6 @@ def test_the_mlflow_whose_accounts_let_people_in_stays_and_is_told(tmp_path):
     assert running.application.config.mlflow.tracking_uri == "https://one.org"
 
 
-def test_monitors_that_come_and_go_are_named(path, running):
-    change(path, "- name: mail\n", "- name: spam\n")
-
-    _, [line] = reload(running)
-
-    assert (line["added"], line["removed"]) == (["spam"], ["mail"])
-    assert [parts.settings.name for parts in running.application.monitors] == ["spam"]
-
-
 def test_a_changed_secret_is_noticed_and_not_told(path, running):
     (path.parent / "secret").write_text("canary-two-0123456789-0123")
 
@@ -150,8 +134,10 @@ def test_of_hooks_only_the_names_of_changed_settings_are_told(path, running):
 
 def test_what_other_settings_mean_for_the_next_round_is_told(path, running):
     open_a_round(running)
-    change(path, "threshold: 0.5", "threshold: 0.6")
+    change(path, "{precision: 0.5}", "{precision: 0.6}")
 
+    _, of_no_history = reload(running)
+    change(path, "threshold: 0.5", "threshold: 0.6")
     _, logs = reload(running)
 
     [told] = [line for line in logs if line["event"] == "next round"]
@@ -159,29 +145,21 @@ def test_what_other_settings_mean_for_the_next_round_is_told(path, running):
     assert told["change"].startswith(
         "source.threshold 0.5 -> 0.6: the next round begins a new history"
     )
+    assert [line["event"] for line in of_no_history] == ["config reloaded", "config changed"]
 
 
-def test_settings_that_begin_nothing_are_not_told_of_again(path, running):
-    open_a_round(running)
-    change(path, "{precision: 0.5}", "{precision: 0.6}")
-
-    _, logs = reload(running)
-
-    assert [line["event"] for line in logs] == ["config reloaded", "config changed"]
-
-
-def test_what_a_removed_monitor_leaves_open_is_told(path, running):
+def test_monitors_that_come_and_go_are_named_and_what_they_leave_open_is_told(path, running):
     open_a_round(running)
     change(path, "- name: mail\n", "- name: spam\n")
 
     _, logs = reload(running)
 
+    assert (logs[0]["added"], logs[0]["removed"]) == (["spam"], ["mail"])
+    assert [parts.settings.name for parts in running.application.monitors] == ["spam"]
     [told] = [line for line in logs if line["event"] == "monitor not in the config"]
     assert (told["monitor"], told["log_level"]) == ("mail", "warning")
     assert "mail is in the store but not in the config (renamed or removed?)" in told["left"]
 
 
 def open_a_round(running):
-    application = running.application
-    schema.ready(application.database)
-    due.open_due(application.monitors[0])
+    due.open_due(running.application.monitors[0])

@@ -6,10 +6,8 @@ import socket
 
 import httpx
 import pytest
-from sqlalchemy import text
 
 from monitor.storage.database import Database
-from monitor.storage.schema import VERSION_TABLE
 from tests.service.web.serving import COMMAND, OFTEN
 from tests.small_config import rows
 from tests.workers import worker
@@ -61,6 +59,7 @@ DuckdbSource.scan = endless
 """
 
 
+@pytest.mark.slow
 def test_a_step_that_takes_too_long_is_abandoned_and_taken_up_by_the_next_pass(place):
     with place.serving(OFTEN.format(patch=ENDLESS, grace=0.3)) as serving:
         serving.wait_for("scanning")
@@ -78,31 +77,6 @@ def test_a_step_that_takes_too_long_is_abandoned_and_taken_up_by_the_next_pass(p
     assert "monitor mail" in told
     assert not [line for line in place.logged if "failed" in line]
     assert left == [("open", 1)]
-
-
-COMMAND_OFTEN = (
-    """
-from datetime import timedelta
-
-from monitor.service import loop
-
-loop.serve.__kwdefaults__["tick"] = timedelta(seconds=0.2)
-"""
-    + COMMAND
-)
-
-
-def test_a_store_upgraded_by_a_newer_program_ends_the_service_with_what_to_do(place):
-    with place.serving(COMMAND_OFTEN):
-        database = Database(f"sqlite:///{place.folder}/monitor.db")
-        with database.write() as connection:
-            connection.execute(text(f"update {VERSION_TABLE} set version_num = '9999'"))
-        code, _, errors = place.process.end()
-        database.close()
-
-    assert code == 78
-    assert "Install that version again" in errors.splitlines()[-1]
-    assert "Traceback" not in errors
 
 
 HUNG_UP = """
@@ -126,6 +100,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_reload_that_comes_while_the_service_starts_is_done_once_it_serves(place):
     with place.serving(HUNG_UP):
         reloaded = place.until("config reloaded")
@@ -147,6 +122,7 @@ DuckdbSource.scan = broken
 """
 
 
+@pytest.mark.slow
 def test_a_process_whose_imports_broke_ends_and_the_next_one_goes_on(place):
     with place.serving(OFTEN.format(patch=BROKEN_IMPORT, grace=60)):
         code, _, errors = place.process.end()
@@ -174,6 +150,7 @@ Running._unready = stuck
 """
 
 
+@pytest.mark.slow
 def test_a_page_that_waits_for_the_store_keeps_no_stopped_service_from_ending(place):
     with place.serving(OFTEN.format(patch=STUCK_PAGE, grace=60)) as serving:
         with socket.create_connection(("127.0.0.1", place.port)) as asking:

@@ -51,13 +51,9 @@ def closed_umask():
 
 
 @pytest.mark.usefixtures("closed_umask")
-def test_the_exporter_may_read_the_file_though_the_umask_forbids_it(tmp_path):
-    write_textfile(tmp_path / "out.prom", "up 1\n")
-
-    assert stat.S_IMODE((tmp_path / "out.prom").stat().st_mode) == 0o644
-
-
-def test_a_link_planted_under_the_name_of_another_writer_is_not_followed(tmp_path):
+def test_a_link_under_the_name_of_another_writer_is_not_followed_and_the_exporter_reads_the_file(
+    tmp_path,
+):
     kept = tmp_path / "kept"
     kept.write_text("as it was")
     guessed = f"out.prom.{os.getpid()}.{threading.get_ident()}"  # as prometheus_client names it
@@ -66,27 +62,24 @@ def test_a_link_planted_under_the_name_of_another_writer_is_not_followed(tmp_pat
     write_textfile(tmp_path / "out.prom", "up 1\n")
 
     assert (kept.read_text(), (tmp_path / "out.prom").read_text()) == ("as it was", "up 1\n")
+    assert stat.S_IMODE((tmp_path / "out.prom").stat().st_mode) == 0o644
 
 
-def test_a_pass_with_errors_tells_them_and_when_the_last_good_one_was(place):
+def test_a_pass_with_errors_tells_them_and_when_the_last_good_one_was(
+    place,
+):
     place.run("run-once", "--metrics-file", "out.prom")
     good = metrics(place)[SUCCESS]
     place.config(PEOPLE, path=("predictions.parquet", "away.parquet"))
     place.folder.joinpath("monitor.db").unlink()
 
     done = place.run("run-once", "--metrics-file", "out.prom")
-
-    assert done.code == 65
-    assert metrics(place)[FAILING] == 1
-    assert metrics(place)[SUCCESS] == good
-
-
-def test_a_file_that_is_no_exposition_is_written_over(place):
+    after_good = metrics(place)
     (place.folder / "out.prom").write_text("{]")
-    place.config(PEOPLE, path=("predictions.parquet", "away.parquet"))
-
     place.run("run-once", "--metrics-file", "out.prom")
 
+    assert done.code == 65
+    assert (after_good[FAILING], after_good[SUCCESS]) == (1, good)
     assert metrics(place)[FAILING] == 1
     assert SUCCESS not in metrics(place)
 

@@ -1,0 +1,13 @@
+"""Estimates of these tests are coarse: none looks at more than their second digit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.few_points import few_points
+
+
+@pytest.fixture(autouse=True)
+def _coarse():
+    with few_points(2**9):
+        yield
