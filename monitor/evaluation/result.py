@@ -24,6 +24,7 @@ from monitor.presentation.table import Table
 from monitor.report.curve_figures import OPERATING, Operating, draw_curves, draw_p3
 from monitor.results.estimates import HEADLINE, Estimates
 from monitor.results.result import Picture
+from monitor.stats.core.counts import Interval
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.sample import ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
@@ -172,7 +173,7 @@ class Evaluation(Estimates):
         rows = [[name, self._text(name)] for name in HEADLINE]
         if self.curves is not None:
             rows += [
-                [name, interval_text(_IntervalEnds(*getattr(self.curves, area)))]
+                [name, interval_text(Interval(*getattr(self.curves, area)))]
                 for name, area in _AREAS.items()
             ]
         return [
@@ -187,14 +188,7 @@ class Evaluation(Estimates):
         if triple is None:
             return f"not estimable: {row['reason']}"
         caution = "" if row["caution"] is None else f" ({row['caution']})"
-        return f"{interval_text(_IntervalEnds(*triple))}{caution}"
-
-
-@dataclass(frozen=True, slots=True)
-class _IntervalEnds:
-    point: float
-    low: float
-    high: float
+        return f"{interval_text(Interval(*triple))}{caution}"
 
 
 def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 0.95) -> Evaluation:

@@ -10,7 +10,7 @@ from monitor.domain.report import EstimateRow
 from monitor.presentation.estimates import caution_lines, reason_text
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.table import Table
-from monitor.results.intervals_figure import DrawnInterval, draw_intervals
+from monitor.results.intervals_figure import MetricInterval, draw_intervals
 from monitor.results.result import Picture, Result
 from monitor.stats.core.metrics import METRICS
 
@@ -88,7 +88,7 @@ class Estimates(Result):
             If no metric could be estimated.
         """
         rates = {row["metric"]: row for row in self.estimates if row["estimand"] == "rate"}
-        rows = [DrawnInterval(name, _row(rates[name])) for name in HEADLINE if name in rates]
+        rows = [MetricInterval(name, _row(rates[name])) for name in HEADLINE if name in rates]
         level = self.estimates[0]["level"]
         return Picture(draw_intervals(rows, f"Rates of the classifier, {level:.0%} intervals"))
 

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from monitor.presentation.numbers import PointAndInterval
 
 _WIDTH, _ROW = 540.0, 20.0  # points
-_LEFT, _RIGHT = 130.0, 390.0
+_AXIS_START, _AXIS_END = 130.0, 390.0
 _TOP = 46.0
 _COLOUR = "#0072B2"  # Okabe and Ito's blue
 _ENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-class DrawnInterval(NamedTuple):
+class MetricInterval(NamedTuple):
     """A named estimate between 0 and 1."""
 
     name: str
     estimate: PointAndInterval
 
 
-def draw_intervals(rows: Sequence[DrawnInterval], title: str) -> bytes:
+def draw_intervals(rows: Sequence[MetricInterval], title: str) -> bytes:
     """Draw points and intervals of metrics between 0 and 1; those without a point are left out.
 
     Raises
@@ -51,17 +51,17 @@ def draw_intervals(rows: Sequence[DrawnInterval], title: str) -> bytes:
     return picture((_WIDTH, bottom + 20), title, "Points and intervals.", shapes)
 
 
-def _row(row: DrawnInterval, middle: float) -> list[str]:
+def _row(row: MetricInterval, middle: float) -> list[str]:
     low, point, high = (
         _across(value or 0.0) for value in (row.estimate.low, row.estimate.point, row.estimate.high)
     )
     return [
-        text_at((_LEFT - 10, middle + 3.5), row.name, 10, anchor="end"),
+        text_at((_AXIS_START - 10, middle + 3.5), row.name, 10, anchor="end"),
         line((low, middle), (high, middle), _COLOUR, 2),
         circle((point, middle), 3.2, "white", _COLOUR),
-        text_at((_RIGHT + 12, middle + 3.5), interval_text(row.estimate), 9, colour=QUIET),
+        text_at((_AXIS_END + 12, middle + 3.5), interval_text(row.estimate), 9, colour=QUIET),
     ]
 
 
 def _across(share: float) -> float:
-    return _LEFT + share * (_RIGHT - _LEFT)
+    return _AXIS_START + share * (_AXIS_END - _AXIS_START)

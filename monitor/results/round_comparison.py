@@ -11,7 +11,7 @@ from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interval_text, percent_text
 from monitor.presentation.reasons import undefined_reason
 from monitor.presentation.table import Table
-from monitor.results.intervals_figure import DrawnInterval, draw_intervals
+from monitor.results.intervals_figure import MetricInterval, draw_intervals
 from monitor.results.other_predictions import read_others
 from monitor.results.result import Picture, Result
 from monitor.rounds.forecast.compare import at_threshold, labeled_ids, with_others
@@ -89,9 +89,13 @@ class RoundComparison(Result):
         import pandas as pd  # noqa: PLC0415 - a second that only tables need
 
         rows = [
-            {"metric": paired.metric, "of": name, **(asdict(found) if found is not None else {})}
+            {
+                "metric": paired.metric,
+                "of": name,
+                **(asdict(interval) if interval is not None else {}),
+            }
             for paired in self.compared.comparison.metrics
-            for name, found in (
+            for name, interval in (
                 ("as it is", paired.first),
                 (self.other, paired.second),
                 ("difference", paired.difference),
@@ -108,10 +112,10 @@ class RoundComparison(Result):
             If no metric could be estimated.
         """
         rows = [
-            DrawnInterval(f"{paired.metric}, {name}", found)
+            MetricInterval(f"{paired.metric}, {name}", interval)
             for paired in self.compared.comparison.metrics
-            for name, found in (("as it is", paired.first), ("other", paired.second))
-            if found is not None
+            for name, interval in (("as it is", paired.first), ("other", paired.second))
+            if interval is not None
         ]
         title = f"{self.round.monitor}, round {self.round.number}: as it is, and {self.other}"
         return Picture(draw_intervals(rows, title))

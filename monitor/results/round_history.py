@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import interval_text, minute_text
@@ -11,6 +11,7 @@ from monitor.presentation.table import Table
 from monitor.report.figures import metric_svg
 from monitor.results.result import Picture, Result
 from monitor.rounds.reporting.surroundings import monitor_timeline
+from monitor.stats.core.counts import Interval
 from monitor.storage.results.estimate_store import latest_estimates
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ _METRICS = ("precision", "recall")
 class RoundHistory(Result):
     """The latest estimates of the closed rounds of a monitor, in slot order.
 
-    ``estimates`` has a dict for each round, metric, estimand and basis; ``limits`` are those of
-    the config by metric.
+    ``estimates`` has a dict for each round, metric, estimand and basis; ``limits`` are the
+    config's, by metric.
     """
 
     monitor: str
@@ -85,14 +86,8 @@ class RoundHistory(Result):
         return Picture(metric_svg(self.timeline, metric, limits, monitor=self.monitor))
 
 
-class _Interval(NamedTuple):
-    point: float
-    low: float
-    high: float
-
-
 def _text(triple: tuple[float, float, float] | None) -> str:
-    return "-" if triple is None else interval_text(_Interval(*triple))
+    return "-" if triple is None else interval_text(Interval(*triple))
 
 
 def read_history(context: MonitorContext) -> RoundHistory:

@@ -94,7 +94,7 @@ class Overview:
     status: Status
     next_slot: datetime
     closed_rounds: int
-    learning_rounds_left: int
+    learning_rounds_remaining: int
     proposed_limits: dict[str, float]
     last_round: int | None
     last_slot: datetime | None
@@ -219,7 +219,7 @@ def _overview(connection: Connection, one: _StatusOfOne) -> Overview:
         status=_status(one, problems, concerns),
         next_slot=next_slot(settings.round.schedule, one.now),
         closed_rounds=one.seen.closed_rounds,
-        learning_rounds_left=0
+        learning_rounds_remaining=0
         if settings.round.limits.bounds
         else max(0, LEARNING_ROUNDS - one.seen.closed_rounds),
         proposed_limits=proposal.limits,

@@ -67,8 +67,8 @@ class ObstacleFilter:
             if event["event"] not in OBSTACLES:
                 return event
             now = self._clock()
-            seen = self._logged.get(subject, {}).items()
-            reasons = {reason: own for reason, own in seen if now - own.last < 2 * REMINDER}
+            earlier = self._logged.get(subject, {}).items()
+            reasons = {reason: own for reason, own in earlier if now - own.last < 2 * REMINDER}
             self._logged[subject] = reasons
             reason = str(event.get("reason", event.get("error")))
             logged = reasons.get(reason)

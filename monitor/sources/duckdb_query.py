@@ -129,17 +129,17 @@ class DuckdbTable(TableInfo):
         self.need(name, setting)
         kind = self.open.types[name]
         if TEXTS.fullmatch(kind):
-            return _Times(Typed("timestamptz"), aware_times().bound, int, read=_micros)
+            return _DuckDbTimes(Typed("timestamptz"), aware_times().bound, int, read=_micros)
         if not TIMES.fullmatch(kind):
             expected = "times; numbers of seconds become times with to_timestamp(...)"
             raise self.refuse_type(name, setting, expected)
         if AWARE_TIMES.fullmatch(kind):
-            return _Times(Typed(kind), aware_times().bound, int, read=_micros)
+            return _DuckDbTimes(Typed(kind), aware_times().bound, int, read=_micros)
         if settings.time_zone is None:
             return None
         local = local_times(settings.time_zone)
         kind = "timestamp" if kind == "DATE" else kind
-        return _Times(Typed(kind), local.bound, _local_instant(local), read=_local_micros)
+        return _DuckDbTimes(Typed(kind), local.bound, _local_instant(local), read=_local_micros)
 
 
 def table_info(table: OpenTable, state: Callable[[], object]) -> DuckdbTable:
@@ -167,7 +167,7 @@ def _type_of(kind: str) -> types.TypeEngine[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Times(Times):
+class _DuckDbTimes(Times):
     def of_calendar(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
         return written("isfinite(cast({0} as timestamptz))", column, types.Boolean())
 

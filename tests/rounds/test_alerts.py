@@ -259,7 +259,7 @@ def test_other_metrics_and_the_upper_side_can_have_limits(database):
         ("prevalence", "at_most"),
     ]
     found = scene.overview()
-    assert (found.status, found.learning_rounds_left) == ("learning", 0)
+    assert (found.status, found.learning_rounds_remaining) == ("learning", 0)
 
 
 def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database):
@@ -274,7 +274,11 @@ def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database)
     scene.run()
     now = scene.overview()
 
-    assert (early.status, early.learning_rounds_left, early.proposed_limits) == ("learning", 1, {})
+    assert (early.status, early.learning_rounds_remaining, early.proposed_limits) == (
+        "learning",
+        1,
+        {},
+    )
     assert set(now.proposed_limits) == {"precision", "recall"}
     assert 0.65 < now.proposed_limits["precision"] < 0.75
     assert 0.35 < now.proposed_limits["recall"] < 0.55

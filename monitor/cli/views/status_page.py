@@ -170,7 +170,7 @@ def _alert(alert: StoredAlert, overview: Overview) -> Iterator[str]:
 
 
 def _learning(overview: Overview) -> list[str]:
-    remaining = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
+    remaining = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
     return learning_lines(remaining, overview.proposed_limits)
 
 

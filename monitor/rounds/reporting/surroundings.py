@@ -143,7 +143,7 @@ def _row(connection: Connection, version: RestatedVersion, rounds: list[int]) ->
 
 
 def monitor_timeline(database: Database, name: str, now: datetime) -> list[TimelinePoint]:
-    """Read what the figure of a monitor shows, in slot order; nothing where it has no rounds."""
+    """Read what the figure of a monitor shows, in slot order."""
     with database.read() as connection:
         monitor_id = round_store.find_monitor(connection, name)
         if monitor_id is None:

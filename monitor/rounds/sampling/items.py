@@ -46,7 +46,7 @@ def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[
 
 
 def doubled(drawn: Sequence[Item], overlap: float, *, cells: bool = False) -> set[str]:
-    """Choose the items that a second person labels too: of each stratum the first by draw.
+    """Choose the items that a second person labels too: the first by draw of each stratum.
 
     Where strata are score cells of a few items each, the share is that of all items before them
     and theirs together; rounded up in each it would be a larger one.

@@ -84,7 +84,7 @@ def card_of(
     settings: MonitorSettings, overview: Overview, mlflow: Callable[[str, str], str | None]
 ) -> Card:
     """Return how a monitor stands."""
-    learns = overview.learning_rounds_left if overview.status is Status.LEARNING else 0
+    learns = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
     last = None
     if overview.last_round is not None and overview.last_slot is not None:
         last = last_estimate_line(
