@@ -1,20 +1,26 @@
-"""docs/stats.md says what the docstrings of monitor.stats say."""
+"""The pages made of docstrings: monitor.stats, monitor, the metrics."""
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
-
+import monitor
 from monitor import stats
+from monitor.stats.core.metrics import METRICS
+from tests.pages import generator
 
-DOCS = Path(__file__).parents[1] / "docs"
-PAGE = (DOCS / "stats.md").read_text()
+MADE = generator("generate_stats")
+PAGE = MADE["page"]()
 
 
-def test_the_page_is_current():
-    page = runpy.run_path(str(DOCS / "generate_stats.py"))["page"]
+def test_the_page_about_python_has_every_public_function_of_monitor():
+    page = MADE["python_page"]()
 
-    assert page() == PAGE, "run python docs/generate_stats.py"
+    assert [name for name in monitor.__all__ if f"\n## {name}\n" not in page] == []
+
+
+def test_the_page_about_metrics_has_a_row_for_each():
+    page = MADE["metrics_page"]()
+
+    assert [name for name in METRICS if f"| `{name}`: " not in page] == []
 
 
 def test_the_page_holds_every_public_function_with_its_example():

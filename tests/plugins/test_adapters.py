@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from monitor.testing import SourceContract, example_rows
+from tests import pages
 
 TOP = Path(__file__).parents[2]
 EXAMPLE = Path(__file__).parent / "jsonl"
@@ -452,7 +453,7 @@ def test_a_round_whose_labeler_was_uninstalled_is_refused_by_that_labeler_alone(
 
 
 def test_the_page_about_adapters_shows_the_example_as_it_is():
-    page = (TOP / "docs" / "adapters.md").read_text()
+    page = pages.page("adapters")
 
     assert (EXAMPLE / "monitor_jsonl.py").read_text() in page
     assert '[project.entry-points."pr_monitor.sources"]' in page

@@ -6,8 +6,10 @@ import ast
 import re
 from pathlib import Path
 
+from tests.pages import page
+
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "security.md").read_text()
+PAGE = page("security")
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)
 
 

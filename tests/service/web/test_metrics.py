@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,11 +12,11 @@ from sqlalchemy import event
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage.outbox import effect_store
 from monitor.storage.tables import effects
+from tests.pages import page
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, Scene, overview, settings
 from tests.service.web.serving import samples
 from tests.storage.rows import add_effect, add_round
 
-OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 EVERYTHING = Own(last_success=MONDAY, failing={"mail": True}, reloaded=True, reloaded_at=MONDAY)
 ALERTING = {"limits": LIMITS, "reference": REFERENCE}
 
@@ -150,7 +149,7 @@ def test_every_metric_is_in_the_docs_and_every_one_of_the_docs_is_told(alerting)
     add_effect(alerting.database, 1, "waits")
     told_names = {family.name for family in families(told(alerting)) if family.samples}
 
-    documented = set(re.findall(r"^\| `(pr_monitor_\w+)", OPERATIONS.read_text(), re.MULTILINE))
+    documented = set(re.findall(r"^\| `(pr_monitor_\w+)", page("operations"), re.MULTILINE))
 
     assert told_names == documented
 
