@@ -1,6 +1,6 @@
 """Pictures of what 500 labels say about a million items: widths, designs, repeated samples.
 
-Items have scores and true rates as the second classifier of Table 4 of Shang et al. 2023; its bands,
+Items have scores and true rates as the second classifier of Table 4 of Shang et al. 2023. Bands,
 plans and intervals are the monitor's. ``--out`` writes the figures of docs/concepts/million.md.
 """
 

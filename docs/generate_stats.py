@@ -76,7 +76,7 @@ reason. It is never 0 and never infinite. The example is of TP 138, FP 22, FN 10
 - Write a metric that stands here under `limits` as far as [the config](config.md#monitors-limits) lists it.
 - Each metric comes as `window` and `rate`, from the round alone and pooled: [concepts](../concepts/index.md).
 - MLflow has a dozen numbers of each round: [in MLflow](../how-to/mlflow.md#a-dozen-metrics).
-- Prometheus has the numbers of the service: [metrics of the service](../operations.md#health-readiness-metrics).
+- Prometheus has the numbers of the service: [metrics of the service](prometheus.md).
 """
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.pages import page
 
 ROOT = Path(__file__).parents[2]
-PAGE = page("security")
+PAGE = page("security-tests")
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)
 
 

@@ -149,7 +149,7 @@ def test_every_metric_is_in_the_docs_and_every_one_of_the_docs_is_told(alerting)
     add_effect(alerting.database, 1, "waits")
     told_names = {family.name for family in families(told(alerting)) if family.samples}
 
-    documented = set(re.findall(r"^\| `(pr_monitor_\w+)", page("operations"), re.MULTILINE))
+    documented = set(re.findall(r"^\| `(pr_monitor_\w+)", page("prometheus"), re.MULTILINE))
 
     assert told_names == documented
 
