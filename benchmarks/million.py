@@ -178,14 +178,16 @@ def line_picture(x_values: tuple[int, ...], lines: dict[str, list[float]], name:
         parts.append(_text(62, y_of(tick) + 4, f"±{100 * tick:.0f} %", "end"))
     parts += [_text(x_of(x), 262, f"{x:,}", "middle") for x in x_values]
     parts.append(_text(355, 286, name, "middle"))
+    highest_first = sorted(lines, key=lambda metric: -lines[metric][-1])
     for (metric, line), colour in zip(lines.items(), (BLUE, ORANGE), strict=True):
+        away = -7 if metric == highest_first[0] else 11
         places = [(x_of(x), y_of(y)) for x, y in zip(x_values, line, strict=True)]
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(
             f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
         )
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>' for x, y in places]
-        parts.append(_text(652, places[-1][1] + 4, metric, fill=colour))
+        parts.append(_text(652, places[-1][1] + 4 + away / 2, metric, fill=colour))
     return _svg(740, 300, parts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -21,6 +22,6 @@ def page(name: str) -> str:
 
 
 @cache
-def generator(name: str) -> dict[str, object]:
+def generator(name: str) -> dict[str, Any]:
     """Return what one of the scripts that make pages defines."""
     return runpy.run_path(str(DOCS / f"{name}.py"))
