@@ -104,7 +104,7 @@ wheel-check: $(VENV)/.ready-dev
 MKDOCS = PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 
 docs: $(VENV)/.ready-dev
-	$(MKDOCS) --quiet build --strict
+	$(MKDOCS) build --strict
 
 docs-serve: $(VENV)/.ready-dev
 	$(MKDOCS) serve --dev-addr 127.0.0.1:8000
