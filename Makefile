@@ -7,6 +7,8 @@
 # make orchestrators  install Airflow and Dagster for the tests of deploy/: into .airflow and .dagster (2 minutes)
 # make soak      kill, cut off and starve it thousands of times (three hours); prints a table
 # make check     run all other checks: format, lint, types, layers, locks, wheel, ...
+# make docs      build the documentation, without the network: build/site/index.html (seconds)
+# make docs-serve  show it at http://127.0.0.1:8000 while you write
 # make sbom      list what is installed with it, by the lock: dist/sbom.cdx.json (CycloneDX)
 # make audit     ask for known weaknesses of what the lock installs (needs the network)
 # make mutants   change monitor/stats in thousands of ways and see which no test notices (hours);
@@ -29,7 +31,7 @@ OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-thorough label-studio s3-server deploy-tools orchestrators soak check format lint types layers stats-alone \
-	lock-check wheel wheel-check sbom audit mutants lock clean
+	lock-check wheel wheel-check sbom audit docs docs-serve mutants lock clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -65,7 +67,7 @@ orchestrators: .airflow/.ready .dagster/.ready
 soak: $(VENV)/.ready-dev
 	SOAK=1 $(BIN)/python -m pytest -m soak $(PYTEST_FLAGS)
 
-check: format lint types layers stats-alone lock-check wheel-check sbom
+check: format lint types layers stats-alone lock-check wheel-check sbom docs
 	@echo "all checks passed"
 
 format: $(VENV)/.ready-dev
@@ -97,6 +99,15 @@ wheel: $(VENV)/.ready-dev
 
 wheel-check: $(VENV)/.ready-dev
 	.ci/check-wheel $(BIN)/python
+
+# A warning fails it: a link that leads nowhere, a page that no menu has.
+MKDOCS = PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
+
+docs: $(VENV)/.ready-dev
+	$(MKDOCS) build --strict
+
+docs-serve: $(VENV)/.ready-dev
+	$(MKDOCS) serve --dev-addr 127.0.0.1:8000
 
 # What a release ships with: every package of the lock with its version and hashes.
 sbom: $(AUDIT_VENV)/.ready

@@ -271,7 +271,7 @@ OTHERS = {
 
 
 def row(name: str, found: Timed) -> str:
-    """Write a row of docs/benchmarks.md."""
+    """Write a row of benchmarks/results/labeling_page.txt."""
     took = found.took
     high = quantiles(took, n=20, method="inclusive")[-1]
     figures = (f"{ms:,.1f} ms" for ms in (median(took), high, max(took)))
@@ -281,7 +281,7 @@ def row(name: str, found: Timed) -> str:
 def main(
     items: int = 200, characters: int = 2000, beside: tuple[str, ...] = (), items_beside: int = 50
 ) -> None:
-    """Measure, and print the table of docs/benchmarks.md."""
+    """Measure, and print the table of benchmarks/results/labeling_page.txt."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     print(f"texts of {characters:,} characters; target of the labeling page:")
     print(f"median {TARGETS[0]:.0f} ms, 95th percentile {TARGETS[1]:.0f} ms\n")

@@ -3,7 +3,7 @@
 ``--served`` is how the server is started: ``proxied`` (files go through it, its default),
 ``direct`` (``--no-serve-artifacts``), ``prefix`` (``--static-prefix /mlflow``) or ``auth``
 (``--app-name basic-auth``). ``--python`` starts the server of another environment. ``--for-docs``
-writes the pictures of docs/mlflow.md. Needs Chromium, its driver and selenium.
+writes the pictures of docs/how-to/mlflow.md. Needs Chromium, its driver and selenium.
 """
 
 # mypy: allow-untyped-calls
@@ -227,7 +227,7 @@ SERVED = ("proxied", "direct", "prefix", "auth")
 SETTLED = 4.0  # seconds that charts and tables of MLflow's pages take after their text
 DOCS = Path(__file__).parents[1] / "docs" / "figures"
 FOR_DOCS = {"rounds": 1020, "charts": 1000, "run-note": 1480, "model-version": 1000}
-"""Pictures that docs/mlflow.md shows, and how high the window is."""
+"""Pictures that docs/how-to/mlflow.md shows, and how high the window is."""
 COLOURS = 128
 USER = "root"
 OPENS_A_NOTE = (

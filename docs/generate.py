@@ -1,8 +1,9 @@
-"""Writes docs/config.md and docs/commands.md: `python docs/generate.py`.
+"""Makes the pages of the site about the config and the commands (`make docs`).
 
 A class of settings gives its docstring and a table of its settings. `NOTES` says what a docstring
 leaves out; a test fails for a setting that neither of them explains. A command gives its help and
-a table of its arguments and options. Other tests fail when a file is not current.
+a table of its arguments and options. `python docs/generate.py config` prints a page, as does
+`commands`.
 """
 
 from __future__ import annotations
@@ -54,8 +55,6 @@ from monitor.sources.table_settings import Columns
 from monitor.tracking.mlflow import MlflowSettings
 
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
-OUT = Path(__file__).parent / "config.md"
-COMMANDS_OUT = OUT.with_name("commands.md")
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "The file": Config,
@@ -129,7 +128,7 @@ NOTES = {
     "TableSettings.where": "only rows whose column has this value, or one of these",
     "TableSettings.positive": "values of `columns.predicted` that flag a row",
     "TableSettings.negative": "values that do not; 0 and false unless given, others are refused",
-    "SqlSettings.url": "address for SQLAlchemy, passwords as `${NAME}`: [databases](sources-sql.md)",
+    "SqlSettings.url": "address for SQLAlchemy, passwords as `${NAME}`: [databases](../how-to/sources-sql.md)",
     "SqlSettings.table": "table or view, `name` or `schema.name`",
     "QueriedSettings.time_unit": "of times that are numbers",
     "SparkSettings.table": "table or view of Spark's catalog",
@@ -137,7 +136,7 @@ NOTES = {
     "the config, on this machine",
     "SparkSettings.format": "of `path`; `delta` where the session has Delta's packages",
     "SparkSettings.master": "address of a cluster, for which a session is started: "
-    "[Spark](sources-spark.md)",
+    "[Spark](../how-to/sources-spark.md)",
     "SparkSettings.remote": "address of a Spark Connect server, a token as `${NAME}`",
     "SparkSettings.config": "settings of Spark for the session that `master` starts, keys as "
     "`${NAME}`",
@@ -145,18 +144,18 @@ NOTES = {
     "Columns.time": "when the prediction was made",
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
-    "TableSettings.challenger": "[another classifier](challenger.md), compared in each round",
+    "TableSettings.challenger": "[another classifier](../how-to/challenger.md), compared in each round",
     "Challenger.name": "what people see; a new name begins comparisons anew",
     "Challenger.score": "its scores; together with `threshold`",
     "Challenger.threshold": "scores from it on are flagged",
     "Challenger.predicted": "its predicted class, in place of both; read as `columns.predicted` is",
     "ShownColumn.column": "the column, shown under its own name",
-    "ShownColumn.kind": "how it is shown: [what items may show](shown-items.md)",
+    "ShownColumn.kind": "how it is shown: [what items may show](../how-to/shown-items.md)",
     "ShownColumn.table": "columns that are shown together, with a row for each",
     "ShownColumn.name": "the heading, in place of the column's own name",
     "Columns.model_version": "a new value opens a new history",
     "Schedule.cron": "five fields of cron, in `time_zone`; daylight saving as cron has it "
-    "([When rounds run](schedule.md))",
+    "([When rounds run](../how-to/schedule.md))",
     "Schedule.time_zone": "in which `cron` is read",
     "Sample.margin": "none: all of `max_labels` are asked for",
     "Sample.bands": "how finely the scores of a class are cut",
@@ -217,9 +216,7 @@ NOTES = {
 }
 
 HEAD = """\
-# The config file
-
-Written by `docs/generate.py` from the settings classes; a test keeps it so.
+# Config
 
 One YAML 1.2 file, `config.yaml` unless `--config` names another. Unknown keys, keys given twice
 and impossible values are refused, all at once, each with file, line, path and what to do:
@@ -239,13 +236,14 @@ config.yaml:14, monitors[mail-travel].limits.recall: 80 is not a share. It must 
 
 
 def page() -> str:
-    """Return the text of docs/config.md."""
+    """Return the page about the config."""
     return "\n".join([HEAD, *(section(title, model) for title, model in SECTIONS.items())])
 
 
 def section(title: str, model: type[BaseModel]) -> str:
     """Return the part about one class of settings."""
     text = re.sub(r"``(.+?)``", _code, inspect.cleandoc(model.__doc__ or ""), flags=re.DOTALL)
+    text = re.sub(r"\]\(([a-z-]+\.md)", r"](../how-to/\1", text)
     rows = [row(model, key) for key in model.model_fields]
     table = ["| setting | value | default | meaning |", "|---|---|---|---|", *rows]
     return "\n".join([f"## {title}", "", text, "", *(table if rows else []), ""])
@@ -346,9 +344,7 @@ def plain(provided: Any) -> str:
 
 
 COMMANDS_HEAD = """\
-# The commands
-
-Written by `docs/generate.py` from the commands; a test keeps it so.
+# Commands
 
 - **Output** goes to standard output: text for people, or JSON with `--json`, and nothing else. Log
   lines, progress and errors go to standard error. Where standard output is no terminal there are
@@ -362,7 +358,7 @@ Written by `docs/generate.py` from the commands; a test keeps it so.
 
 
 def commands_page() -> str:
-    """Return the text of docs/commands.md."""
+    """Return the page about the commands."""
     commands = dict(all_commands())
     ordered = [
         name
@@ -434,5 +430,4 @@ def command_row(parameter: Any) -> str:
 
 
 if __name__ == "__main__":
-    OUT.write_text(page(), encoding="utf-8")
-    COMMANDS_OUT.write_text(commands_page(), encoding="utf-8")
+    sys.stdout.write(commands_page() if sys.argv[1:] == ["commands"] else page())

@@ -1,7 +1,7 @@
-"""Writes docs/stats.md, what `monitor.stats` offers: `python docs/generate_stats.py`.
+"""Makes the pages of the site about `monitor.stats`, `monitor` and the metrics (`make docs`).
 
-The docstrings are the source; here they only become Markdown. A test fails when the file is not
-current, and the examples are run as doctests.
+The docstrings are the source; here they only become Markdown. Their examples run as doctests.
+`python docs/generate_stats.py` prints the page about `monitor.stats`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import monitor
 import monitor.stats
+from monitor.stats.core.metrics import METRICS, Matrix
 
-OUT = Path(__file__).with_name("stats.md")
 SIGNATURE_WIDTH = 100
 
 HEAD = """\
-# The statistics by themselves
-
-Written by `docs/generate_stats.py` from the docstrings; a test keeps it so, and runs the examples.
+# Statistics
 
 `monitor.stats` needs numpy and scipy only: no config, no database, no MLflow. It takes counts and
 gives numbers, so a notebook can use it alone. From one labeled sample of two score bands a class:
@@ -42,17 +41,72 @@ gives numbers, so a notebook can use it alone. From one labeled sample of two sc
 ```
 
 Everything below is in `monitor.stats` unless another module is named. Symbols and sources are in
-[method.md](method.md). Randomness comes in as a seed or as `rng`, a `numpy.random.Generator`: the
+[the method](../method.md). Randomness comes in as a seed or as `rng`, a `numpy.random.Generator`: the
 same numbers in give the same numbers out.
+"""
+
+EXAMPLE = Matrix(tp=138, fp=22, fn=108, tn=4732)
+FORMULAS = {
+    "precision": ("TP / (TP + FP)", "right among the flagged"),
+    "recall": ("TP / (TP + FN)", "flagged among the positives"),
+    "f1": ("2 TP / (2 TP + FP + FN)", "harmonic mean of both; `f2`, `f0.5` and so on are known too"),
+    "specificity": ("TN / (TN + FP)", "passed among the negatives"),
+    "npv": ("TN / (TN + FN)", "right among the passed"),
+    "prevalence": ("(TP + FN) / N", "share of positives"),
+    "accuracy": ("(TP + TN) / N", "share of right decisions"),
+    "balanced_accuracy": ("(recall + specificity) / 2", "mean over the actual classes"),
+    "mcc": ("phi of the four cells", "Matthews' correlation coefficient"),
+    "fpr": ("FP / (FP + TN)", "flagged among the negatives"),
+    "false_omission_rate": ("FN / (FN + TN)", "positives among the passed"),
+    "flagged_rate": ("(TP + FP) / N", "share that is flagged; counted, not estimated"),
+    "precision_gain": ("1 - prevalence odds x FP / TP", "precision on the scale of Flach and Kull"),
+    "recall_gain": ("1 - prevalence odds x FN / TP", "recall on the scale of Flach and Kull"),
+}
+"""How each metric is computed, and what it says."""
+
+METRICS_HEAD = """\
+# Metrics
+
+Every round estimates all of these, each with an interval. TP, FP, FN and TN are items of the window,
+scaled up from the labels; N is all of its items. A metric that would divide by zero has no value and a
+reason. It is never 0 and never infinite. The example is of TP 138, FP 22, FN 108, TN 4,732.
+
+{table}
+
+- Write a metric that stands here under `limits` as far as [the config](config.md#monitors-limits) lists it.
+- Each metric comes as `window` and `rate`, from the round alone and pooled: [concepts](../concepts/index.md).
+- MLflow has a dozen numbers of each round: [in MLflow](../how-to/mlflow.md#a-dozen-metrics).
+- Prometheus has the numbers of the service: [metrics of the service](prometheus.md).
 """
 
 
 def page() -> str:
-    """Return the text of docs/stats.md."""
+    """Return the page about `monitor.stats`."""
     modules = public_modules()
     parts = [HEAD.replace("{printed}", first_output()), contents(modules)]
     parts += [module_section(name, members) for name, members in modules.items()]
     return "\n".join(parts)
+
+
+def python_page() -> str:
+    """Return the page about the functions of `monitor`."""
+    module = inspect.getdoc(monitor) or ""
+    parts = ["# Python", "```python\nimport monitor\n```", markdown(module)]
+    for name in monitor.__all__:
+        thing = getattr(monitor, name)
+        shown = f"monitor.{name}{signature(thing)}"
+        parts += [f"## {name}", f"```python\n{shown}\n```", markdown(inspect.getdoc(thing) or "")]
+    return "\n\n".join(parts) + "\n"
+
+
+def metrics_page() -> str:
+    """Return the page about the metrics: formula, when there is no value, an example."""
+    lines = ["| metric | formula | no value where | example |", "|---|---|---|---|"]
+    for name, metric in METRICS.items():
+        formula, meaning = FORMULAS[name]
+        reason = metric.undefined.value.replace("_", " ")
+        lines.append(f"| `{name}`: {meaning} | {formula} | {reason} | {metric(EXAMPLE):.4f} |")
+    return METRICS_HEAD.replace("{table}", "\n".join(lines))
 
 
 def first_output() -> str:
@@ -193,4 +247,4 @@ def blocks(lines: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    OUT.write_text(page(), encoding="utf-8")
+    sys.stdout.write(page())

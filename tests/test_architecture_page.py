@@ -1,10 +1,12 @@
-"""docs/architecture.md names files that are there."""
+"""The page architecture.md names files that are there."""
 
 import re
 from pathlib import Path
 
+from tests.pages import path_of
+
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = path_of("architecture")
 
 
 def test_every_file_and_folder_that_the_page_names_exists():

@@ -24,7 +24,8 @@ def options(name):
 
 
 def documented():
-    for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]):
+    texts = ("*.md", "docs/**/*.md", "benchmarks/results/*.txt")
+    for page in sorted(path for pattern in texts for path in ROOT.glob(pattern)):
         for name, words in COMMAND.findall(page.read_text()):
             yield page.stem, name, words
 

@@ -1,4 +1,4 @@
-"""docs/evaluate.md is true: its code prints what it shows, and feeds a monitor."""
+"""The page evaluate.md is true: its code prints what it shows, and feeds a monitor."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pytest
 from monitor.config.load import load_config
 from monitor.domain.settings import ReferenceMatrix
 from tests.cli.workplace import PEOPLE, Workplace
+from tests.pages import page
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs/evaluate.md").read_text(encoding="utf-8")
+PAGE = page("evaluate")
 BEFORE = """\
 import warnings
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
+from tests.pages import generator, page
 
-DOCS = Path(__file__).parents[1] / "docs"
-PAGE = (DOCS / "operations.md").read_text(encoding="utf-8")
+PAGE = page("operations")
 
 
 def test_the_examples_of_notices_are_current():
-    page = runpy.run_path(str(DOCS / "generate_notices.py"))["page"]
+    current = generator("generate_notices")["page"]
 
-    assert page(PAGE) == PAGE, "run python docs/generate_notices.py"
+    assert current(PAGE) == PAGE, "run python docs/generate_notices.py"
 
 
 def test_an_alert_says_what_how_sure_what_changed_and_what_to_do():

@@ -1,4 +1,4 @@
-"""The README is true: its configs load, its commands run in its order."""
+"""The README and the page about an own file are true: their commands run in their order."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import duckdb
 import pytest
 
 from monitor.config.load import load_config
+from tests.pages import page
 from tests.servers import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -23,48 +24,45 @@ README = (ROOT / "README.md").read_text()
 BIN = Path(sys.executable).parent
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(language, text=README):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]
-# Run for real by .ci/run: a whole demo, and an install into a clean environment.
-RUN_BY_THE_GATE = {"make demo": "make demo", "pip install .": ".ci/check-wheel"}
+def commands(text):
+    return [line for block in blocks("sh", text) for line in block.splitlines()]
+
+
+# Run for real by .ci/run: all tests, a whole demo, and an install into a clean environment.
+RUN_BY_THE_GATE = {
+    "make demo": "make demo",
+    "make test": "make test",
+    "pip install .": ".ci/check-wheel",
+}
+CLONE = "git clone URL mlflow-pr-monitor && cd mlflow-pr-monitor"
 
 
 def test_the_readmes_config_loads(tmp_path):
     config = tmp_path / "config.yaml"
-    config.write_text(blocks("yaml")[0])
+    [whole] = blocks("yaml")
+    config.write_text(whole)
 
     [monitor] = load_config(config).monitors
 
     assert monitor.name == "mail-travel"
-    assert len(blocks("yaml")[0].splitlines()) <= 13
+    assert len(whole.splitlines()) <= 10
 
 
-@pytest.mark.parametrize("kind", ["page", "column"])
-def test_the_readmes_other_labelings_load(tmp_path, kind):
-    config = tmp_path / "config.yaml"
-    whole, *labelings = blocks("yaml")
-    [labeling] = [one for one in labelings if f"kind: {kind}" in one]
-    config.write_text(re.sub(r"    labeling:.*\n", labeling, whole))
+def test_every_file_the_readme_links_to_is_there_and_they_are_few():
+    links = re.findall(r"(?<!!)\[[^]]*\]\((?!http)([^)#]+)\)", README)
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", README)
 
-    [monitor] = load_config(config).monitors
-
-    assert monitor.labeling.own()["kind"] == kind
-    assert len(labelings) == 2  # a third one is to be tried here as well
-
-
-def test_every_file_the_readme_links_to_is_there():
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
-
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert 0 < len(links) <= 10
+    assert [link for link in (*links, *pictures) if not (ROOT / link).exists()] == []
 
 
 @pytest.mark.parametrize("command", RUN_BY_THE_GATE)
 def test_the_gate_runs_the_commands_that_this_test_does_not(command):
-    assert command in COMMANDS
+    assert command in commands(README)
     assert RUN_BY_THE_GATE[command] in (ROOT / ".ci/run").read_text()
 
 
@@ -108,17 +106,27 @@ def fill(path):
 
 @pytest.mark.server
 def test_every_command_of_the_readme_runs_in_its_order(folder):
+    printed = {
+        command: run(command, folder)
+        for command in commands(README)
+        if command not in {*RUN_BY_THE_GATE, CLONE}
+    }
+
+    assert "wrote config.yaml" in printed["pr-monitor init predictions.parquet"]
+    assert "PROBLEM" not in printed["pr-monitor check"]
+    assert "is labeling" in printed["pr-monitor run-once"]
+    assert "is labeling" in printed["pr-monitor status"]
+
+
+@pytest.mark.server
+def test_every_command_of_the_page_about_an_own_file_runs_in_its_order(folder):
     printed: dict[str, list[str]] = {}
     labels = []
-    for command in COMMANDS:
-        if command in RUN_BY_THE_GATE or "mlflow ui" in command:
-            continue
+    for command in commands(page("own-file")):
         printed.setdefault(command, []).append(run(command, folder))
         if "labels export" in command:
             labels.append(fill(folder / command.split()[-1]))
 
-    assert "wrote config.yaml" in printed["pr-monitor init predictions.parquet"][0]
-    assert "PROBLEM" not in printed["pr-monitor check"][0]
     drawn, rest, closed = printed["pr-monitor run-once"]
     first, later = labels
     assert "is labeling" in drawn
@@ -128,14 +136,13 @@ def test_every_command_of_the_readme_runs_in_its_order(folder):
     assert f"{first} new answers" in printed["pr-monitor labels import todo.csv"][0]
     assert f"{later} new answers" in printed["pr-monitor labels import rest.csv"][0]
     assert "precision" in printed["pr-monitor status"][0]
-    assert "closed" in printed["pr-monitor rounds"][0]
 
 
 @pytest.mark.server
-def test_the_readmes_mlflow_command_serves_pages(folder):
-    [command] = [line for line in COMMANDS if "mlflow ui" in line]
+def test_the_mlflow_command_of_the_first_tutorial_serves_pages(folder):
+    [command] = [line for line in commands(page("tutorial")) if "mlflow ui" in line]
     port = free_port()
-    words = command.replace(".venv/bin/", f"{BIN}/").replace("5000", str(port)).split()
+    words = f"{BIN}/{command}".replace("5000", str(port)).split()
     log = (folder / "log").open("w")
     server = subprocess.Popen(words, cwd=folder, stdout=log, stderr=log, start_new_session=True)
     try:

@@ -27,6 +27,7 @@ SERVERS = {
 }
 """Fixtures that start, or call, what `make test` does without."""
 ON_BOTH = (
+    "tests/deploy/test_move_store.py",
     "tests/faults/test_clock_ahead.py::test_a_claim",
     "tests/faults/test_r10_upgrades.py::test_an_upgrade",
     "tests/faults/test_replicas.py",

@@ -1,4 +1,4 @@
--- A database user for dashboards: may read the views of docs/sql.md, and nothing else.
+-- A database user for dashboards: may read the views of docs/reference/tables.md, and nothing else.
 -- Run it as the owner of the store (who may make roles), and again after each `pr-monitor db upgrade`:
 --   psql -d pr_monitor -f deploy/grafana/reader.sql
 --   psql -d pr_monitor -c '\password pr_monitor_reader'

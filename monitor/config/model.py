@@ -1,7 +1,7 @@
 """The config: which monitors there are, and where everything they need is.
 
 `load_config` reads the YAML file. Each adapter brings its own settings, every default stands
-beside its unit and its reason, and `docs/config.md` is written from these classes.
+beside its unit and its reason, and the reference of the config is made of these classes.
 """
 
 from __future__ import annotations

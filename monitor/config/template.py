@@ -97,7 +97,7 @@ def write_config(
     types = dict(columns)
     lines = [
         "# Written by `pr-monitor init` from the names and types of the columns: please read it.",
-        "# docs/config.md lists every setting with its default and the reason for it.",
+        "# The reference in the documentation has each setting, its default and the reason for it.",
         "store: sqlite:///monitor.db              # rounds, labels and estimates",
         "mlflow: {tracking_uri: sqlite:///mlflow.db}",
         "monitors:",

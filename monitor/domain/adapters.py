@@ -1,7 +1,7 @@
 """What a package gives so that its source or its labeler can be in a config.
 
 An entry point of the group ``pr_monitor.sources`` or ``pr_monitor.labelers``, named as the kind,
-leads to a `SourceAdapter` or a `LabelerAdapter`; docs/adapters.md has an example.
+leads to a `SourceAdapter` or a `LabelerAdapter`; docs/project/adapters.md has an example.
 """
 
 from __future__ import annotations

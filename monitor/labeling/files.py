@@ -36,7 +36,7 @@ class FilesSettings(Labeling):
 
     A round keeps the folder that its tasks went to; filled files in a folder that is named later
     count for it as well (docs/operations.md). ``question``, one that "yes" and "no" answer, heads
-    the answers; what comes back may be in any of the formats (docs/label-files.md).
+    the answers; what comes back may be in any of the formats (docs/how-to/label-files.md).
     """
 
     kind: Literal["files"] = "files"

@@ -1,6 +1,6 @@
 """Which monitors need no look: nothing is due, and nothing changed since the last one.
 
-A look at a monitor costs a dozen queries and reads its tasks, at every tick (docs/decisions has
+A look at a monitor costs a dozen queries and reads its tasks, at every tick (docs/project has
 the figures). So the service remembers how each monitor stood before its last look. If it stands
 the same now, its labels' place too, and no slot or deadline has come, another look would find what
 that one found. Reading this takes two queries for all monitors together. Memory may be lost at any

@@ -1,16 +1,15 @@
-"""Every row of docs/wrong-input.md, run through the commands."""
+"""Every row of the page wrong-input.md, run through the commands."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from tests.cli.workplace import COLUMN
+from tests.pages import page
 
-PAGE = Path(__file__).parents[2] / "docs" / "wrong-input.md"
 BY_CLASS = {
     "columns": ("show: [subject]}", "show: [subject], predicted: verdict}"),
     "threshold": ("      threshold: 0.5\n", ""),
@@ -31,7 +30,7 @@ class Row:
 
 
 def rows_of_the_page():
-    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines()]
+    lines = [line.strip("| ").split(" | ") for line in page("wrong-input").splitlines()]
     return [Row(*cells) for cells in lines if len(cells) == 4 and cells[0] != "input"]
 
 

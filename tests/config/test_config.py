@@ -2,7 +2,6 @@
 
 import json
 import re
-import runpy
 import subprocess
 import sys
 from datetime import timedelta
@@ -22,6 +21,7 @@ from monitor.domain.setting_types import Settings
 from monitor.domain.settings import LIMITED_METRICS, Limits, ReferenceMatrix, RoundSettings
 from monitor.stats.detection.half_space import WATCHABLE
 from tests.config_texts import ENVIRONMENT, TEXT, changed, read, refusals, sentences
+from tests.pages import generator
 
 TOP = Path(__file__).parents[2]
 
@@ -261,7 +261,7 @@ def test_every_setting_of_a_monitor_refuses_nonsense_by_its_own_line(refused, wa
         re.match(rf"config.yaml:{line}, monitors\[\w+\].{re.escape(here)}[^:]*: ", one)
         for one in found
     ), found
-    strange = ("Input", "pydantic", "docs/config.md")  # the last where a code has no words
+    strange = ("Input", "pydantic", "reference/config.md")  # the last where a code has no words
     assert not any(word in one for one in found for word in strange)
 
 
@@ -276,16 +276,10 @@ def test_importing_the_config_brings_in_nothing_heavy():
 
 @pytest.fixture(scope="module")
 def docs():
-    return runpy.run_path(str(TOP / "docs" / "generate.py"))
+    return generator("generate")
 
 
-def test_the_page_about_the_config_is_the_one_that_the_settings_give(docs):
-    page = (TOP / "docs" / "config.md").read_text(encoding="utf-8")
-
-    assert page == docs["page"](), "run python docs/generate.py"
-
-
-def test_every_setting_is_explained_on_that_page(docs):
+def test_every_setting_is_explained_on_the_page_about_the_config(docs):
     unexplained = [
         f"{model.__name__}.{key}"
         for model in docs["SECTIONS"].values()

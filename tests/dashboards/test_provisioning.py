@@ -9,6 +9,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
+from tests import pages
 from tests.dashboards import grafana
 
 
@@ -43,7 +44,7 @@ def test_the_user_is_the_one_who_only_reads_and_no_password_is_in_a_file():
 def test_the_page_puts_the_dashboard_where_grafana_looks_for_it():
     [provider] = provisioned("dashboards")["providers"]
 
-    page = (grafana.ROOT / "docs" / "sql.md").read_text()
+    page = pages.page("tables")
 
     assert f"-t {provider['options']['path']} deploy/grafana/dashboards/pr-monitor.json" in page
 

@@ -1,13 +1,13 @@
-"""docs/sql.md names every view and all of its columns, as the databases have them."""
+"""The page tables.md names every view and all of its columns, as the databases have them."""
 
 import re
 
 from sqlalchemy import inspect
 
 from monitor.storage.views import NAMES
-from tests.dashboards.grafana import ROOT
+from tests.pages import page
 
-PAGE = (ROOT / "docs" / "sql.md").read_text()
+PAGE = page("tables")
 
 
 def documented():

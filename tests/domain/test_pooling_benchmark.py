@@ -18,7 +18,7 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.history.change_point import pool
 from monitor.stats.history.robust_mixture import with_robust_weight
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "pooling_coverage.txt"
 
 
 def test_intervals_are_those_of_the_monitor():
@@ -69,9 +69,9 @@ def test_it_runs_at_a_tiny_size(capsys):
 
 
 def test_what_reports_claim_of_coverage_is_the_least_that_the_benchmark_found():
-    page = PAGE.read_text(encoding="utf-8")
+    results = RESULTS.read_text(encoding="utf-8")
 
-    found = re.findall(r"least coverage by default: (\d\.\d+) after changes, (\d\.\d+) in", page)
+    found = re.findall(r"least coverage by default: (\d\.\d+) after changes, (\d\.\d+) in", results)
 
     assert len(found) == 2  # Phi1 and Phi2
     least = [min(float(each) for each in kind) for kind in zip(*found, strict=True)]

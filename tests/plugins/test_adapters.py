@@ -18,6 +18,7 @@ import pytest
 
 from monitor.config import adapters
 from monitor.testing import SourceContract, example_rows
+from tests import pages
 from tests.cli.workplace import Ended, Workplace
 
 TOP = Path(__file__).parents[2]
@@ -461,7 +462,7 @@ def test_pip_installs_the_example(tmp_path):
 
 
 def test_the_page_about_adapters_shows_the_example_as_it_is():
-    page = (TOP / "docs" / "adapters.md").read_text()
+    page = pages.page("adapters")
 
     assert (EXAMPLE / "monitor_jsonl.py").read_text() in page
     assert '[project.entry-points."pr_monitor.sources"]' in page

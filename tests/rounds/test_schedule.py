@@ -1,8 +1,7 @@
-"""What docs/schedule.md says, with its dates: the clocks of Prague in 2026."""
+"""What the page schedule.md says, with its dates: the clocks of Prague in 2026."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from sqlalchemy import event
@@ -11,9 +10,8 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_between, window_of
 from monitor.rounds.opening import due, skipped_slots
+from tests import pages
 from tests.rounds.scene import Scene, settings
-
-PAGE = Path(__file__).parents[2] / "docs" / "schedule.md"
 
 
 def utc(month, day, hour=0, minute=0, year=2026):
@@ -169,7 +167,7 @@ def test_slots_skipped_by_a_clock_ahead_of_the_time_are_run_when_they_come(scene
 
 
 def test_the_page_names_the_dates_that_are_tested():
-    page = " ".join(PAGE.read_text().split())
+    page = " ".join(pages.page("schedule").split())
 
     for words in ("29 March 2026", "25 October 2026", "03:00 (01:00 UTC)", "02:30 (00:30 UTC)"):
         assert words in page

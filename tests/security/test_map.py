@@ -7,8 +7,10 @@ import re
 from functools import cache
 from pathlib import Path
 
+from tests.pages import page
+
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "security.md").read_text()
+PAGE = page("security-tests")
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)
 
 

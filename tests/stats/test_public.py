@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from pathlib import Path
 
 from monitor import stats
+from tests.pages import generator
 
 PUBLIC = {
     name: thing
@@ -21,7 +21,7 @@ def help_of(thing):
 
 
 def test_the_formulas_of_shang_et_al_are_public_and_in_the_reference():
-    page = (Path(__file__).parents[2] / "docs" / "stats.md").read_text(encoding="utf-8")
+    page = generator("generate_stats")["page"]()
     papers = {name for name, thing in PUBLIC.items() if "literature" in thing.__module__}
 
     assert papers >= {"recall_interval", "recall_predictive", "best_ratio", "labels_for_margin"}

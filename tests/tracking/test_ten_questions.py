@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from benchmarks.mlflow_pictures import Plot, Served, Story, begin
+from tests.pages import page
 from tests.service.pages.browsers import chromium
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-DOCS = Path(__file__).parents[2] / "docs" / "mlflow.md"
 ARROW = "[data-component-id='mlflow.experiment.metadata_editor.expand_button']"
 HERE, NOTE, CHARTS = "the line at the top", "the arrow at its end", "Charts"
 ANSWERS = {
@@ -56,7 +55,7 @@ def test_each_question_is_answered_at_most_one_click_from_the_link_of_the_alert(
 
 
 def test_the_questions_of_the_documentation_are_these():
-    rows = re.findall(r"^\| (.+\?) \| (.+?) \|", DOCS.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (.+\?) \| (.+?) \|", page("mlflow"), re.MULTILINE)
 
     assert rows == [(question, where) for question, (where, _) in ANSWERS.items()]
 

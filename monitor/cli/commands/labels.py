@@ -62,7 +62,7 @@ def export(
 
     They go to standard output as CSV unless --out names a file. Fill the column label with 1, 0
     or cannot tell, and give the file to pr-monitor labels import; what a tool of --for writes is
-    taken as it is (docs/label-files.md). With labeling.overlap some items
+    taken as it is. With labeling.overlap some items
     are labeled by a second person too, from --second; nobody may label both copies. --disputed
     has the items on which they differ: the answer of labeling.adjudicator decides.
     """
@@ -131,7 +131,7 @@ def _echo_written(out: Path, tasks: int, tool: str | None) -> None:
         return
     fill = "fill the column label with 1, 0 or cannot tell"
     if tool is not None:
-        fill = f"load them into {tool} (docs/label-files.md)"
+        fill = f"load them into {tool}"
     echo(f"{plural(tasks, 'item')} written to {out}; {fill}", indent="  ")
 
 

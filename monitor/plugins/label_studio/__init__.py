@@ -1,1 +1,1 @@
-"""Labels given in Label Studio, over its HTTP interface (docs/labeling-label-studio.md)."""
+"""Labels given in Label Studio, over its HTTP interface (docs/how-to/labeling-label-studio.md)."""

@@ -1,7 +1,8 @@
 """Metrics for Prometheus: how rounds, labels, estimates, alerts and deliveries stand.
 
 All come from the store, so that every replica shows the same and a restart loses nothing; only
-the last pass and the last reload are the process's own. `docs/operations.md` lists every name.
+the last pass and the last reload are the process's own. `docs/reference/prometheus.md` lists the
+names.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ few labels do not look for drops that they could never show, nor many for none b
 WEIGHTS = (0.1, 0.8, 0.1)
 """Share of each alternative in the evidence. A drop of 1.5 standard errors is one that takes about
 four rounds, where an alternative close by saves most; larger and smaller ones need little weight
-(measured beside other sets in docs/benchmarks.md)."""
+(measured beside other sets in benchmarks/results/cell_delay.txt)."""
 
 BEYOND = (0.15, 0.3, 0.6, 1.0)
 """Fixed steps beyond the limit, as shares of the rates at the limit: what ``ERRORS`` replaced."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,11 +12,11 @@ from sqlalchemy import event
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage.outbox import effect_store
 from monitor.storage.tables import effects
+from tests.pages import page
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, Scene, overview, settings
 from tests.service.web.serving import samples
 from tests.storage.rows import add_effect, add_round
 
-OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 LABELS = {"monitor", "metric", "basis", "side", "state", "sink", "version"}
 EVERYTHING = Own(last_success=MONDAY, failing={"mail": True}, reloaded=True, reloaded_at=MONDAY)
 
@@ -124,7 +123,7 @@ def test_names_follow_the_conventions_are_those_of_the_docs_and_no_text_of_a_str
     text = told(alerting)
     found = families(text)
 
-    documented = set(re.findall(r"^\| `(pr_monitor_\w+)", OPERATIONS.read_text(), re.MULTILINE))
+    documented = set(re.findall(r"^\| `(pr_monitor_\w+)", page("prometheus"), re.MULTILINE))
 
     assert {family.name for family in found if family.samples} == documented
     assert "canary" not in text

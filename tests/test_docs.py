@@ -1,0 +1,191 @@
+"""What the documentation shows is right: configs load, commands exist, tutorials run, pages fit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from monitor.config.load import load_config
+from monitor.domain.errors import ConfigRefused
+from tests.pages import DOCS, generator, page
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+TEXTS = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in [*ROOT.glob("*.md"), ROOT / "deploy" / "README.md", *DOCS.rglob("*.md")]
+}
+MOST_PROSE = 45_000
+"""Words of the site without its reference and without code."""
+MOST_README = 700
+
+BASE = """\
+store: sqlite:///monitor.db
+monitors:
+  - name: mail-{name}
+    source:
+      path: predictions/*.parquet
+      columns: {{id: mail_id, time: scored_at, score: score, show: [subject]}}
+      threshold: 0.5
+    schedule: {{cron: "0 6 * * MON"}}
+    labeling: {{kind: files}}
+"""
+BLOCK = """\
+monitors:
+  - name: mail-{class}
+    classes: {column: topic, values: [travel, other]}
+    source:
+      path: predictions/*.parquet
+      columns: {id: mail_id, time: scored_at}
+    schedule: {cron: "0 6 * * MON"}
+    labeling: {kind: page, question: "Which?", answer: class}
+"""
+NO_CONFIG = re.compile(r"^groups:|kind: jsonl|\{\.\.\.")
+"""YAML of Prometheus, of the example of a package, and of parts that are left out."""
+PAGES = {
+    "listen": "0.0.0.0:8443",
+    "names": ["labels.example.org"],
+    "tls": {"certificate": "certificate.pem", "key": "key.pem"},
+}
+TABLES = {"kind": "sql", "url": "postgresql+psycopg://reader@localhost/db", "table": "predictions"}
+
+
+def blocks(text, *languages):
+    """Return the code of fenced blocks in these languages."""
+    found = re.findall(r"^( *)```(\w+)\n(.*?)^\1```", text, re.DOTALL | re.MULTILINE)
+    return [code for _, language, code in found if language in languages]
+
+
+def yaml_blocks():
+    for name, text in TEXTS.items():
+        if name == "docs/how-to/evaluate.md":
+            continue  # its block is output, which its own test reads
+        for number, code in enumerate(blocks(text, "yaml"), 1):
+            yield pytest.param(code, id=f"{name}: {number}")
+
+
+def merged(shown):
+    """Put what a block shows into a whole config."""
+    if isinstance(shown, list):
+        return {"monitors": [whole(monitor) for monitor in shown]}
+    if "monitors" in shown:
+        return {**shown, "monitors": [whole(monitor) for monitor in shown["monitors"]]}
+    if "pages" in shown:
+        shown["pages"] = PAGES | shown["pages"] if "login" in shown["pages"] else shown["pages"]
+    at_top = {"store", "mlflow", "web", "pages", "hooks", "false_alarms"}
+    of_monitor = {key: value for key, value in shown.items() if key not in at_top}
+    rest = {key: value for key, value in shown.items() if key in at_top}
+    return {**rest, "monitors": [whole(of_monitor)]}
+
+
+def whole(monitor):
+    base = yaml.safe_load(BASE.format(name="travel"))["monitors"][0]
+    of_classes = "classes" in monitor or "class" in str(monitor.get("labeling", {}).get("answer"))
+    if of_classes:
+        base = yaml.safe_load(BLOCK)["monitors"][0]
+    if "for_each" in monitor and "name" not in monitor:
+        base["name"] = "mail-{topic}"
+    source = dict(base["source"])
+    given = monitor.get("source", {})
+    if given.get("kind", "duckdb") != "duckdb":
+        del source["path"]
+    if "table" in monitor.get("labeling", {}) and "source" not in monitor:
+        source = {**source, **TABLES}
+        del source["path"]
+    columns = {**source["columns"], **given.get("columns", {})}
+    return {**base, **monitor, "source": {**source, **given, "columns": columns}}
+
+
+@pytest.mark.parametrize("code", list(yaml_blocks()))
+def test_each_config_in_the_docs_is_one_that_loads(code, tmp_path):
+    shown = yaml.safe_load(code)
+    if NO_CONFIG.search(code):
+        pytest.skip("of another program, or not whole")
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump(merged(shown), sort_keys=False))
+    environment = dict.fromkeys(re.findall(r"\$\{(\w+)\}", code), "x" * 32)
+
+    try:
+        load_config(config, environment)
+    except ConfigRefused as refused:
+        pytest.fail(f"{code}\n{refused}")
+
+
+def commands():
+    for name, text in TEXTS.items():
+        shown = "".join(blocks(text, "sh", "bash", "console"))
+        lines = [line.removeprefix("$ ") for line in shown.splitlines()]
+        lines += re.findall(r"`(pr-monitor [a-z][^`\n]*)`", text)
+        for line in lines:
+            match = re.match(r"(?:\S*/)?pr-monitor (.*)", line)
+            if match and "..." not in match[1].split("#")[0].replace('"..."', ""):
+                yield pytest.param(match[1], id=f"{name}: {match[1]}")
+
+
+@pytest.mark.parametrize("words", list(commands()))
+def test_each_command_in_the_docs_exists_with_its_options(words):
+    group = generator("generate")["get_command"](generator("generate")["app"])
+    given = shlex.split(words.replace("`", ""), comments=True)
+    given = given[: given.index("|")] if "|" in given else given
+    command = group
+    while given and given[0] in getattr(command, "commands", {}):
+        command = command.commands[given.pop(0)]
+    only_holds = hasattr(command, "commands") and not command.invoke_without_command
+    assert not only_holds or not given or given[0].startswith("-"), f"no command {given[0]}"
+    options = {opt for each in command.params for opt in (*each.opts, *each.secondary_opts)}
+    options |= {"--help", "-h", "--install-completion", "--show-completion", "--version"}
+
+    assert [word for word in given if re.match(r"--?[a-z]", word) and word not in options] == []
+
+
+def test_the_docs_are_no_longer_than_a_person_reads():
+    reference = [DOCS / "reference"]
+    words = sum(
+        len(re.sub(r"^( *)```.*?^\1```", "", text, flags=re.DOTALL | re.MULTILINE).split())
+        for name, text in TEXTS.items()
+        if name.startswith("docs/") and not any((ROOT / name).is_relative_to(r) for r in reference)
+    )
+
+    assert words <= MOST_PROSE
+    assert len(TEXTS["README.md"].split()) <= MOST_README
+
+
+def test_each_page_is_in_the_menu():
+    menu = (ROOT / "mkdocs.yml").read_text()
+    pages = [str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")]
+    listed = set(re.findall(r"(\S+\.md)$", menu, re.MULTILINE))
+
+    assert [name for name in pages if name not in listed] == []
+
+
+@pytest.mark.slow
+def test_the_tutorial_about_chargebacks_runs_as_it_stands(tmp_path):
+    text = page("chargebacks")
+    config, limits = blocks(text, "yaml")
+    (tmp_path / "config.yaml").write_text(config)
+    (program,) = blocks(text, "python")
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    printed = ""
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "COLUMNS": "100"}
+    for part in re.split(r"^## ", text, flags=re.MULTILINE):
+        if part.startswith("5."):
+            (tmp_path / "config.yaml").write_text(config + limits)
+        for line in "".join(blocks(part, "sh")).splitlines():
+            printed += subprocess.run(
+                shlex.split(line),
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+
+    for shown in blocks(text, "text"):
+        assert " ".join(shown.split()) in " ".join(printed.split())
