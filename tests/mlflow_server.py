@@ -9,9 +9,13 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib.metadata import version
 
 from tests.servers import cannot_start, free_port
 
+MLFLOW = tuple(int(part) for part in version("mlflow").split(".")[:2])
+"""Of the library that is installed, and of servers but for those of another ``python``."""
+HAS_REVIEWS = MLFLOW >= (3, 17)
 STARTS_WITHIN = 120  # seconds; making the tables takes most of it
 
 

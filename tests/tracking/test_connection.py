@@ -20,6 +20,7 @@ from monitor.files.sqlite_address import absolute_address
 from monitor.tracking import client_settings, reach
 from monitor.tracking.connection import Deadline, Timed, load_mlflow, shown
 from monitor.tracking.mlflow import MlflowHandler, MlflowSettings
+from tests.mlflow_server import MLFLOW
 from tests.servers import free_port
 from tests.tracking.conftest import Stub, handler_for
 from tests.tracking.reports import make_effect, make_report
@@ -67,6 +68,7 @@ def test_an_mlflow_that_is_slow_all_the_way_is_given_up_in_time(proxy, prefix, m
         handler.deliver(make_effect(ROUND, make_report(1)))
 
 
+@pytest.mark.skipif(MLFLOW < (3, 14), reason="such an MLflow takes a store of files")
 def test_mlflows_advice_is_told_whole(tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE", raising=False)
 
@@ -181,7 +183,8 @@ assert handler.check() == []
 assert (alembic.propagate, alembic.level) == (True, 0), "the host's own logging was changed"
 
 import mlflow
-client = mlflow.MlflowClient("sqlite:///" + sys.argv[1] + "/mlflow.db")
+mlflow.set_tracking_uri("sqlite:///" + sys.argv[1] + "/mlflow.db")
+client = mlflow.MlflowClient()
 experiment = client.get_experiment_by_name("monitor/mail-travel")
 (run,) = client.search_runs([experiment.experiment_id])
 assert Path(client.download_artifacts(run.info.run_id, "timeline.svg")).stat().st_size > 1000
@@ -197,7 +200,8 @@ def test_a_sqlite_file_beside_the_config_works_quietly_and_its_files_are_found_f
 
     written = run_python(IN_A_FOLDER, str(base), cwd=elsewhere)
 
-    assert (written.returncode, written.stdout, written.stderr) == (0, "", "")
+    assert (written.returncode, written.stdout) == (0, "")
+    assert written.stderr == "" or MLFLOW < (3, 7)  # its migrations tell the root logger
     assert (base / "mlflow.db").is_file()
     assert list(elsewhere.iterdir()) == []
 
@@ -296,7 +300,7 @@ def test_a_call_waits_for_no_more_than_what_the_delivery_has_left(monkeypatch, l
         def waits(self):
             return MLFLOW_HTTP_REQUEST_TIMEOUT.get()
 
-    with client_settings.one_try_and_quiet():
+    with client_settings.one_try_and_quiet("http://127.0.0.1:1"):
         within = Timed(cast("Any", Client()), Deadline(left)).waits()
 
     assert (within, MLFLOW_HTTP_REQUEST_TIMEOUT.get()) == (waits, 99)
