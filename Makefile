@@ -51,7 +51,7 @@ test: $(VENV)/.ready-dev
 	$(PYTEST) -m "not thorough" $(PYTEST_FLAGS)
 
 # What touches each library: the config, the store, MLflow, files, statistics, pages, commands.
-LOWEST_TESTS = tests/cli/test_commands.py tests/cli/test_help.py tests/config tests/evaluation \
+LOWEST_TESTS = tests/cli/test_commands.py tests/cli/test_output.py tests/config tests/evaluation \
 	tests/hooks tests/labeling tests/plugins/evaluator tests/plugins/lake tests/service/pages/test_door.py \
 	tests/service/web tests/sources/test_duckdb.py tests/sources/test_duckdb_times.py tests/sources/sql \
 	tests/stats/core tests/stats/estimation tests/storage tests/tracking

@@ -201,9 +201,9 @@ def test_a_sqlite_file_beside_the_config_works_quietly_and_its_files_are_found_f
     written = run_python(IN_A_FOLDER, str(base), cwd=elsewhere)
 
     assert (written.returncode, written.stdout) == (0, "")
-    assert written.stderr == "" or MLFLOW < (3, 7)  # its migrations tell the root logger
     assert (base / "mlflow.db").is_file()
-    assert list(elsewhere.iterdir()) == []
+    if MLFLOW >= (3, 7):  # an earlier one logs its migrations, and makes an empty folder
+        assert (written.stderr, list(elsewhere.iterdir())) == ("", [])
 
 
 NO_CHANGE_OF_THE_ENVIRONMENT = """
