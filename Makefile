@@ -161,9 +161,10 @@ $(STATS_VENV)/.ready: requirements/stats.lock | $(BIN)/python
 	@$(STATS_VENV)/bin/$(PIP) --require-hashes -r requirements/stats.lock
 	@touch $@
 
-# With the oldest Python as well, for which the oldest versions of numpy and pandas have wheels.
+# With the oldest Python as well: newer ones have no wheels of the oldest numpy and pandas.
 $(LOWEST_VENV)/.ready: requirements/lowest.lock | $(BIN)/python
-	@python3.11 -m venv $(LOWEST_VENV)
+	@rm -rf $(LOWEST_VENV)
+	@python3.11 -m venv $(LOWEST_VENV) || { echo "test-lowest needs python3.11" >&2; exit 1; }
 	@$(LOWEST_VENV)/bin/$(PIP) --require-hashes -r requirements/lowest.lock
 	@$(LOWEST_VENV)/bin/$(PIP) --no-deps --editable .
 	@touch $@
