@@ -53,7 +53,9 @@ def told(mlflow_url):
 def client(mlflow_url, told):
     from mlflow import MlflowClient  # noqa: PLC0415
 
-    return MlflowClient(mlflow_url)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", mlflow_url)  # by which MLflow before 3.7 finds files
+        yield MlflowClient(mlflow_url)
 
 
 @pytest.mark.server
