@@ -1,5 +1,6 @@
 # make demo      watch a real classifier for half a year; the result stays in ./demo
 # make test      run the fast tests, in minutes: every feature, on SQLite, with a real MLflow server
+# make test-lowest  run a part of them with the oldest versions that pyproject.toml allows (3 minutes)
 # make test-all  run all tests: those, and PostgreSQL, faults, simulations and what is slow
 # make label-studio  install Label Studio, a gigabyte, for its tests: into .label-studio (1 minute)
 # make s3-server  install moto, which speaks S3, for the tests of lakes: into .s3-server (1 minute)
@@ -14,6 +15,7 @@
 # make mutants   change monitor/stats in thousands of ways and see which no test notices (hours);
 #                SAMPLE=400 SEED=1 takes that many at random (an hour or two)
 # make wheel     build the wheel into dist, for deploy/Dockerfile
+# make release   build wheel and sdist into dist and check their metadata (docs/releasing.md)
 # make lock      write the locks anew (needs uv); LOCK_FLAGS=--upgrade takes newer versions
 # make clean     remove what these made
 #
@@ -24,14 +26,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 STATS_VENV := $(VENV)/stats
 AUDIT_VENV := $(VENV)/audit
+LOWEST_VENV := $(VENV)/lowest
 ENVIRONMENTS := airflow dagster deploy-tools label-studio s3-server
 PIP := python -m pip --disable-pip-version-check install --quiet
 PYTHONS := python3.13 python3.12 python3.11 python3 python
 OLD_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-thorough label-studio s3-server deploy-tools orchestrators soak check format lint types layers stats-alone \
-	lock-check wheel wheel-check sbom audit docs docs-serve mutants lock clean
+.PHONY: help demo test test-lowest test-all test-thorough label-studio s3-server deploy-tools orchestrators soak check format lint types layers stats-alone \
+	lock-check wheel release wheel-check sbom audit docs docs-serve mutants lock clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -48,6 +51,18 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs
 
 test: $(VENV)/.ready-dev
 	$(PYTEST) -m "not thorough" $(PYTEST_FLAGS)
+
+# What touches each library: the config, the store, MLflow, files, statistics, pages, commands.
+LOWEST_TESTS = tests/cli/test_commands.py tests/cli/test_output.py tests/config tests/evaluation \
+	tests/hooks tests/labeling tests/plugins/evaluator tests/plugins/lake tests/service/pages/test_door.py \
+	tests/service/web tests/sources/test_duckdb.py tests/sources/test_duckdb_times.py tests/sources/sql \
+	tests/stats/core tests/stats/estimation tests/storage tests/tracking \
+	--ignore=tests/sources/sql/test_compiled.py # the text of SQLAlchemy 2.1
+
+# Older libraries use what newer ones of theirs call deprecated.
+test-lowest: $(LOWEST_VENV)/.ready
+	$(LOWEST_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadgroup -rs -m "not thorough" \
+		-W default::DeprecationWarning $(PYTEST_FLAGS) $(LOWEST_TESTS)
 
 test-all: test test-thorough
 
@@ -97,8 +112,15 @@ wheel: $(VENV)/.ready-dev
 	@rm -f dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 
-wheel-check: $(VENV)/.ready-dev
-	.ci/check-wheel $(BIN)/python
+# Each build of a commit gives the same files: their times are the commit's.
+release: $(VENV)/.ready-dev $(AUDIT_VENV)/.ready
+	@rm -f dist/*.whl dist/*.tar.gz
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --no-isolation --outdir dist .
+	$(AUDIT_VENV)/bin/twine check --strict dist/*.whl dist/*.tar.gz
+	sha256sum dist/*.whl dist/*.tar.gz
+
+wheel-check: $(VENV)/.ready-dev $(AUDIT_VENV)/.ready
+	.ci/check-wheel $(BIN)/python $(AUDIT_VENV)/bin/twine
 
 # A warning fails it: a link that leads nowhere, a page that no menu has.
 MKDOCS = PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
@@ -151,6 +173,14 @@ $(STATS_VENV)/.ready: requirements/stats.lock | $(BIN)/python
 	@$(STATS_VENV)/bin/$(PIP) --require-hashes -r requirements/stats.lock
 	@touch $@
 
+# With the oldest Python as well: newer ones have no wheels of the oldest numpy and pandas.
+$(LOWEST_VENV)/.ready: requirements/lowest.lock | $(BIN)/python
+	@rm -rf $(LOWEST_VENV)
+	@python3.11 -m venv $(LOWEST_VENV) || { echo "test-lowest needs python3.11" >&2; exit 1; }
+	@$(LOWEST_VENV)/bin/$(PIP) --require-hashes -r requirements/lowest.lock
+	@$(LOWEST_VENV)/bin/$(PIP) --no-deps --editable .
+	@touch $@
+
 $(ENVIRONMENTS:%=.%/.ready): .%/.ready: tests/environments/%.lock | $(BIN)/python
 	@rm -rf .$*
 	@$(BIN)/python -m venv .$*
@@ -163,21 +193,27 @@ $(AUDIT_VENV)/.ready: requirements/audit.lock | $(BIN)/python
 	@touch $@
 
 # uv's own defaults, whatever index this machine is set up to use, and no index in the output.
-LOCK := env -u UV_INDEX -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS \
-	uv pip compile --no-config --universal --python-version 3.11 --fork-strategy fewest \
+COMPILE := env -u UV_INDEX -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS \
+	uv pip compile --no-config --python-version 3.11 \
 	--generate-hashes --no-strip-extras --no-emit-index-url --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
+LOCK := $(COMPILE) --universal --fork-strategy fewest
 
 # What the container image of deploy/Dockerfile has beside our own packages.
 IMAGE_EXTRAS := apprise delta iceberg mysql postgres xlsx
+EXTRAS := $(IMAGE_EXTRAS:%=--extra %)
 
 lock: | $(BIN)/python
 	$(LOCK) pyproject.toml --output-file requirements/runtime.lock
-	$(LOCK) pyproject.toml --group dev --constraint requirements/runtime.lock \
+	$(LOCK) pyproject.toml $(EXTRAS) --group dev --constraint requirements/runtime.lock \
 		--output-file requirements/dev.lock
 	$(LOCK) --group stats --constraint requirements/dev.lock --output-file requirements/stats.lock
 	$(LOCK) --group audit --output-file requirements/audit.lock
-	$(LOCK) pyproject.toml $(IMAGE_EXTRAS:%=--extra %) --constraint requirements/dev.lock \
+	$(LOCK) pyproject.toml $(EXTRAS) --constraint requirements/dev.lock \
 		--output-file requirements/image.lock
+	@mkdir -p build # the floors of pyproject.toml, and the newest of all else that goes with them
+	$(COMPILE) pyproject.toml $(EXTRAS) --resolution lowest-direct --output-file build/floors.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) --group test --constraint build/floors.txt \
+		--output-file requirements/lowest.lock
 	@for name in $(ENVIRONMENTS); do $(LOCK) tests/environments/$$name.in \
 		--output-file tests/environments/$$name.lock || exit 1; done
 	$(BIN)/python .ci/lock_bases.py requirements/*.lock tests/environments/*.lock

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import sys
 import uuid
 
 import pytest
@@ -19,7 +20,7 @@ from monitor.tracking.connection import Connection
 from tests import hypothesis_profiles, tiers
 from tests.faults import figures
 from tests.label_studio import LabelStudio
-from tests.mlflow_server import MlflowServer
+from tests.mlflow_server import SERVER_PYTHON, MlflowServer
 from tests.servers import postgres
 from tests.small_config import write_predictions
 
@@ -144,7 +145,8 @@ def mlflow_tables(tmp_path_factory):
 def mlflow_url(tmp_path_factory, mlflow_tables):
     """Address of a real MLflow server; tests tell their runs apart by the experiment's name."""
     folder = tmp_path_factory.mktemp("mlflow-server")
-    shutil.copy(mlflow_tables, folder / "mlflow.db")
+    if sys.executable == SERVER_PYTHON:  # another MLflow makes tables of its own
+        shutil.copy(mlflow_tables, folder / "mlflow.db")
     with MlflowServer(folder) as server:
         yield server.url
 

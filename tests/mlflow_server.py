@@ -9,9 +9,14 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib.metadata import version
 
 from tests.servers import cannot_start, free_port
 
+MLFLOW = tuple(int(part) for part in version("mlflow").split(".")[:2])
+"""Of the library that is installed, and of servers but for those of another ``python``."""
+HAS_REVIEWS = MLFLOW >= (3, 17)
+SERVER_PYTHON = os.environ.get("MLFLOW_SERVER_PYTHON", sys.executable)
 STARTS_WITHIN = 120  # seconds; making the tables takes most of it
 
 
@@ -19,10 +24,10 @@ class MlflowServer:
     """One worker on one port and one store: a SQLite file in ``folder``, and files beside it.
 
     ``prefix`` is its ``--static-prefix``; ``python`` that of another environment, with another
-    version of MLflow.
+    version of MLflow. The variable MLFLOW_SERVER_PYTHON names one for all servers.
     """
 
-    def __init__(self, folder, *, more=(), environment=None, prefix="", python=sys.executable):
+    def __init__(self, folder, *, more=(), environment=None, prefix="", python=SERVER_PYTHON):
         self.folder = folder
         self.more = [*more, "--static-prefix", prefix] if prefix else more
         self.environment = environment or {}

@@ -38,6 +38,28 @@ def canonical(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def test_the_version_to_cite_is_the_one_that_is_released():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+
+    assert cited is not None
+    assert cited[1] == project["version"]
+
+
+def test_the_lowest_versions_are_those_that_are_tested():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lock = (ROOT / "requirements" / "lowest.lock").read_text()
+    locked = dict(re.findall(r"^([\w.-]+)==([\w.]+)", lock, re.MULTILINE))
+
+    floors = dict(
+        re.findall(r"^([\w.-]+)>=([\w.]+)", "\n".join(project["dependencies"]), re.MULTILINE)
+    )
+
+    assert len(floors) == len(project["dependencies"])
+    for name, floor in floors.items():
+        assert re.fullmatch(rf"{re.escape(floor)}(\.0)*", locked[name]), name
+
+
 def test_every_library_that_is_imported_is_declared():
     modules = [ast.parse(path.read_text()) for path in (ROOT / "monitor").rglob("*.py")]
     libraries = {name for module in modules for name in imported(module)}

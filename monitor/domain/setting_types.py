@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -12,11 +12,13 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    ModelWrapValidatorHandler,
     PlainSerializer,
     ValidationInfo,
     model_validator,
 )
+
+if TYPE_CHECKING:
+    from pydantic import ModelWrapValidatorHandler
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 100 * 365 * 86_400  # seconds; keeps every date that is made from a duration possible

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import unquote
+
+from monitor.domain.errors import ConfigRefused
+
+_READS_ESCAPES = not version("sqlalchemy").startswith("2.0.")
+"""Whether ``%20`` in the path of an address stands for a blank: since SQLAlchemy 2.1."""
 
 
 def sqlite_path(address: str) -> Path | None:
     """Return the file of a SQLite address, or None for any other address.
 
-    Reads the address as SQLAlchemy does: ``%20`` stands for a blank.
+    Reads the address as SQLAlchemy does: from 2.1 on ``%20`` stands for a blank.
 
     >>> print(sqlite_path("sqlite:////srv/my%20project/mlflow.db?timeout=5"))
     /srv/my project/mlflow.db
@@ -18,7 +24,8 @@ def sqlite_path(address: str) -> Path | None:
     prefix, separator, path = address.partition(":///")
     if not separator or not path or prefix.partition("+")[0] != "sqlite":
         return None
-    return Path(unquote(path.partition("?")[0]))
+    file = path.partition("?")[0]
+    return Path(unquote(file) if _READS_ESCAPES else file)
 
 
 def absolute_address(address: str, folder: Path) -> str:
@@ -49,6 +56,11 @@ def literal_address(address: str, folder: Path) -> str:
 
 def _with_path(address: str, path: Path) -> str:
     prefix, options = address.partition(":///")[0], address.partition("?")[1:]
-    # No more is escaped than has to be: MLflow takes the path for one of a folder, as it stands.
-    escaped = path.as_posix().replace("%", "%25").replace("?", "%3F")
-    return "".join((prefix, ":///", escaped, *options))
+    written = path.as_posix()
+    if _READS_ESCAPES:
+        # No more than has to be: MLflow takes the path for one of a folder, as it stands.
+        written = written.replace("%", "%25").replace("?", "%3F")
+    elif "?" in written:
+        message = f"{written}: SQLAlchemy 2.0 opens no SQLite file whose path has a ?; 2.1 does"
+        raise ConfigRefused(message)
+    return "".join((prefix, ":///", written, *options))

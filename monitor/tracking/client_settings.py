@@ -8,10 +8,13 @@ reads the environment answer with our value instead.
 
 from __future__ import annotations
 
+import logging.config
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
+TRACKING_URI = "MLFLOW_TRACKING_URI"
+"""Where files of a run go by MLflow before 3.7, whatever server its client was made for."""
 _CALL_ONCE_AND_PRINT_NOTHING = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": 0,
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": True,
@@ -20,14 +23,19 @@ _CALL_ONCE_AND_PRINT_NOTHING = {
 
 
 @contextmanager
-def one_try_and_quiet() -> Iterator[None]:
+def one_try_and_quiet(tracking_uri: str) -> Iterator[None]:
     """Let each call be made once and print nothing; only one thread may be in here at a time."""
+    settings = {TRACKING_URI: tracking_uri, **_CALL_ONCE_AND_PRINT_NOTHING}
+    configure = logging.config.fileConfig
+    # MLflow before 3.7 would put handlers of its own in place of this process's at each migration.
+    logging.config.fileConfig = lambda *_, **__: None
     try:
-        for name, value in _CALL_ONCE_AND_PRINT_NOTHING.items():
+        for name, value in settings.items():
             _answer(name, value)
         yield
     finally:
-        for name in (TIMEOUT, *_CALL_ONCE_AND_PRINT_NOTHING):
+        logging.config.fileConfig = configure
+        for name in (TIMEOUT, *settings):
             _variable(name).pop("get", None)
 
 
@@ -36,7 +44,7 @@ def set_timeout(seconds: int) -> None:
     _answer(TIMEOUT, seconds)
 
 
-def _answer(name: str, value: int) -> None:
+def _answer(name: str, value: object) -> None:
     _variable(name)["get"] = lambda: value
 
 

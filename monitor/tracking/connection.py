@@ -116,7 +116,7 @@ class Connection:
 
         with ExitStack() as stack:
             stack.enter_context(_ONE_AT_A_TIME)
-            stack.enter_context(_quiet())
+            stack.enter_context(_quiet(self.tracking_uri))
             # From here on, not before the lock: who waits for another's delivery loses no time.
             deadline = Deadline(self._patience if self._remote else math.inf)
             try:
@@ -259,13 +259,13 @@ class Timed:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet(tracking_uri: str) -> Iterator[None]:
     """Make calls once, print nothing, log nothing: what goes wrong comes back as an error."""
     levels = {name: logging.getLogger(name).level for name in _NOISY}
     try:
         for name in _NOISY:
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        with client_settings.one_try_and_quiet(), warnings.catch_warnings():
+        with client_settings.one_try_and_quiet(tracking_uri), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own use of SQLAlchemy
             yield
     finally:

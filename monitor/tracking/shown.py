@@ -126,7 +126,8 @@ class MlflowRuns:
             try:
                 with self._connection.open("the report of a round") as client:
                     path = client.download_artifacts(run.run_id, _REPORT, folder)
-                result = json.loads(Path(path).read_text(encoding="utf-8"))
+                # MLflow 3.1 gives no path, and no error, for a file that is not there.
+                result = json.loads(Path(path).read_text(encoding="utf-8")) if path else None
             except DeliveryFailed as error:
                 if error.sink_down or error.lasting:
                     raise

@@ -4,6 +4,7 @@ import re
 from functools import partial
 
 import pytest
+import sqlalchemy
 import yaml
 from sqlalchemy.engine import make_url
 
@@ -251,6 +252,8 @@ def _on_page(section):
 
 @pytest.mark.parametrize("folder", ["repo_feature%2Ffoo", "50%off", "what?#b"])
 def test_paths_are_relative_to_the_config_whatever_its_folder_is_called(tmp_path, folder):
+    if "?" in folder and sqlalchemy.__version__.startswith("2.0."):
+        pytest.skip("an address of SQLAlchemy 2.0 cannot name such a file")
     home = tmp_path / folder
     home.mkdir()
 

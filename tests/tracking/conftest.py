@@ -80,7 +80,9 @@ def handler(mlflow_url, prefix):
 
 
 @pytest.fixture
-def client(mlflow_url):
+def client(mlflow_url, monkeypatch):
+    """A client that reads what was delivered; before MLflow 3.7 it finds files by the variable."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_url)
     load_mlflow()  # without its telemetry, before anything else imports it
     from mlflow import MlflowClient  # noqa: PLC0415
 

@@ -14,10 +14,14 @@ from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.labels.collect import retire
 from monitor.rounds.retention import forget_item
 from monitor.storage.outbox import effect_store
+from tests.mlflow_server import HAS_REVIEWS
 from tests.plugins.mlflow_review.review_people import View, review_labeler
 from tests.rounds.scene import Log, Scene, settings
 
-pytestmark = pytest.mark.server
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.skipif(not HAS_REVIEWS, reason="such an MLflow has no review queues"),
+]
 CANARY = "canary-text"
 PERSON = "ada.lovelace@example.org"
 """No part of a digest in hex can be this name, as it can be a short one."""

@@ -2,14 +2,13 @@
 
 from http import HTTPStatus
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import structlog
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
-from fastapi.telemetry import TelemetryConfig
 
 from monitor.config.pages import PagesSettings
 from monitor.domain.errors import MonitorError
@@ -26,12 +25,16 @@ from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status import addresses as status
 from monitor.service.pages.status.board import Board
 
+if TYPE_CHECKING:
+    from fastapi.telemetry import TelemetryConfig
+
 log = structlog.get_logger("monitor.pages")
 
 _NO_PAGE = "There is no such page here."
 
 # FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
-_NO_TELEMETRY: TelemetryConfig = {
+# Releases without telemetry keep the argument among what they do not know.
+_NO_TELEMETRY: "TelemetryConfig" = {
     "auto_configure": False,
     "tracing": False,
     "metrics": False,

@@ -62,7 +62,9 @@ def told(url):
 def client(url, told):
     from mlflow import MlflowClient  # noqa: PLC0415
 
-    return MlflowClient(url)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", url)  # by which MLflow before 3.7 finds files
+        yield MlflowClient(url)
 
 
 def test_data_a_function_a_logged_model_and_a_data_set_give_the_numbers_of_the_notebook(
