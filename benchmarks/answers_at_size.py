@@ -37,8 +37,8 @@ from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.service.change_detection import Idle
 from monitor.service.loop import one_pass
-from monitor.service.pages.accounts import Role
 from monitor.service.pages.labeling.task_queue import TaskQueue
+from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import board_of
 from monitor.service.pages.sessions import WebSession
 from monitor.service.pages.status import addresses

@@ -9,9 +9,9 @@ from monitor.cli.commands.data_checks import CheckResult
 from monitor.domain.errors import TryLater
 from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.numbers import plural
-from monitor.service.pages.accounts import Role
 from monitor.service.pages.certificates import certificate_warnings
 from monitor.service.pages.mlflow_accounts import MlflowAccounts
+from monitor.service.pages.roles import Role
 from monitor.service.web.server import listening
 from monitor.storage.pages import people_store
 

@@ -13,7 +13,7 @@ import typer
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, minute, opened
 from monitor.cli.views.printing import echo, echo_json, echo_table
 from monitor.presentation.numbers import plural
-from monitor.service.pages.accounts import Role
+from monitor.service.pages.roles import Role
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

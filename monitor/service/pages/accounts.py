@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.domain.visible import shows
 from monitor.service.pages import tokens
+from monitor.service.pages.roles import Role
 from monitor.storage.pages import people_store
 
 if TYPE_CHECKING:
@@ -106,21 +106,3 @@ def similar_name(name: str, other: str) -> bool:
 def _plain(name: str) -> str:
     """Write a name without what people overlook."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-
-
-class Role(StrEnum):
-    """What a user is here for."""
-
-    LABELER = "labeler"  # Answers tasks, and sees the labeling page only
-    VIEWER = "viewer"  # Sees how the monitors fare, and labels nothing
-    ADMIN = "admin"  # Does both, and sees how others label
-
-    @property
-    def labels(self) -> bool:
-        """Whether the labeling page is for this role."""
-        return self is not Role.VIEWER
-
-    @property
-    def views(self) -> bool:
-        """Whether the status pages are for this role."""
-        return self is not Role.LABELER

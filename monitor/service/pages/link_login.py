@@ -9,9 +9,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from monitor.service.pages.accounts import Role, annotator_name
+from monitor.service.pages.accounts import annotator_name
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Form, PageRefused, create_session
+from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import Links
 
 router = APIRouter()

@@ -19,7 +19,8 @@ import httpx
 
 from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.hooks.ssrf import GuardedBackend
-from monitor.service.pages.accounts import AccountsAway, NameRefused, Role, annotator_name
+from monitor.service.pages.accounts import AccountsAway, NameRefused, annotator_name
+from monitor.service.pages.roles import Role
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -9,8 +9,8 @@ from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from monitor.config.pages import PagesSettings
-from monitor.service.pages.accounts import Role
 from monitor.service.pages.rendering import message_page
+from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import SESSION, WebSession
 
 _MOST_FIELDS = 8

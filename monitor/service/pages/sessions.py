@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.domain.ports import Clock
-    from monitor.service.pages.accounts import Role
+    from monitor.service.pages.roles import Role
     from monitor.storage.database import Database
 
 SESSION = timedelta(hours=12)  # How long a session lasts: a day of work

@@ -10,10 +10,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from monitor.service.pages.accounts import Accounts, AccountsAway, NameRefused, Role
+from monitor.service.pages.accounts import Accounts, AccountsAway, NameRefused
 from monitor.service.pages.attempts import SignInAttempts, attempt_of
 from monitor.service.pages.rendering import html_page
 from monitor.service.pages.requests import Form, address_of, create_session
+from monitor.service.pages.roles import Role
 
 router = APIRouter()
 log = structlog.get_logger("monitor.pages")

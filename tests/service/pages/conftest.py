@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.service.pages.accounts import Role
+from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import Sessions
 from tests.service.pages.people import place_of
 

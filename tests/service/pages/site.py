@@ -11,10 +11,11 @@ from sqlalchemy import text
 
 from monitor.config.pages import PagesSettings
 from monitor.service.pages import tokens
-from monitor.service.pages.accounts import Role, StoreUsers
+from monitor.service.pages.accounts import StoreUsers
 from monitor.service.pages.app import pages_app
 from monitor.service.pages.attempts import SignInAttempts
 from monitor.service.pages.labeling.task_queue import TaskQueue
+from monitor.service.pages.roles import Role
 from monitor.service.pages.serving import PagesServer
 from monitor.service.pages.sign_in import SignIn
 from monitor.service.pages.status.board import Board

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.service.pages.accounts import Role
+from monitor.service.pages.roles import Role
 from tests.service.pages.people import Reader
 
 

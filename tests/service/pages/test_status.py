@@ -20,7 +20,7 @@ from monitor.domain.model import Answer
 from monitor.domain.settings import MonitorSettings
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.round_page import read_page
-from monitor.service.pages.accounts import Role
+from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import WebSession
 from monitor.service.pages.status.addresses import first_page
 from monitor.service.pages.status.board import Board
