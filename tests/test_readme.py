@@ -118,6 +118,7 @@ def test_every_command_of_the_readme_runs_in_its_order(folder):
     assert "is labeling" in printed["pr-monitor status"]
 
 
+@pytest.mark.slow
 @pytest.mark.server
 def test_every_command_of_the_page_about_an_own_file_runs_in_its_order(folder):
     printed: dict[str, list[str]] = {}
@@ -138,6 +139,7 @@ def test_every_command_of_the_page_about_an_own_file_runs_in_its_order(folder):
     assert "precision" in printed["pr-monitor status"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.server
 def test_the_mlflow_command_of_the_first_tutorial_serves_pages(folder):
     [command] = [line for line in commands(page("tutorial")) if "mlflow ui" in line]

@@ -157,7 +157,7 @@ def _refusal(status: int) -> str:
 def _is_page(text: str) -> bool:
     """Whether an answer is a page for people.
 
-    >>> is_page("<!DOCTYPE html><title>Sign in</title>"), is_page("ok"), is_page("<b>thanks</b>")
+    >>> _is_page("<!DOCTYPE html><title>Sign in</title>"), _is_page("ok"), _is_page("<b>thanks</b>")
     (True, False, False)
     """
     return _PAGE.match(_COMMENT.sub("", text)) is not None
@@ -168,11 +168,11 @@ def _denial_in(text: str) -> str | None:
 
     Nothing is repeated that may hold a secret.
 
-    >>> denial_in('{"ok": false, "error": "channel_not_found"}')
+    >>> _denial_in('{"ok": false, "error": "channel_not_found"}')
     '"ok": false'
-    >>> denial_in("Webhook message delivery failed with error: endpoint returned HTTP error 429")
+    >>> _denial_in("Webhook message delivery failed with error: endpoint returned HTTP error 429")
     'webhook message delivery failed, HTTP error 429'
-    >>> denial_in("1"), denial_in('{"ok": true}'), denial_in('{"errcode": 0}'), denial_in("")
+    >>> _denial_in("1"), _denial_in('{"ok": true}'), _denial_in('{"errcode": 0}'), _denial_in("")
     (None, None, None, None)
     """
     if (failed := _TEAMS.match(text)) is not None:

@@ -283,12 +283,11 @@ def recurring_text(recurring: int, drawn: int) -> str:
 def _recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
     """Return how much evidence there is that the metric of an alert keeps its limit again.
 
-    >>> recovery_text(4.218, 3, 20)
+    >>> _recovery_text(4.218, 3, 20)
     'evidence of recovery is 4.21 after 3 later rounds, and 20 ends the alert'
     """
-    result = (
-        math.floor(evidence * 100) / 100
-    )  # so that what is just too little does not look enough
+    # Rounded down, so that too little does not look enough.
+    result = math.floor(evidence * 100) / 100
     shown = f"{result:g}" if result else "under 0.01"
     later = "1 later round" if rounds == 1 else f"{rounds} later rounds"
     return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"

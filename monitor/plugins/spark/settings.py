@@ -49,12 +49,11 @@ class SparkSettings(QueriedSettings):
     path: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     format: Literal["parquet", "orc", "delta"] = "parquet"
     master: Annotated[str, Field(min_length=1)] | None = None
-    remote: Annotated[str, Field(pattern=r"^sc://.")] | None = Field(
-        default=None, repr=False
-    )  # may hold a token
+    # Not in a repr, since they may hold a token or keys.
+    remote: Annotated[str, Field(pattern=r"^sc://.")] | None = Field(default=None, repr=False)
     config: dict[str, Annotated[str, BeforeValidator(_as_text)]] = Field(
         default_factory=dict, repr=False
-    )  # may hold keys
+    )
 
     @model_validator(mode="after")
     def _one_location(self) -> SparkSettings:

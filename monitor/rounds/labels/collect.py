@@ -172,9 +172,8 @@ def store_together(
     ``labeler`` is the name of the labeler it counts as; each monitor's own unless given.
     """
     added = 0
-    ordered = sorted(
-        several, key=lambda one: one[0].settings.name
-    )  # so that no two processes deadlock
+    # By name, so that no two processes deadlock.
+    ordered = sorted(several, key=lambda one: one[0].settings.name)
     if not ordered:
         return 0
     with ordered[0][0].database.write() as connection:
