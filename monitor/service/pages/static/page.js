@@ -292,5 +292,6 @@ async function resume() {
   if (item) begin();
 }
 
-window.addEventListener("beforeunload", (event) => away && waiting.length > 0 && event.preventDefault());
+// What waits survives a reload of the tab, but not its end.
+window.addEventListener("beforeunload", (event) => waiting.length > 0 && event.preventDefault());
 resume();
