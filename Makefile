@@ -56,7 +56,7 @@ test: $(VENV)/.ready-dev
 LOWEST_TESTS = tests/cli/test_commands.py tests/cli/test_output.py tests/config tests/evaluation \
 	tests/hooks tests/labeling tests/plugins/evaluator tests/plugins/lake tests/service/pages/test_door.py \
 	tests/service/web tests/sources/test_duckdb.py tests/sources/test_duckdb_times.py tests/sources/sql \
-	tests/stats/core tests/stats/estimation tests/storage tests/tracking \
+	tests/stats tests/storage tests/tracking \
 	--ignore=tests/sources/sql/test_compiled.py # the text of SQLAlchemy 2.1
 
 # Older libraries use what newer ones of theirs call deprecated.

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -135,7 +136,7 @@ def area_under_gain(curve: GainCurve) -> float:
     >>> round(area_under_gain(gain_curve(roc_curve(ScoredSample(items, [0.9, 0.6, 0.1, 0.4])))), 3)
     0.85
     """
-    return float(np.trapezoid(curve.precision_gain, curve.recall_gain))
+    return float(trapezoid(curve.precision_gain, curve.recall_gain))
 
 
 def _with_crossings(roc: RocCurve, eta: float) -> tuple[Values, Values, Values]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 from monitor.stats.estimation.prevalence import precision_at
 
@@ -128,7 +129,7 @@ def area_under_roc(roc: RocCurve) -> float:
     >>> round(area_under_roc(roc_curve(ScoredSample(items, [0.9, 0.6, 0.1, 0.4]))), 3)
     0.91
     """
-    return float(np.trapezoid(roc.tpr, roc.fpr))
+    return float(trapezoid(roc.tpr, roc.fpr))
 
 
 def average_precision(roc: RocCurve, prevalence: float | None = None) -> float:

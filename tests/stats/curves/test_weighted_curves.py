@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 from sklearn import metrics as sklearn_metrics
 
 from monitor.stats.core.cells import cell_draws
@@ -185,7 +186,7 @@ def area_by_small_steps(roc, eta):
     fpr = np.interp(recall, roc.tpr + order, roc.fpr)
     tp, fp = recall * eta, fpr * (1 - eta)
     precision = tp / (tp + fp)
-    return np.trapezoid((precision - eta) / ((1 - eta) * precision), recall_gain)
+    return trapezoid((precision - eta) / ((1 - eta) * precision), recall_gain)
 
 
 @pytest.mark.parametrize("eta", [None, 0.5])
