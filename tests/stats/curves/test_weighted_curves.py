@@ -114,22 +114,22 @@ def test_curves_and_areas_are_scikit_learns_with_weights(seed, places):
 
     roc = roc_curve(sample)
 
-    given_ = {"y_true": y, "sample_weight": weight}
+    given_ = {"sample_weight": weight}
     fpr, tpr, threshold = sklearn_metrics.roc_curve(
-        y_score=sample.score, drop_intermediate=False, **given_
+        y, sample.score, drop_intermediate=False, **given_
     )
     assert roc.fpr == pytest.approx(fpr, abs=1e-12)
     assert roc.tpr == pytest.approx(tpr, abs=1e-12)
     assert roc.threshold == pytest.approx(threshold)
-    precision, recall, cuts = sklearn_metrics.precision_recall_curve(y_score=sample.score, **given_)
+    precision, recall, cuts = sklearn_metrics.precision_recall_curve(y, sample.score, **given_)
     assert roc.precision()[1:] == pytest.approx(precision[:-1][::-1], rel=1e-12)
     assert roc.tpr[1:] == pytest.approx(recall[:-1][::-1], abs=1e-12)
     assert roc.threshold[1:] == pytest.approx(cuts[::-1])
     assert area_under_roc(roc) == pytest.approx(
-        sklearn_metrics.roc_auc_score(y_score=sample.score, **given_), rel=1e-12
+        sklearn_metrics.roc_auc_score(y, sample.score, **given_), rel=1e-12
     )
     assert average_precision(roc) == pytest.approx(
-        sklearn_metrics.average_precision_score(y_score=sample.score, **given_), rel=1e-12
+        sklearn_metrics.average_precision_score(y, sample.score, **given_), rel=1e-12
     )
 
 
