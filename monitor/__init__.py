@@ -26,7 +26,7 @@ __all__ = ["compare", "estimate", "evaluate", "history", "plan"]
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "stats"]
+    return [*__all__]
 
 
 def estimate(
@@ -171,13 +171,13 @@ def plan(
     precision: float | None = None,
     recall: float | None = None,
     flagged_rate: float | None = None,
-    size: int = 100_000,
+    size: int | None = None,
     margin: float | None = None,
     precision_margin: float | None = None,
     recall_margin: float | None = None,
     labels: int | None = None,
-    flagged_cost: float = 1.0,
-    passed_cost: float = 1.0,
+    flagged_cost: float | None = None,
+    passed_cost: float | None = None,
 ) -> LabelPlan:
     """Return how many labels a round needs, in which strata, and what other numbers would buy.
 
@@ -189,7 +189,8 @@ def plan(
     monitor, config
         Which monitor of which config; the only one there is if not named.
     precision, recall, flagged_rate, size, flagged_cost, passed_cost
-        Assumed values, and what a label of each predicted class costs, in place of a monitor.
+        Assumed values in place of a monitor; of a window of 100,000 items and labels that cost 1,
+        unless given.
     margin, precision_margin, recall_margin
         Half-width wanted of both intervals, or of one of them.
     labels
@@ -223,9 +224,12 @@ def plan(
         config=config,
         assumed={"precision": precision, "recall": recall, "flagged_rate": flagged_rate},
         size=size,
-        margins={"precision": precision_margin or margin, "recall": recall_margin or margin},
+        margins={
+            "precision": margin if precision_margin is None else precision_margin,
+            "recall": margin if recall_margin is None else recall_margin,
+        },
         labels=labels,
-        costs=(flagged_cost, passed_cost),
+        costs={"flagged_cost": flagged_cost, "passed_cost": passed_cost},
     )
 
 
@@ -263,7 +267,7 @@ def compare(
     threshold: float | None = None,
     predictions: Path | str | None = None,
     id: str | None = None,
-    score: str = "score",
+    score: str | None = None,
     predicted: str | None = None,
 ) -> RoundComparison:
     """Compare a round's window with another threshold or another classifier.
@@ -283,7 +287,8 @@ def compare(
         Parquet or CSV file of the other classifier, with every labeled item. Without it the
         classifier's own scores are used.
     id, score, predicted
-        Columns of ``predictions``; ``predicted``, 1 or 0, in place of scores.
+        Columns of ``predictions``: ids as the monitor's source has them, scores in ``score``, or
+        ``predicted``, 1 or 0, in place of scores.
 
     Returns
     -------
@@ -296,8 +301,6 @@ def compare(
         If the config cannot be used or has no such monitor, there is no such round, it has no
         labels, or the file lacks a labeled item.
     """
-    from pathlib import Path  # noqa: PLC0415
-
     from monitor import api  # noqa: PLC0415
     from monitor.results.other_predictions import OtherColumns  # noqa: PLC0415
 

@@ -5,7 +5,9 @@ Each loads what it needs when it is called: an estimate needs neither the config
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from monitor.wiring import Application
 
 MARGIN = 0.05  # Margin of both metrics where nobody says what is wanted
+FEWEST = 2  # Labels of a plan, and items of a window: one of each class
+SIZE = 100_000  # Items of a window that is only assumed
 
 
 def estimate(**matrix: Any) -> Estimates:
@@ -56,10 +60,20 @@ def evaluate(frame: pd.DataFrame, **provided: Any) -> Evaluation:
 
 def history(monitor: str | None, config: Path | str) -> RoundHistory:
     """Read a monitor's estimates of all rounds (`monitor.history`)."""
+    from monitor.config.load import load_config
+    from monitor.domain.ports import utc_now
     from monitor.results.round_history import read_history
+    from monitor.storage import schema
+    from monitor.storage.database import Database
 
-    with opened(config, make_store=False) as application:
-        return read_history(application.context(_only(application.config, monitor)))
+    loaded = load_config(config)
+    settings = loaded.monitor(only_monitor(loaded, monitor))
+    database = Database(loaded.store_url)
+    try:
+        schema.check(database)
+        return read_history(database, settings.name, settings.limits, utc_now())
+    finally:
+        database.close()
 
 
 def compare(
@@ -74,17 +88,27 @@ def compare(
     """Compare a round's window with another threshold or classifier (`monitor.compare`)."""
     from monitor.results.round_comparison import compare_round
 
-    if threshold is None and file is None:
-        message = "nothing to compare with; give a threshold, or predictions: a file"
-        raise InputRefused(message)
-    if file is None and columns.predicted is not None:
-        message = "predicted names a column of predictions, a file; give that too"
-        raise InputRefused(message)
+    _refuse_comparison(threshold, file, columns)
     with opened(config) as application:
-        own = application.config.monitor(_only(application.config, monitor))
+        own = application.config.monitor(only_monitor(application.config, monitor))
         columns = columns._replace(id=columns.id or own.source.item_format.id)
         context = application.context(own.name)
         return compare_round(context, number, threshold=threshold, file=file, columns=columns)
+
+
+def _refuse_comparison(threshold: float | None, file: Path | None, columns: OtherColumns) -> None:
+    named = [name for name, column in columns._asdict().items() if column is not None]
+    if threshold is None and file is None:
+        message = "nothing to compare with; give a threshold, or predictions: a file"
+    elif threshold is not None and not math.isfinite(threshold):
+        message = f"threshold is {threshold}; it is a score, so a finite number"
+    elif file is None and named:
+        message = f"{' and '.join(named)} names a column of predictions, a file; give that too"
+    elif columns.predicted is not None and (columns.score is not None or threshold is not None):
+        message = "predicted decides which items are flagged; leave out score and threshold"
+    else:
+        return
+    raise InputRefused(message)
 
 
 def plan(
@@ -92,23 +116,39 @@ def plan(
     *,
     config: Path | str,
     assumed: Mapping[str, float | None],
-    size: int,
+    size: int | None,
     margins: Mapping[str, float | None],
     labels: int | None,
-    costs: tuple[float, float],
+    costs: Mapping[str, float | None],
 ) -> LabelPlan:
     """Plan for assumed values if any is given, else for a monitor (`monitor.plan`)."""
     from monitor.results.label_plan import LabelPlan
 
     provided = {name: value for name, value in assumed.items() if value is not None}
     requested = {name: half for name, half in margins.items() if half is not None}
+    prices = {name: cost for name, cost in costs.items() if cost is not None}
+    _refuse_few(labels=labels, size=size)
     try:
         if provided:
             _refuse_half(monitor, assumed)
-            return LabelPlan(_of_values(provided, size, requested, labels, costs))
+            items = SIZE if size is None else size
+            return LabelPlan(_of_values({**provided, **prices}, items, requested, labels))
+        if extra := [*(["size"] if size is not None else []), *prices]:
+            message = (
+                f"{' and '.join(extra)} belongs to assumed values, and a monitor has its own; give "
+                "precision, recall and flagged_rate too, or leave it out"
+            )
+            raise InputRefused(message)
         return LabelPlan(_of_monitor(monitor, config, requested, labels))
     except ValueError as error:
         raise InputRefused(str(error)) from error
+
+
+def _refuse_few(**counts: Any) -> None:
+    for name, count in counts.items():
+        if count is not None and (not isinstance(count, Integral) or count < FEWEST):
+            message = f"{name} is {count!r}; it is a whole number, {FEWEST} or more"
+            raise InputRefused(message)
 
 
 def _of_values(
@@ -116,19 +156,11 @@ def _of_values(
     size: int,
     margins: Mapping[str, float] | None,
     max_labels: int | None,
-    costs: tuple[float, float],
 ) -> PlanForecast:
     from monitor.rounds.forecast.plan_window import forecast_plan, two_strata
     from monitor.stats.design.planning import Prospect
 
-    prospect = Prospect.assumed(
-        precision=provided["precision"],
-        recall=provided["recall"],
-        flagged_rate=provided["flagged_rate"],
-        size=size,
-        flagged_cost=costs[0],
-        passed_cost=costs[1],
-    )
+    prospect = Prospect.assumed(**provided, size=size)
     if not margins and max_labels is None:
         margins = {"precision": MARGIN, "recall": MARGIN}
     return forecast_plan(two_strata(prospect), margins=margins, max_labels=max_labels)
@@ -143,7 +175,7 @@ def _of_monitor(
     from monitor.rounds.forecast.plan_window import forecast_monitor
 
     with opened(config) as application:
-        context = application.context(_only(application.config, monitor))
+        context = application.context(only_monitor(application.config, monitor))
         return forecast_monitor(context, margins=margins, max_labels=max_labels)
 
 
@@ -171,7 +203,8 @@ def opened(config: Path | str, *, make_store: bool = True) -> Iterator[Applicati
         application.database.close()
 
 
-def _only(config: Config, monitor: str | None) -> str:
+def only_monitor(config: Config, monitor: str | None) -> str:
+    """Name the monitor that is meant: the one named, or the only one there is."""
     if monitor is not None:
         return config.monitor(monitor).name
     if len(config.monitors) == 1:
@@ -182,18 +215,14 @@ def _only(config: Config, monitor: str | None) -> str:
 
 
 def _refuse_half(monitor: str | None, assumed: Mapping[str, float | None]) -> None:
-    missing = [_option(name) for name, value in assumed.items() if value is None]
+    missing = [name for name, value in assumed.items() if value is None]
     if missing:
-        there = ", ".join(_option(name) for name, value in assumed.items() if value is not None)
+        there = ", ".join(name for name, value in assumed.items() if value is not None)
         message = f"{there} is not enough to plan from; give {' and '.join(missing)} too"
         raise InputRefused(message)
     if monitor is not None:
         message = (
             f"plan either for the monitor {monitor} or for assumed values; leave out the name, "
-            "or --precision, --recall and --flagged-rate"
+            "or precision, recall and flagged_rate"
         )
         raise InputRefused(message)
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import cast
 
 import pandas as pd
 import pytest
@@ -30,7 +31,7 @@ def place(tmp_path, monkeypatch):
 
 def test_the_package_exports_these_names_and_lists_no_others():
     assert monitor.__all__ == ["compare", "estimate", "evaluate", "history", "plan"]
-    assert set(dir(monitor)) == {*monitor.__all__, "stats"}
+    assert dir(monitor) == sorted(monitor.__all__)
 
 
 def looked_at(result):
@@ -38,7 +39,7 @@ def looked_at(result):
     assert repr(result) == str(result)
     assert "<table>" in result._repr_html_()
     assert isinstance(result.to_frame(), pd.DataFrame)
-    json.dumps(result.to_dict(), default=str)
+    assert json.loads(json.dumps(result.to_dict())).keys() == dict(result).keys()
     return looking.at(result.plot()._repr_svg_().encode())
 
 
@@ -168,3 +169,26 @@ def test_a_history_makes_no_tables(tmp_path):
 
     with pytest.raises(SchemaMismatch, match="holds no tables yet; run: pr-monitor db upgrade"):
         monitor.history("mail", tmp_path / "config.yaml")
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: monitor.compare(1, threshold=math.nan), "threshold is nan; it is a score"),
+        (lambda: monitor.compare(1, threshold=0.5, score="s"), "score names a column of predict"),
+        (
+            lambda: monitor.compare(1, predictions="o.csv", predicted="up", threshold=0.5),
+            "predicted decides which items are flagged; leave out score and threshold",
+        ),
+        (lambda: monitor.plan("mail", labels=0), "labels is 0; it is a whole number, 2 or more"),
+        (
+            lambda: monitor.plan("mail", labels=cast("int", 2.5)),
+            "labels is 2.5; it is a whole number",
+        ),
+        (lambda: monitor.plan("mail", size=5000), "size belongs to assumed values"),
+        (lambda: monitor.plan("mail", precision_margin=0), "margin"),
+    ],
+)
+def test_what_would_be_left_out_or_lead_to_a_wrong_number_is_refused(place, ask, words):
+    with pytest.raises(InputRefused, match=words):
+        ask()

@@ -177,7 +177,7 @@ class Evaluation(Estimates):
                 for name, area in _AREAS.items()
             ]
         return [
-            f"{self.drawn}; {self.level:.0%} intervals",
+            f"{self.drawn}; {100 * self.level:.4g}% intervals",
             *(f"WARNING: {warning}" for warning in self.warnings),
             Table(["metric", "estimate"], rows),
         ]

@@ -89,8 +89,8 @@ class Estimates(Result):
         """
         rates = {row["metric"]: row for row in self.estimates if row["estimand"] == "rate"}
         rows = [MetricInterval(name, _row(rates[name])) for name in HEADLINE if name in rates]
-        level = self.estimates[0]["level"]
-        return Picture(draw_intervals(rows, f"Rates of the classifier, {level:.0%} intervals"))
+        level = f"{100 * self.estimates[0]['level']:.4g}%"
+        return Picture(draw_intervals(rows, f"Rates of the classifier, {level} intervals"))
 
 
 def _row(estimate: dict[str, Any]) -> EstimateRow:

@@ -19,7 +19,7 @@ class OtherColumns(NamedTuple):
     """The columns of a file of predictions: of ids, scores, predicted classes."""
 
     id: str | None = None
-    score: str | None = "score"
+    score: str | None = None
     predicted: str | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from monitor.presentation.table import Table, table_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import pandas as pd
 
 
@@ -45,11 +44,10 @@ class Picture:
         return f"<SVG picture, {len(self.svg):,} bytes: save(path) writes it to a file>"
 
 
-class Result(ABC):
-    """What a function of `monitor` found.
+class Result(Mapping[str, Any], ABC):
+    """What a function of `monitor` found, as text, values, a table or a picture.
 
-    Printed, it reads as the command of the same name; ``result["labels"]`` is short for
-    ``result.to_dict()["labels"]``.
+    It is a mapping of its values: ``result["labels"]`` is ``result.to_dict()["labels"]``.
     """
 
     @abstractmethod
@@ -58,7 +56,7 @@ class Result(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return all values, as the command prints them with ``--json``."""
+        """Return all values, ready for JSON."""
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
@@ -76,6 +74,12 @@ class Result(ABC):
 
     def __getitem__(self, key: str) -> Any:
         return self.to_dict()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def __len__(self) -> int:
+        return len(self.to_dict())
 
     def __repr__(self) -> str:
         return "\n".join(line for part in self.document() for line in _text_lines(part))

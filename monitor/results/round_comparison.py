@@ -50,7 +50,8 @@ class RoundComparison(Result):
             f"{self.round.monitor}, round {self.round.number}: as it is, and {self.other}",
             f"by {compared.labeled} labels, {compared.positive} of them positive; prevalence "
             f"{percent_text(share.point)} ({percent_text(share.low)} to "
-            f"{percent_text(share.high)}); {both.level:.0%} intervals of this window's items",
+            f"{percent_text(share.high)}); {100 * both.level:.4g}% intervals of this window's "
+            "items",
             *missing,
             "",
             Table(
@@ -164,7 +165,7 @@ def _others(
         file,
         ids,
         id_column=columns.id or "",
-        score=None if columns.predicted else columns.score,
+        score=None if columns.predicted else columns.score or "score",
         predicted=columns.predicted,
         threshold=at,
     )

@@ -6,21 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
+from monitor.presentation.estimates import WHATEVER
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.table import Table
 from monitor.report.figures import metric_svg
 from monitor.results.result import Picture, Result
-from monitor.rounds.reporting.surroundings import monitor_timeline
+from monitor.rounds.reporting.surroundings import read_monitor_timeline
 from monitor.stats.core.counts import Interval
 from monitor.storage.results.estimate_store import latest_estimates
+from monitor.storage.tables import estimates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     import pandas as pd
 
     from monitor.domain.report import TimelinePoint
-    from monitor.rounds.context import MonitorContext
+    from monitor.domain.settings import Limits
+    from monitor.storage.database import Database
 
 _METRICS = ("precision", "recall")
 
@@ -39,7 +43,7 @@ class RoundHistory(Result):
     limits: Mapping[str, Sequence[float]]
 
     def document(self) -> Sequence[str | Table]:
-        """Return a table of rounds: precision and recall, alone and with earlier rounds."""
+        """Return precision and recall of the newest rounds, alone and with earlier ones."""
         if not self.timeline:
             return [f"{self.monitor}: no round is closed yet"]
         head = ["round", "slot", "precision", "with earlier", "recall", "with earlier", "alert"]
@@ -56,17 +60,35 @@ class RoundHistory(Result):
             ]
             for point in self.timeline
         ]
-        return [Table(head, rows, right="0")]
+        return [Table(head, rows, right="0"), *self._remarks()]
+
+    def _remarks(self) -> list[str]:
+        shown = {point.round for point in self.timeline}
+        numbers = {row["round"] for row in self.estimates}
+        lines = []
+        if len(numbers) > len(shown):
+            lines.append(f"the newest {len(shown)} of {len(numbers)} rounds; to_frame() has all")
+        partial = sorted(
+            {row["round"] for row in self.estimates if row["bound_low"] is not None} & shown
+        )
+        if partial:
+            lines.append(
+                f"answers are missing in {', '.join(map(str, partial))}: these intervals are "
+                f"worst-case bounds, which hold {WHATEVER}"
+            )
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
-        """Return ``{"monitor": ..., "estimates": [...]}``."""
-        return {"monitor": self.monitor, "estimates": self.estimates}
+        """Return ``{"monitor": ..., "estimates": [...]}``, ready for JSON."""
+        rows = [row | {"slot": row["slot"].isoformat()} for row in self.estimates]
+        return {"monitor": self.monitor, "estimates": rows}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each round, metric, estimand and basis."""
         import pandas as pd  # noqa: PLC0415 - a second that only tables need
 
-        return pd.DataFrame(self.estimates)
+        columns = ["round", "slot", *(c.name for c in estimates.c if c.name != "round_id")]
+        return pd.DataFrame(self.estimates, columns=columns)
 
     def plot(self, metric: str = "precision") -> Picture:
         """Draw precision or recall against the slots, with limits and alerts.
@@ -90,14 +112,14 @@ def _text(triple: tuple[float, float, float] | None) -> str:
     return "-" if triple is None else interval_text(Interval(*triple))
 
 
-def read_history(context: MonitorContext) -> RoundHistory:
+def read_history(database: Database, monitor: str, limits: Limits, now: datetime) -> RoundHistory:
     """Read the history of a monitor from its store."""
-    name, bounds = context.settings.name, context.settings.round.limits.bounds
-    with context.database.read() as connection:
-        estimates = latest_estimates(connection, name)
+    with database.read() as connection:
+        rows = latest_estimates(connection, monitor)
+        timeline = read_monitor_timeline(connection, monitor, now)
     return RoundHistory(
-        monitor=name,
-        estimates=estimates,
-        timeline=monitor_timeline(context.database, name, context.clock()),
-        limits={metric: list(bound.sides().values()) for metric, bound in bounds.items()},
+        monitor=monitor,
+        estimates=rows,
+        timeline=timeline,
+        limits={metric: list(bound.sides().values()) for metric, bound in limits.bounds.items()},
     )

@@ -1,4 +1,4 @@
-"""Rounds that closed before today's limits were set, compared with them."""
+"""Limits proposed by closed rounds, and rounds that closed before the limits were set."""
 
 from __future__ import annotations
 

@@ -315,10 +315,12 @@ def _publish_its_classes(context: MonitorContext, round_id: int) -> None:
 
 def _note_obstacle(context: MonitorContext, claim: Claim, obstacle: str) -> None:
     """Keep what a round waits for, for `status` to show."""
+    number = None
     # Where the store is away, the obstacle itself is raised; failing to note it must not hide it.
     with suppress(TryLater), context.database.write() as connection:
         round_transitions.note_obstacle(connection, claim, obstacle, context.clock())
-    log.warning("round waits", monitor=context.settings.name, reason=obstacle)
+        number = round_store.read_round(connection, claim.round_id).number
+    log.warning("round waits", monitor=context.settings.name, round=number, reason=obstacle)
 
 
 def _unfinished(context: MonitorContext) -> list[Round]:

@@ -38,6 +38,7 @@ class MlflowProcess:
         self._lock = threading.Lock()
         self._stopping = False
         self._task: IO[str] | None = None
+        self._was_stopped = False
 
     def deliver(self, application: Application, beat: Callable[[], None]) -> None:
         """Have all that is due for MLflow delivered, and wait until it is.
@@ -48,14 +49,18 @@ class MlflowProcess:
             return
         answer = process.stdout
         assert answer is not None  # noqa: S101  it is a pipe
+        is_stopped = False
         with suppress(BrokenPipeError), process:  # it may have ended at once
             self._ask(application)
             for line in answer:
                 beat()
                 if line.endswith("\n"):  # else the process was killed while it wrote
-                    _log(line)
+                    is_stopped = _log(line) == "tick stopped" or is_stopped
         if process.returncode:
             log.warning("the process that delivers to MLflow ended", code=process.returncode)
+        elif self._was_stopped and not is_stopped:
+            log.info("tick goes on", job="mlflow")
+        self._was_stopped = is_stopped
 
     def stop(self) -> None:
         """Begin no further delivery; the one in flight ends first."""
@@ -103,9 +108,12 @@ def _is_due(application: Application) -> bool:
     return any(head.sink == MLFLOW for head in heads)
 
 
-def _log(line: str) -> None:
-    """Log what the process has to say as the service's own line."""
+def _log(line: str) -> str | None:
+    """Log what the process has to say as the service's own line; return the event, if any."""
     answer: dict[str, Any] = json.loads(line)
-    if answer:
-        level = logging.getLevelNamesMapping()[answer.pop("level").upper()]
-        log.log(level, answer.pop("event"), **answer)
+    if not answer:
+        return None
+    level = logging.getLevelNamesMapping()[answer.pop("level").upper()]
+    event: str = answer.pop("event")
+    log.log(level, event, **answer)
+    return event

@@ -2,56 +2,62 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import sys
+import time
+from collections.abc import Callable
+from datetime import timedelta
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import structlog
-
-from monitor.domain.ports import Clock, utc_now
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger
 
-
 OBSTACLES = frozenset(
     {
         "alerts not kept up",
+        "alias not looked up",
         "monitor not looked at",
         "monitor stopped",
         "not delivered",
+        "not known whether rounds were forgotten",
         "round waits",
         "tick stopped",
+        "window not shared",
     }
 )
-"""Events that come again at every pass until what they name is over."""
+"""Events that come again at every pass until what they name is over; so do all with a traceback."""
 
 ENDS = frozenset({"delivered again", "monitor goes on", "tick goes on"})
 """Events after which the obstacles of a monitor, a sink or a job are over."""
 
-REMINDER = timedelta(hours=1)
+REMINDER = timedelta(hours=1).total_seconds()
 """An obstacle that stays is logged again after this."""
 
-
-class _Logged(NamedTuple):
-    first: datetime
-    last: datetime
+OVER = timedelta(minutes=10).total_seconds()
+"""An obstacle that did not come for this long is over, and a new one when it comes again."""
 
 
 class ObstacleFilter:
     """A processor of structlog that drops lines on obstacles which were logged already.
 
     Two lines are of one obstacle if they have the same monitor, sink or job and the same reason,
-    regardless of their event.
+    regardless of their event: a reason that stops a round stops its monitor, and is logged once.
+
+    Parameters
+    ----------
+    clock
+        Seconds that only grow, so that setting the time of the machine changes nothing.
     """
 
-    def __init__(self, clock: Clock = utc_now) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = Lock()
-        self._logged: dict[str, dict[str, _Logged]] = {}
+        self._obstacles: dict[str, dict[str, _Obstacle]] = {}
 
     def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
-        """Return the line, with ``since`` where it is a reminder.
+        """Return the line, with the age in ``minutes`` where it is a reminder.
 
         Raises
         ------
@@ -63,19 +69,38 @@ class ObstacleFilter:
         )
         with self._lock:
             if event["event"] in ENDS:
-                self._logged.pop(subject, None)
-            if event["event"] not in OBSTACLES:
+                self._obstacles.pop(subject, None)
+            reason = _reason(event)
+            if reason is None:
                 return event
             now = self._clock()
-            earlier = self._logged.get(subject, {}).items()
-            reasons = {reason: own for reason, own in earlier if now - own.last < 2 * REMINDER}
-            self._logged[subject] = reasons
-            reason = str(event.get("reason", event.get("error")))
-            logged = reasons.get(reason)
-            if logged is None:
-                reasons[reason] = _Logged(now, now)
+            earlier = self._obstacles.get(subject, {}).items()
+            present = {text: one for text, one in earlier if now - one.seen < OVER}
+            self._obstacles[subject] = present
+            if reason not in present:
+                present[reason] = _Obstacle(now)
                 return event
-            if now - logged.last < REMINDER:
+            obstacle = present[reason]
+            obstacle.seen = now
+            if now - obstacle.logged < REMINDER:
                 raise structlog.DropEvent
-            reasons[reason] = _Logged(logged.first, now)
-            return {**event, "since": logged.first.isoformat(timespec="minutes")}
+            obstacle.logged = now
+            return {**event, "minutes": round((now - obstacle.began) / 60)}
+
+
+class _Obstacle:
+    """When it began, was logged last, and came last."""
+
+    def __init__(self, now: float) -> None:
+        self.began = self.logged = self.seen = now
+
+
+def _reason(event: EventDict) -> str | None:
+    """Return why a line says that something does not go on; None for other lines."""
+    if event.get("exc_info"):
+        return f"{event['event']}: {sys.exc_info()[1]!r}"
+    if "exception" in event:  # written by the process that delivers to MLflow
+        return str(event["exception"])
+    if event["event"] in OBSTACLES:
+        return str(event.get("reason", event.get("error")))
+    return None

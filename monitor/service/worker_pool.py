@@ -46,7 +46,7 @@ class MonitorPool:
     wants to write waits for its turn.
 
     advance: Does all that is due for a monitor, inside what it is given; returns what stopped it.
-    news: Set whenever a look may have left something to deliver.
+    changes: Set whenever a look may have left something to deliver.
     """
 
     def __init__(

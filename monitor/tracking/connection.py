@@ -89,8 +89,8 @@ def shown(uri: str) -> str:
 class Connection:
     """One MLflow, reached with one client, one delivery at a time.
 
-    patience: Seconds that one delivery may take over the network. A SQLite file needs no such end,
-        and making its tables takes some seconds the first time.
+    idle_timeout: Seconds that one delivery may take over the network. A SQLite file needs no such
+        end, and making its tables takes some seconds the first time.
     """
 
     def __init__(self, tracking_uri: str, registry_uri: str | None, idle_timeout: float) -> None:

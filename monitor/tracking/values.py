@@ -34,8 +34,6 @@ _COLOURS = {
     Status.OK: "#2a6fbb",
 }
 
-_METRICS = ("precision", "recall")
-
 
 def digest(payload: Mapping[str, Any]) -> str:
     """Identify a payload: equal content, equal digest."""
@@ -312,7 +310,7 @@ def _challenger_metrics(report: RoundReport) -> dict[str, float]:
     alone, pooled = row.alone, row.pooled
     own = {
         f"challenger/{name}": metric.challenger[0]
-        for name in _METRICS
+        for name in FIRST
         if alone is not None
         if (metric := alone.metric(name)) is not None and metric.challenger is not None
     }
@@ -325,7 +323,7 @@ def _differences(row: ComparisonRow | None, called: str) -> dict[str, float]:
         return {}
     return {
         f"challenger/{name}_{called}{end}": value
-        for name in _METRICS
+        for name in FIRST
         if (metric := row.metric(name)) is not None and metric.difference is not None
         for end, value in zip(("", "_low", "_high"), metric.difference, strict=True)
     }

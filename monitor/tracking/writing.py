@@ -33,7 +33,6 @@ _TIMELINE = "timeline.svg"
 _COUNTS, _SEGMENTS = "counts.json", "segments.json"
 _FINISHED = "FINISHED"  # also without an estimate: a red cross would say that the job failed
 
-_log = structlog.get_logger("monitor.tracking")
 _REPORT = "report.json"
 
 log = structlog.get_logger("monitor.tracking")
@@ -77,7 +76,7 @@ def write_round(
         **page,
         **_figures(report),
         **{path: json.dumps(table).encode() for path, table in tables.items()},
-        "report.json": report.model_dump_json(indent=2).encode(),
+        _REPORT: report.model_dump_json(indent=2).encode(),
     }
     _log_files(client, run, files)
     if run.info.status != _FINISHED:
@@ -247,7 +246,7 @@ def _keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
         except Exception as error:  # each artifact store brings errors of its own
             if is_down(error):
                 raise  # the round is told again, and nothing of it is replaced yet
-            _log.warning(
+            log.warning(
                 "earlier report not kept in MLflow", round=report.round, reason=str(error)[:200]
             )
 
@@ -258,10 +257,14 @@ def _fetched(client: MlflowClient, run_id: str, folder: str) -> Path:
     MLflow says of every download that fails that there is no such file, in an outage too.
     """
     try:
-        return Path(client.download_artifacts(run_id, _REPORT, folder))
+        path = client.download_artifacts(run_id, _REPORT, folder)
     except Exception:  # noqa: BLE001  each artifact store brings errors of its own
         client.list_artifacts(run_id)
-        return Path(client.download_artifacts(run_id, _REPORT, folder))
+        path = client.download_artifacts(run_id, _REPORT, folder)
+    if not path:  # MLflow 3.1 raises nothing
+        message = f"the run has no {_REPORT}"
+        raise FileNotFoundError(message)
+    return Path(path)
 
 
 def _html_report(report: RoundReport) -> dict[str, bytes]:

@@ -101,8 +101,9 @@ def test_flagged_items_are_counted_where_the_file_has_the_window(labeled):
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        ([], 2, "nothing to compare with; give a score or a file: --threshold, --predictions"),
-        (["-t", "0.5", "--predicted", "x"], 2, "it names a column of --predictions FILE"),
+        ([], 65, "nothing to compare with; give a threshold, or predictions: a file"),
+        (["-t", "0.5", "--predicted", "x"], 65, "predicted names a column of predictions, a file"),
+        (["-t", "nan"], 65, "threshold is nan; it is a score"),
         (["-t", "0.5", "--round"], 2, "No such option"),
         (["-p", "away.parquet"], 65, "no file matches away.parquet"),
         (["-p", "other.txt"], 65, "--predictions: path: 'other.txt' has no suffix"),

@@ -186,7 +186,7 @@ def test_a_figure_of_bands_has_the_plan_without_them_too(filled, place):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ("plan --precision .8", 65, "--precision is not enough to plan from; give --recall and "),
+        ("plan --precision .8", 65, "precision is not enough to plan from; give recall and "),
         (f"{ASSUMED} --margin 5", 65, "between 0 and 1; got precision=5.0"),
         (f"{ASSUMED} --plot widths.png", 2, "widths.png is no SVG file; end its name with .svg"),
         ("plan --precision 2 --recall .6 --flagged-rate .1", 65, "precision must lie strictly"),

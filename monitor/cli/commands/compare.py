@@ -38,7 +38,9 @@ def compare(
         ),
     ] = None,
     id_column: Annotated[str | None, column_option("--id", "Its column of ids.")] = None,
-    score: Annotated[str, column_option("--score", "Its column of scores.")] = "score",
+    score: Annotated[
+        str | None, column_option("--score", "Its column of scores; score if not given.")
+    ] = None,
     predicted: Annotated[
         str | None, column_option("--predicted", "Its column of predicted classes, 1 or 0.")
     ] = None,
@@ -53,8 +55,9 @@ def compare(
     monitor's own if not given).
     """
     import monitor as functions
+    from monitor.cli.logs import set_up_logs
 
-    _refuse_incomplete(threshold, predictions, predicted)
+    set_up_logs()
     result = functions.compare(
         number,
         monitor=monitor,
@@ -69,14 +72,3 @@ def compare(
         echo_json(result.to_dict())
     else:
         echo_document(result.document())
-
-
-def _refuse_incomplete(
-    threshold: float | None, predictions: Path | None, predicted: str | None
-) -> None:
-    if threshold is None and predictions is None:
-        message = "nothing to compare with; give a score or a file: --threshold, --predictions"
-        raise typer.BadParameter(message, param_hint="--threshold")
-    if predictions is None and predicted is not None:
-        message = "it names a column of --predictions FILE; give that too"
-        raise typer.BadParameter(message, param_hint="--predicted")

@@ -33,10 +33,12 @@ LabelsOption = Annotated[
     int | None, typer.Option("--labels", help="Labels that there are.", metavar="COUNT", min=2)
 ]
 FlaggedCostOption = Annotated[
-    float, typer.Option("--flagged-cost", help="Of a label of a flagged item.", metavar="COST")
+    float | None,
+    typer.Option("--flagged-cost", help="Of a label of a flagged item, else 1.", metavar="COST"),
 ]
 PassedCostOption = Annotated[
-    float, typer.Option("--passed-cost", help="Of a label of a passed item.", metavar="COST")
+    float | None,
+    typer.Option("--passed-cost", help="Of a label of a passed item, else 1.", metavar="COST"),
 ]
 PlotOption = Annotated[
     Path | None,
@@ -55,13 +57,13 @@ def plan(
     precision: PrecisionOption = None,
     recall: RecallOption = None,
     flagged_rate: FlaggedRateOption = None,
-    size: Annotated[int, ASSUMED_SIZE] = 100_000,
+    size: Annotated[int | None, ASSUMED_SIZE] = None,
     margin: MarginOption = None,
     precision_margin: PrecisionMarginOption = None,
     recall_margin: RecallMarginOption = None,
     labels: LabelsOption = None,
-    flagged_cost: FlaggedCostOption = 1.0,
-    passed_cost: PassedCostOption = 1.0,
+    flagged_cost: FlaggedCostOption = None,
+    passed_cost: PassedCostOption = None,
     plot: PlotOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -72,7 +74,9 @@ def plan(
     without config or data. Asks for the config's margin and labels unless others are given.
     """
     import monitor as functions
+    from monitor.cli.logs import set_up_logs
 
+    set_up_logs()
     _refuse_plot(plot)
     result = functions.plan(
         monitor,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor import api
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
@@ -18,6 +19,7 @@ from monitor.cli.common import (
     opened,
 )
 from monitor.cli.views.printing import echo, echo_error, echo_json, echo_table
+from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import limit_text
 
 if TYPE_CHECKING:
@@ -265,13 +267,10 @@ def _not_in_the_config(application: Application) -> list[RemovedMonitor]:
 
 def only_monitor(application: Application, monitor: str | None) -> str:
     """Name the monitor that a command is about: the one named, or the only one there is."""
-    if monitor is not None:
-        return application.config.monitor(monitor).name
-    if len(application.monitors) == 1:
-        return application.monitors[0].settings.name
-    names = ", ".join(context.settings.name for context in application.monitors)
-    message = f"the config has several monitors, name one of them: {names}"
-    raise typer.BadParameter(message, param_hint="--monitor")
+    try:
+        return api.only_monitor(application.config, monitor)
+    except InputRefused as error:
+        raise typer.BadParameter(str(error), param_hint="--monitor") from error
 
 
 def _limit(alert: StoredAlert) -> str:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch
-    from monitor.storage.database import Database
     from monitor.storage.results.alert_store import StoredAlert
     from monitor.storage.rounds.round_store import Round
 
@@ -142,13 +141,12 @@ def _row(connection: Connection, version: RestatedVersion, rounds: list[int]) ->
     )
 
 
-def monitor_timeline(database: Database, name: str, now: datetime) -> list[TimelinePoint]:
+def read_monitor_timeline(connection: Connection, name: str, now: datetime) -> list[TimelinePoint]:
     """Read what the figure of a monitor shows, in slot order."""
-    with database.read() as connection:
-        monitor_id = round_store.find_monitor(connection, name)
-        if monitor_id is None:
-            return []
-        alerts = alert_store.find_alerts(connection, monitor=name)
-        restated = read_restated(connection, monitor_id=monitor_id)
-        result = read_timeline(connection, monitor_id, (now, now), alerts, restated)
+    monitor_id = round_store.find_monitor(connection, name)
+    if monitor_id is None:
+        return []
+    alerts = alert_store.find_alerts(connection, monitor=name)
+    restated = read_restated(connection, monitor_id=monitor_id)
+    result = read_timeline(connection, monitor_id, (now, now), alerts, restated)
     return [point for _, point in result]

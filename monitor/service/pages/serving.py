@@ -43,9 +43,9 @@ class PagesServer:
 
     settings: Where it listens and who may come in; ``setting`` is what chose the address.
     name: The annotator's name that the first page proposes to who comes by a link.
-    told: Called with the address of the pages at the start. Where links let people in, that is the
-        link that works, and each new one is told as well; with it who used the one before, None at
-        the start.
+    notified: Called with the address of the pages at the start. Where links let people in, that is
+        the link that works, and each new one is told as well; with it who used the one before, None
+        at the start.
     tracking_uri: Where the MLflow is whose accounts let people in, if they do.
 
     Raises `ConfigRefused` if the certificate or its key cannot be used, or this machine does not

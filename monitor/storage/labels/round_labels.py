@@ -179,9 +179,9 @@ def read_labels(connection: Connection, round_: Round) -> RoundLabels:
 def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int, RoundLabels]:
     """Read the labels of some rounds that were read in the same transaction, by round."""
     ids = [round_.id for round_ in rounds]
-    strata = _inchunks(connection, ids, frame_store.read_all_strata)
-    drawn = _inchunks(connection, ids, _items)
-    answer = _inchunks(connection, ids, label_store.all_statements)
+    strata = _in_chunks(connection, ids, frame_store.read_all_strata)
+    drawn = _in_chunks(connection, ids, _items)
+    answer = _in_chunks(connection, ids, label_store.all_statements)
     return {round_.id: _labels_of(round_, strata, drawn, answer) for round_ in rounds}
 
 
@@ -192,7 +192,7 @@ def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int,
     closed yet, any that has.
     """
     ids = [round_.id for round_ in rounds]
-    return _inchunks(connection, ids, _recurring)
+    return _in_chunks(connection, ids, _recurring)
 
 
 def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
@@ -243,7 +243,7 @@ def _labels_of(
     )
 
 
-def _inchunks(
+def _in_chunks(
     connection: Connection,
     round_ids: Sequence[int],
     read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],

@@ -11,7 +11,7 @@ from monitor.domain.state import RoundState
 from monitor.rounds.class_overview import ClassOverview, class_overviews
 from monitor.rounds.listing import ListedRounds, listed
 from monitor.rounds.opening.removed_monitors import RemovedMonitor, removed_monitors
-from monitor.rounds.reporting.surroundings import monitor_timeline
+from monitor.rounds.reporting.surroundings import read_monitor_timeline
 from monitor.rounds.round_page import find_round, read_page, read_report
 from monitor.rounds.status import Overview, overviews
 from monitor.storage.results import alert_store, report_store
@@ -114,7 +114,8 @@ class Board:
 
     def timeline(self, name: str) -> list[TimelinePoint]:
         """Read what the figure of a monitor shows, in slot order."""
-        return monitor_timeline(self.database, name, self.clock())
+        with self.database.read() as connection:
+            return read_monitor_timeline(connection, name, self.clock())
 
     def report(self, name: str, number: int, version: int | None) -> RoundReport:
         """Read the report of one version of a round, the latest unless one is named."""
