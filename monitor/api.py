@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
@@ -39,6 +39,10 @@ def estimate(**matrix: Any) -> Estimates:
     from monitor.results.estimates import Estimates
     from monitor.stats.estimation.quick import estimate_matrix
 
+    for name, value in matrix.items():
+        if name != "level" and not isinstance(value, Integral):
+            message = f"{name} is {value!r}; it counts items, so it is a whole number"
+            raise InputRefused(message)
     try:
         estimates = estimate_matrix(**matrix)
     except ValueError as error:
@@ -88,6 +92,7 @@ def compare(
     """Compare a round's window with another threshold or classifier (`monitor.compare`)."""
     from monitor.results.round_comparison import compare_round
 
+    _refuse_text({"number": number, "threshold": threshold})
     _refuse_comparison(threshold, file, columns)
     with opened(config) as application:
         own = application.config.monitor(only_monitor(application.config, monitor))
@@ -100,8 +105,6 @@ def _refuse_comparison(threshold: float | None, file: Path | None, columns: Othe
     named = [name for name, column in columns._asdict().items() if column is not None]
     if threshold is None and file is None:
         message = "nothing to compare with; give a threshold, or predictions: a file"
-    elif threshold is not None and not math.isfinite(threshold):
-        message = f"threshold is {threshold}; it is a score, so a finite number"
     elif file is None and named:
         message = f"{' and '.join(named)} names a column of predictions, a file; give that too"
     elif columns.predicted is not None and (columns.score is not None or threshold is not None):
@@ -127,6 +130,8 @@ def plan(
     provided = {name: value for name, value in assumed.items() if value is not None}
     requested = {name: half for name, half in margins.items() if half is not None}
     prices = {name: cost for name, cost in costs.items() if cost is not None}
+    halves = {f"{name}_margin": half for name, half in margins.items()}
+    _refuse_text({**assumed, **halves, **costs})
     _refuse_few(labels=labels, size=size)
     try:
         if provided:
@@ -142,6 +147,13 @@ def plan(
         return LabelPlan(_of_monitor(monitor, config, requested, labels))
     except ValueError as error:
         raise InputRefused(str(error)) from error
+
+
+def _refuse_text(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if value is not None and not (isinstance(value, Real) and math.isfinite(value)):
+            message = f"{name} is {value!r}; it is a finite number"
+            raise InputRefused(message)
 
 
 def _refuse_few(**counts: Any) -> None:

@@ -174,7 +174,14 @@ def test_a_history_makes_no_tables(tmp_path):
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda: monitor.compare(1, threshold=math.nan), "threshold is nan; it is a score"),
+        (lambda: monitor.compare(1, threshold=math.nan), "threshold is nan; it is a finite number"),
+        (lambda: monitor.compare(1, threshold=70), "all scores are shares"),
+        (lambda: monitor.compare(1, threshold=cast("float", "0.6")), "threshold is '0.6'; it is"),
+        (lambda: monitor.plan(precision=cast("float", "80%")), "precision is '80%'; it is a"),
+        (
+            lambda: monitor.estimate(**MATRIX | {"tp": cast("int", 1.5)}),
+            "tp is 1.5; it counts items",
+        ),
         (lambda: monitor.compare(1, threshold=0.5, score="s"), "score names a column of predict"),
         (
             lambda: monitor.compare(1, predictions="o.csv", predicted="up", threshold=0.5),

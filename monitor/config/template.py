@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import PurePath
 
 from monitor.domain.errors import InputRefused
@@ -277,7 +278,16 @@ def _negative(chosen: Chosen, values_of: Callable[[str], Sequence[str]] | None) 
     """Name the values of the other class, as the predictions have them now."""
     if values_of is None or chosen.predicted is None:
         return []
-    others = [value for value in values_of(chosen.predicted) if value != chosen.positive]
+    values = values_of(chosen.predicted)
+    if values and chosen.positive not in values:
+        close = get_close_matches(str(chosen.positive).lower(), [v.lower() for v in values], 1)
+        hint = "".join(f"; did you mean {v!r}?" for v in values if [v.lower()] == close)
+        message = (
+            f"no value of column {chosen.predicted!r} is {chosen.positive!r} (--positive); it has "
+            f"{', '.join(map(repr, values))}{hint}"
+        )
+        raise InputRefused(message)
+    others = [value for value in values if value != chosen.positive]
     listed = ", ".join(_value(value) for value in others)
     return [f"      negative: [{listed}]   # any other value is refused"] if others else []
 

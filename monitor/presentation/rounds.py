@@ -133,8 +133,10 @@ def unlabeled_to_do(monitor: str, number: int, *, by_column: bool) -> str:
 
 def no_round_text(monitor: str, number: int, there: Sequence[int]) -> str:
     """Return the sentence that a monitor has no such round, and which it has, in slot order."""
-    rounds = f"its rounds are {there[0]} to {there[-1]}" if there else "it has none yet"
-    return f"{monitor} has no round {number}; {rounds}"
+    if not there:
+        return f"{monitor} has no round {number}; it has none yet"
+    between = f"{there[0]} and {there[-1]}"
+    return f"{monitor} has no round {number}; its rounds lie between {between}"
 
 
 def no_version_text(monitor: str, number: int, requested: int, newest: int) -> str:

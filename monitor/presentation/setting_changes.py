@@ -22,7 +22,7 @@ _STARTS = {
     ),
     HistoryStart.NOTHING: (
         "the next round begins a new history: estimates with earlier rounds begin anew; evidence "
-        "gathered so far stays, but without a reference the first round adds none"
+        "gathered so far stays, as do open alerts"
     ),
 }
 

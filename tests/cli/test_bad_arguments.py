@@ -86,7 +86,7 @@ def test_a_round_that_is_not_there(place):
     round_7, version_4 = place.run("show", 7), place.run("show", 1, "--version", 4)
 
     assert before.lines == ["pr-monitor: mail has no round 1; it has none yet"]
-    assert round_7.lines == ["pr-monitor: mail has no round 7; its rounds are 1 to 1"]
+    assert round_7.lines == ["pr-monitor: mail has no round 7; its rounds lie between 1 and 1"]
     assert version_4.lines == ["pr-monitor: round 1 of mail has no version 4; the newest is 1"]
     assert {each.code for each in (before, round_7, version_4)} == {65}
 

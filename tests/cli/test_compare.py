@@ -103,7 +103,7 @@ def test_flagged_items_are_counted_where_the_file_has_the_window(labeled):
     [
         ([], 65, "nothing to compare with; give a threshold, or predictions: a file"),
         (["-t", "0.5", "--predicted", "x"], 65, "predicted names a column of predictions, a file"),
-        (["-t", "nan"], 65, "threshold is nan; it is a score"),
+        (["-t", "nan"], 65, "threshold is nan; it is a finite number"),
         (["-t", "0.5", "--round"], 2, "No such option"),
         (["-p", "away.parquet"], 65, "no file matches away.parquet"),
         (["-p", "other.txt"], 65, "--predictions: path: 'other.txt' has no suffix"),

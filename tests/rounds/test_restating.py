@@ -296,7 +296,7 @@ def test_a_round_that_is_not_final_or_that_another_worker_has_is_refused(good):
 
     for number, why in (
         (4, "round 4 of mail is labeling; only closed rounds can be restated"),
-        (9, "mail has no round 9; its rounds are 1 to 4"),
+        (9, "mail has no round 9; its rounds lie between 1 and 4"),
     ):
         with pytest.raises(InputRefused, match=why):
             restate(scene, number)

@@ -13,7 +13,7 @@ from monitor.domain.implausible_scores import percent_fault
 from monitor.domain.single_precision import rounded_below
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.stats.estimation.paired import Comparison, compare, compare_threshold
-from monitor.storage.labels.round_labels import read_labels
+from monitor.storage.labels.round_labels import RoundLabels, read_labels
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -47,11 +47,15 @@ class Compared:
 
 def labeled_ids(connection: Connection, round_: Round) -> list[str]:
     """Read the ids of the items that are labeled 1 or 0 now."""
-    ids = [item.id for item in read_labels(connection, round_).labeled]
-    if not ids:
+    return [item.id for item in _labels(connection, round_).labeled]
+
+
+def _labels(connection: Connection, round_: Round) -> RoundLabels:
+    labels = read_labels(connection, round_)
+    if not labels.labeled:
         message = f"round {round_.number} of {round_.monitor} has no labels to compare by"
         raise InputRefused(message)
-    return ids
+    return labels
 
 
 def at_threshold(connection: Connection, round_: Round, threshold: float) -> Compared:
@@ -59,8 +63,8 @@ def at_threshold(connection: Connection, round_: Round, threshold: float) -> Com
 
     Raises `InputRefused` if items have no score, or one in percent, or a stratum no label.
     """
+    labels = _labels(connection, round_)
     try:
-        labels = read_labels(connection, round_)
         sample = scored_sample(round_, labels)
     except NoCurves as error:
         raise _refused(round_, error) from error
@@ -86,7 +90,7 @@ def with_others(connection: Connection, round_: Round, others: Others) -> Compar
     Raises `InputRefused` if a stratum has no label, or the counted flagged items contradict the
     labels.
     """
-    labels = read_labels(connection, round_)
+    labels = _labels(connection, round_)
     try:
         sample = labeled_sample(labels, round_.settings.sample)
     except NoCurves as error:
@@ -110,12 +114,20 @@ def with_others(connection: Connection, round_: Round, others: Others) -> Compar
 
 
 def refuse_percent(what: str, scores: Sequence[float], threshold: float | None) -> None:
-    """Refuse scores of labeled items in percent where the threshold is a share."""
-    fault = None if threshold is None else percent_fault(scores, threshold)
+    """Refuse scores in percent beside a threshold that is a share, and the reverse."""
+    if threshold is None:
+        return
+    fault = percent_fault(scores, threshold)
     if fault is not None:
         message = (
             f"{what}, of the labeled items: {fault} ({threshold:g}), or give --threshold for such "
             "scores"
+        )
+        raise InputRefused(message)
+    if scores and threshold > 1 and min(scores) >= 0 and max(scores) <= 1:
+        message = (
+            f"{what}, of the labeled items: all scores are shares, up to {max(scores):.3g}, and "
+            f"the threshold is {threshold:g}: nothing would be flagged; give it as a share too"
         )
         raise InputRefused(message)
 

@@ -276,14 +276,16 @@ def test_versions_of_a_round_are_shown_as_they_were(scene):
 MISSING = {
     "/monitors/other": "The config has no such monitor.",
     "/monitors/%3Cscript%3E": "The config has no such monitor.",
-    "/monitors/mail/rounds/9": "mail has no round 9; its rounds are 1 to 3.",
+    "/monitors/mail/rounds/9": "mail has no round 9; its rounds lie between 1 and 3.",
     "/monitors/mail/rounds/2?version=7": "round 2 of mail has no version 7; the newest is 1.",
     "/monitors/mail/rounds/two": "There is no such page here.",
     "/monitors/mail/rounds/2?version=x": "There is no such page here.",
     "/monitors/mail?before=some": "There is no such page here.",
-    "/monitors/mail?before=7": "mail has no round 7; its rounds are 1 to 3.",
+    "/monitors/mail?before=7": "mail has no round 7; its rounds lie between 1 and 3.",
     "/monitors/mail/f1.svg": "There is no such page here.",
-    f"/monitors/mail/rounds/{10**30}": f"mail has no round {10**30}; its rounds are 1 to 3.",
+    f"/monitors/mail/rounds/{10**30}": (
+        f"mail has no round {10**30}; its rounds lie between 1 and 3."
+    ),
     "/monitors/mail/rounds/2?version=0": "There is no such page here.",
 }
 
