@@ -15,7 +15,7 @@
 # make mutants   change monitor/stats in thousands of ways and see which no test notices (hours);
 #                SAMPLE=400 SEED=1 takes that many at random (an hour or two)
 # make wheel     build the wheel into dist, for deploy/Dockerfile
-# make release   build wheel and sdist into dist and check their metadata (docs/releasing.md)
+# make release   build wheel and sdist into dist and check their metadata (docs/project/releasing.md)
 # make lock      write the locks anew (needs uv); LOCK_FLAGS=--upgrade takes newer versions
 # make clean     remove what these made
 #
