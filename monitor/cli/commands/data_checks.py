@@ -20,7 +20,7 @@ from monitor.domain.shown import Shown, is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.labeling.page import PageLabeler
-from monitor.presentation.numbers import minute_text
+from monitor.presentation.numbers import minute_text, plural
 from monitor.rounds.labels.truth_reach import (
     ClassReach,
     Reach,
@@ -30,6 +30,7 @@ from monitor.rounds.labels.truth_reach import (
     refuse_unreached,
     windows_before,
 )
+from monitor.rounds.opening.setting_changes import version_change
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.items import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown
@@ -79,9 +80,10 @@ def check_source(context: MonitorContext) -> CheckResult:
             message = f"in {newest}: {concern.sentence}"
             raise SourceRefused(message)
     bad = [f"{count} {reason}" for reason, count in frame.bad_rows.items()]
-    summary = f"{frame.size} predictions in {newest}, {frame.flagged_size} flagged"
+    summary = f"{plural(frame.size, 'prediction')} in {newest}, {frame.flagged_size} flagged"
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),
+        *version_change(context, frame),
         *_excluded_warnings(_excluded(context, window)),
         *_reference_warnings(context),
         *_shown_warnings(context, frame),

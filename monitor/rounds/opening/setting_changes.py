@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from monitor.domain.registered import alias_of, spellings
 from monitor.domain.setting_changes import Begins, Change, Difference, HistoryStart
 from monitor.presentation.setting_changes import (
     next_challenger_sentence,
@@ -21,6 +22,7 @@ from monitor.storage.samples import frame_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.model import Frame
     from monitor.domain.sample_settings import Sample
     from monitor.domain.settings import RoundSettings
     from monitor.rounds.context import MonitorContext
@@ -54,6 +56,32 @@ def pending_changes(connection: Connection, context: MonitorContext) -> list[str
     if differences and newest.settings.challenger is not None:  # a first one changes nothing
         prefetcher.append(next_challenger_sentence(differences[0]))
     return prefetcher
+
+
+def version_change(context: MonitorContext, frame: Frame) -> list[str]:
+    """Report that the next round is of another model version than the last one that was drawn."""
+    from monitor.rounds.sampling.window_scan import base_key  # noqa: PLC0415  as below
+
+    settings, version = context.settings.round, frame.model_version
+    with context.database.read() as connection:
+        rounds = round_store.find_rounds(connection, context.settings.name)
+        drawn = [round_ for round_ in rounds if round_.history_id is not None]
+        if not drawn or (version is None and alias_of(settings.model)):
+            return []
+        last = frame_store.read_history(connection, drawn[-1].history_id or 0)
+        if last.model_version in spellings(version):
+            return []
+        existing = frame_store.history_for(
+            connection,
+            drawn[-1].monitor_id,
+            model_version=version,
+            threshold=settings.threshold,
+            key_parts=base_key(settings),
+            unscored=last.edges.unscored,
+        )
+    difference = Difference("model version", last.model_version, version)
+    start = HistoryStart.NOTHING if existing is None else HistoryStart.KNOWN
+    return [next_history_sentence([difference], start)]
 
 
 def changes_between(
