@@ -104,6 +104,7 @@ def test_the_first_commands_on_an_old_file_abandon_no_round_and_say_what_to_run(
     assert "abandoned" not in ran.out + ran.err + then.out + then.err
     newest = place.slot - timedelta(days=1)
     assert f"mail: round 0 (due {place.at(newest)} UTC) is closed" in then.lines
+    assert then.code == 75, "MLflow is away; that round 1 waits for predictions is no failure"
 
 
 def test_an_abandoned_round_is_done_again_by_hand_though_the_schedule_is_another_by_now(place):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,8 +59,8 @@ def run_once(
 
     Draws samples, reads labels, estimates, alerts and records it in MLflow. Running it again, or
     at the same time elsewhere, is safe. Exit code 0 all well (a firing alert too), 65 input
-    refused (a round that waits for better predictions too), 75 something waits for a later run,
-    78 fix the config.
+    refused (a round that waits for better predictions too; with --slot only the round of it), 75
+    something waits for a later run, 78 fix the config.
     """
     from monitor.cli.views.passes import echo_pass, marks, moves, pass_json, second_waves
     from monitor.service.change_detection import Idle
@@ -89,7 +90,8 @@ def run_once(
             echo_pass(application, monitors, result, moved, second_waves(before, moved))
         if metrics_file is not None:
             _write_metrics(metrics_file, application, monitors, result)
-    raise typer.Exit(result.exit_code)
+        code = result.exit_code if slot is None else _slot_exit_code(application, result, slot)
+    raise typer.Exit(code)
 
 
 def backfill(
@@ -223,7 +225,7 @@ def _refuse_no_slot(context: MonitorContext, slot: str, requested: datetime) -> 
         message = f"--slot {slot} is not due yet; the newest slot of {name} that is due: {newest}"
         raise InputRefused(message)
     before = newest_slot(schedule, requested)
-    if before != requested and not _has_round(context, requested):
+    if before != requested and _round_at(context, requested) is None:
         after = next(slots_after(schedule, requested))
         message = (
             f"--slot {slot} is no slot of {name} ({schedule.cron!r} in {schedule.time_zone}); the "
@@ -232,16 +234,26 @@ def _refuse_no_slot(context: MonitorContext, slot: str, requested: datetime) -> 
         raise InputRefused(message)
 
 
-def _has_round(context: MonitorContext, slot: datetime) -> bool:
-    """Whether a slot has a round, perhaps by a schedule of before."""
+def _slot_exit_code(application: Application, result: Pass, slot: str) -> int:
+    """Return the exit code of a slot's round: another that waits for predictions is no failure."""
+    from monitor.domain.errors import SourceRefused
+    from monitor.domain.state import RoundState
+
+    errors = dict(result.errors)
+    for name, error in result.errors.items():
+        round_ = _round_at(application.context(name), parse_time(slot, "--slot"))
+        if isinstance(error, SourceRefused) and round_ and round_.state is not RoundState.OPEN:
+            del errors[name]
+    return replace(result, errors=errors).exit_code
+
+
+def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
+    """Read the round of a slot, perhaps by a schedule of before."""
     from monitor.storage.rounds import round_store
 
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
-        return (
-            monitor_id is not None
-            and round_store.round_at(connection, monitor_id, slot) is not None
-        )
+        return None if monitor_id is None else round_store.round_at(connection, monitor_id, slot)
 
 
 def _backfilled(
