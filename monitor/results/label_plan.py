@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from monitor.stats.design.planning import LabelsNeeded
 
 METRICS = ("precision", "recall")
-WHOLE = "labeled whole"  # Why a width is 0: every item that decides the metric has a label
 _NOTHING = 1e-6
 _TWO_WAVES = (
     "They go out in two waves, the second by the answers to the first: with a good score the "
@@ -93,9 +92,8 @@ def sentences(forecast: PlanForecast) -> list[str]:
         sure = "on average" if assurance is None else f"with probability {assurance:g}"
         lines.append(f"To be within that {sure} would take {plan.needed:,}.")
     if whole := _whole(forecast):
-        lines.append(
-            f"Every item of {', '.join(whole)} gets a label: none of it is left to chance."
-        )
+        names = "the window" if len(whole) == len(forecast.bands()) else ", ".join(whole)
+        lines.append(f"Every item of {names} gets a label: none of it is left to chance.")
     # What a short budget means is in the sentences above.
     others = [note for note in plan.notes if not isinstance(note, BudgetShort)]
     return [*lines, *(f"Note: {plan_note(note)}." for note in others)]
@@ -171,27 +169,25 @@ def _alerts(forecast: PlanForecast) -> list[str | Table]:
             f"{power.limit.metric} at least {power.limit.value:.3g}",
             _smallest(power),
             _in_lowest_band(power),
-            _delay(power),
+            "over 26" if power.mean is None or power.median is None else f"{power.mean:.1f}",
         ]
         for power in forecast.alerts
     ]
-    heads = ["limit", "finds", "by misses in the lowest band", f"{DROP * 100:.0f} points take"]
+    heads = ["limit", "drop", "drop in lowest band", f"rounds for {DROP * 100:.0f} points"]
     if all(row[2] == "-" for row in rows):  # passed items in one stratum
         heads, rows = [*heads[:2], heads[3]], [[*row[:2], row[3]] for row in rows]
-    if not forecast.limits_assumed:
-        return [Table(heads, rows)]
+    assumed = "; no limits are set, these are 5 points under what is expected"
     return [
-        Table(heads, rows),
-        "(no limits are set; these are 5 points under what is expected)",
+        f"Drops in points that alerts find within {WITHIN} rounds ({PROBABILITY:.0%})"
+        f"{assumed if forecast.limits_assumed else ''}:",
+        Table(heads, rows, right="123"),
     ]
 
 
 def _smallest(power: AlertPower) -> str:
     if power.expected < power.limit.value:
         return f"{power.expected:.3g} is expected: under it already"
-    if power.smallest_drop is None:
-        return f"nothing within {WITHIN} rounds"
-    return f"{power.smallest_drop * 100:.0f} points in {WITHIN} rounds ({PROBABILITY:.0%})"
+    return "none" if power.smallest_drop is None else f"{power.smallest_drop * 100:.0f}"
 
 
 def _in_lowest_band(power: AlertPower) -> str:
@@ -199,13 +195,7 @@ def _in_lowest_band(power: AlertPower) -> str:
     if "in_lowest_band" not in power.smallest_drops or power.expected < power.limit.value:
         return "-"
     drop = power.smallest_drops["in_lowest_band"]
-    return "nothing" if drop is None else f"{drop * 100:.0f} points"
-
-
-def _delay(power: AlertPower) -> str:
-    if power.median is None or power.mean is None:
-        return "longer than 26 rounds"
-    return f"{power.mean:.1f} rounds"
+    return "none" if drop is None else f"{drop * 100:.0f}"
 
 
 def _requested(needed: LabelsNeeded) -> str:
@@ -220,9 +210,7 @@ def _widths(margins: Mapping[str, float]) -> str:
 
 
 def _width(half: float) -> str:
-    if half < _NOTHING:
-        return f"+-0 % ({WHOLE})"
-    return f"+-{half * 100:.2g} %" if half < 1 else "unknown"
+    return f"+-{0 if half < _NOTHING else half * 100:.2g} %" if half < 1 else "unknown"
 
 
 def _count(labels: int | None) -> str:

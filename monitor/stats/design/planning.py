@@ -247,7 +247,8 @@ def plan_options(
     )
     names = [name for name in ("precision", "recall") if name in plan.margins]
     ladder = _ladder(names, margins or {})
-    steps = sorted({plan.total // 2, plan.total, 2 * plan.total})
+    most = int(prospect.size.sum())
+    steps = sorted({plan.total // 2, plan.total, min(2 * plan.total, most)})
     return PlanOptions(
         prospect=prospect,
         plan=plan,
