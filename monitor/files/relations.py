@@ -102,9 +102,11 @@ def kind_of(paths: Sequence[str]) -> str:
             message = f"{path!r} is a remote address; only files this machine sees are read"
             raise SettingRefused(setting="path", why=message)
         if kind is None:
+            json = "duckdb.read_json('p.json').write_parquet('p.parquet')"
+            more = f"; write JSON as Parquet first, by {json}" if "json" in path.lower() else ""
             message = (
-                f"{path!r} has no suffix that shows its kind; known are "
-                f"{', '.join(SUFFIXES)}, and a glob needs one too (predictions/*.parquet)"
+                f"{path!r} has no suffix that shows its kind; known are {', '.join(SUFFIXES)}, and "
+                f"a folder or glob needs one too (predictions/**/*.parquet){more}"
             )
             raise SettingRefused(setting="path", why=message)
     if len(set(kinds.values())) > 1:
@@ -322,51 +324,43 @@ def _as_ours(error: duckdb.Error, files: DataFiles) -> InputRefused | SourceUnav
     return files.refused(message, is_public=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A column as people should see it when choosing: name, guessed type, first value."""
+class DescribedFiles:
+    """Files whose columns and values somebody chooses from, before there is a config."""
 
-    name: str
-    type: str
-    example: str | None
+    def __init__(self, path: str, folder: Path, table: str | None) -> None:
+        try:
+            check_table(kind_of((path,)), table)
+        except ValueError as error:
+            raise SourceRefused(str(error)) from error
+        self._files = DataFiles((path,), folder, table)
 
+    def columns(self) -> dict[str, str]:
+        """Return the type of each column, those of CSV guessed."""
+        with opened(self._files) as data:
+            relation, paths = data.relation, self._files.found()
+            if data.is_text:
+                options = "header = true, union_by_name = true"
+                relation = reading("read_csv", paths, options, names_of(paths))
+            types = data.rows(f"describe select * from {relation}")  # noqa: S608
+        return {row[0]: row[1] for row in types}
 
-def describe(
-    path: str | Sequence[str], folder: Path, *, table: str | None = None
-) -> tuple[Described, ...]:
-    """List the columns of files, CSV types guessed, for ``init`` and ``check``."""
-    paths = (path,) if isinstance(path, str) else tuple(path)
-    try:
-        check_table(kind_of(paths), table)
-    except ValueError as error:
-        raise SourceRefused(str(error)) from error
-    files = DataFiles(paths, folder, table)
-    with opened(files) as data:
-        relation = _guessed(files.found()) if data.is_text else data.relation
-        types = data.rows(f"describe select * from {relation}")  # noqa: S608
-        names = ", ".join(f"cast({quoted(row[0])} as varchar)" for row in types)
-        first = data.rows(f"select {names} from {relation} limit 1")  # noqa: S608
-        examples = first[0] if first else [None] * len(types)
-        return tuple(
-            Described(row[0], row[1], example) for row, example in zip(types, examples, strict=True)
-        )
+    def class_values(self, column: str, at_most: int = 20) -> tuple[str, ...]:
+        """List the values of a column; none if there are more than a class has."""
+        with opened(self._files) as data:
+            text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
+            rows = data.rows(
+                f"select distinct {text} from {data.relation} where {text} is not null "  # noqa: S608
+                f"order by 1 limit {at_most + 1}"
+            )
+        return tuple(row[0] for row in rows) if len(rows) <= at_most else ()
 
-
-def _guessed(paths: Sequence[str]) -> str:
-    return reading("read_csv", paths, "header = true, union_by_name = true", names_of(paths))
-
-
-def class_values(
-    path: str, folder: Path, column: str, *, table: str | None = None, at_most: int = 20
-) -> tuple[str, ...]:
-    """List the values of a column, for ``init``; none if there are more than a class has."""
-    with opened(DataFiles((path,), folder, table)) as data:
-        text = f"nullif(trim(cast({quoted(column)} as varchar)), '')"
-        rows = data.rows(
-            f"select distinct {text} from {data.relation} where {text} is not null "  # noqa: S608
-            f"order by 1 limit {at_most + 1}"
-        )
-    return tuple(row[0] for row in rows) if len(rows) <= at_most else ()
+    def first_values(self, types: Mapping[str, str]) -> dict[str, list[Any]]:
+        """Return the first values of some columns, as values of their types."""
+        names = ", ".join(f"try_cast({quoted(name)} as {kind})" for name, kind in types.items())
+        with opened(self._files) as data:
+            sql = f"select {names or 1} from {data.relation} limit {_AT_ONCE}"  # noqa: S608
+            rows = data.rows(sql)
+        return {name: [row[index] for row in rows] for index, name in enumerate(types)}
 
 
 def texts_of(value: Scalar) -> tuple[str, ...]:

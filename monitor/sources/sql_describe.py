@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, types
+from sqlalchemy import literal, select, types
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -19,11 +19,14 @@ from monitor.sources.sql_table import find_table
 from monitor.sources.table_settings import Columns
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy.types import TypeEngine
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MOST_VALUES = 20
+_FIRST_ROWS = 10_000
 
 
 class DescribedColumn:
@@ -43,11 +46,11 @@ class DescribedColumn:
         self._table = table
         self._database = SqlDatabase(settings, folder)
 
-    def columns(self) -> list[tuple[str, str]]:
-        """List columns with their types, named as in files."""
+    def columns(self) -> dict[str, str]:
+        """Return the type of each column, named as in files."""
         with self._database.reading() as reading:
             table = find_table(reading, str(self._database), self._table)
-            return [(name, _named(kind, reading.dialect)) for name, kind in table.types.items()]
+            return {name: _named(kind, reading.dialect) for name, kind in table.types.items()}
 
     def class_values(self, column: str) -> tuple[str, ...]:
         """List the values of a column; none if there are more than a class has."""
@@ -58,6 +61,14 @@ class DescribedColumn:
             requested = select(rows.c.value).distinct().limit(_MOST_VALUES + 1)
             values = sorted({str(row[0]).strip() for row in reading.connection.execute(requested)})
         return tuple(values) if len(values) <= _MOST_VALUES else ()
+
+    def first_values(self, types: Mapping[str, str]) -> dict[str, list[Any]]:
+        """Return the first values of some columns."""
+        with self._database.reading() as reading:
+            table = find_table(reading, str(self._database), self._table)
+            query = select(literal(1), *map(table.column, types)).limit(_FIRST_ROWS)
+            rows = reading.connection.execute(query).all()
+        return {name: [row[index] for row in rows] for index, name in enumerate(types, start=1)}
 
 
 def _without_password(address: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from datetime import datetime, timedelta
 
@@ -75,6 +76,48 @@ def test_init_names_the_values_of_the_other_class_too(bare):
     assert wrote.code == 0
     source = only_source("config.yaml")
     assert (source.positive, source.negative) == ("spam", ("ham", "news: daily"))
+
+
+def test_init_says_which_columns_it_took_by_their_values(bare):
+    with duckdb.connect() as connection:
+        connection.execute(
+            "copy (select 'x' || i as txn, now()::timestamp as at, i / 100 as p_callback "
+            "from range(90) t(i)) to 'calls.csv.gz'"
+        )
+
+    wrote = bare.run("init", "calls.csv.gz")
+
+    assert wrote.lines[:2] == [
+        "took 'txn' as the id, the only column whose values are all different (90 rows read)",
+        "took 'p_callback' as the score, the only column of numbers from 0 to 1",
+    ]
+    source = only_source("config.yaml")
+    assert (source.columns.id, source.columns.score) == ("txn", "p_callback")
+
+
+def test_the_command_that_init_asks_with_can_be_copied(bare):
+    bare.predictions("mails of may.csv", score="['spam', 'ham'][1 + (i % 10 > 0)::int]")
+
+    asked = bare.run("init", "mails of may.csv", "--config", "mail.yaml")
+    [command] = [line for line in asked.err.splitlines() if line.startswith("  pr-monitor ")]
+    wrote = bare.run(*shlex.split(command)[1:])
+
+    assert (asked.code, wrote.code) == (65, 0)
+    source = only_source("mail.yaml")
+    assert (source.columns.predicted, source.positive) == ("score", "spam")
+
+
+def test_check_says_that_another_model_version_begins_a_new_history(closed):
+    closed.predictions(version="'7'")
+    closed.config(version=("show: [subject]", "show: [subject], model_version: version"))
+
+    warned = closed.run("check").lines
+
+    assert (
+        "LOOK     source of mail: model version not set -> 7: the next round begins a new history: "
+        "estimates with earlier rounds begin anew; evidence gathered so far stays, as do open "
+        "alerts"
+    ) in warned
 
 
 def test_check_says_what_it_found(place):

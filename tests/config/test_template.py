@@ -1,11 +1,14 @@
 """The first config: what is guessed from columns, and what is asked for by flag."""
 
+from dataclasses import dataclass, field
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.config.column_guess import Chosen
 from monitor.config.load import load_config
-from monitor.config.template import Chosen, write_config
+from monitor.config.template import first_config
 from monitor.domain.errors import InputRefused
 from monitor.sources.duckdb_settings import DuckdbSettings
 
@@ -28,13 +31,37 @@ CARDS = [
 ]
 
 
+@dataclass
+class Predictions:
+    """Predictions with these columns; ``values`` are the first ones of some."""
+
+    types: list
+    values: dict = field(default_factory=dict)
+
+    def columns(self):
+        return dict(self.types)
+
+    def class_values(self, column):
+        values = sorted({str(value) for value in self.values.get(column, ())})
+        return values if len(values) <= 20 else ()
+
+    def first_values(self, types):
+        return {name: self.values.get(name, ()) for name in types}
+
+
+def config_text(columns, chosen=None, predictions="p.csv", **values):
+    command = ["pr-monitor", "init", predictions]
+    return first_config(predictions, Predictions(columns, values), chosen or Chosen(), command)
+
+
 @pytest.fixture
 def written(tmp_path):
-    """Write the config, read it back, and return its one monitor."""
+    """Write the config, read it back, and return its first monitor."""
 
-    def monitor(columns, chosen=None, predictions="predictions/*.parquet"):
+    def monitor(columns, chosen=None, predictions="predictions/*.parquet", **values):
         path = tmp_path / "config.yaml"
-        path.write_text(write_config(predictions, columns, chosen), encoding="utf-8")
+        text, _ = config_text(columns, chosen, predictions, **values)
+        path.write_text(text, encoding="utf-8")
         return load_config(path, {}).monitors[0]
 
     return monitor
@@ -86,7 +113,7 @@ def test_a_predicted_text_needs_the_value_that_means_positive(written):
     columns = [*CARDS[:5], ("decision", "VARCHAR")]
 
     with pytest.raises(InputRefused, match=r"which value of 'decision' means positive"):
-        write_config("p.csv", columns, Chosen(predicted="decision"))
+        config_text(columns, Chosen(predicted="decision"))
 
     assert written(columns, Chosen(positive="fraud")).source.positive == "fraud"
 
@@ -108,10 +135,139 @@ def test_a_predicted_text_needs_the_value_that_means_positive(written):
 )
 def test_what_cannot_be_told_is_refused_with_the_flag_and_the_columns(columns, chosen, sentence):
     with pytest.raises(InputRefused) as caught:
-        write_config("predictions.parquet", columns, chosen)
+        config_text(columns, chosen)
 
     assert sentence in str(caught.value)
     assert str(caught.value).endswith(f"{columns[-1][0]} ({columns[-1][1]})")
+
+
+ROWS = 40
+CALLS = [("txn", "VARCHAR"), ("at", "TIMESTAMP"), ("p_callback", "DOUBLE"), ("amount", "DOUBLE")]
+CALL_VALUES = {
+    "txn": [f"x{i}" for i in range(ROWS)],
+    "p_callback": [i / ROWS for i in range(ROWS)],
+    "amount": [3.5 * i for i in range(ROWS)],
+}
+
+
+def test_ids_and_scores_of_unknown_names_are_taken_by_their_values_and_named(written):
+    columns = [*CALLS, ("customer_id", "BIGINT")]  # a name like an id, and values that repeat
+    values = CALL_VALUES | {"customer_id": [i % 3 for i in range(ROWS)]}
+
+    source = written(columns, **values).source
+
+    assert (source.columns.id, source.columns.score) == ("txn", "p_callback")
+    assert config_text(columns, **values)[1] == [
+        "took 'txn' as the id, the only column whose values are all different (40 rows read)",
+        "took 'p_callback' as the score, the only column of numbers from 0 to 1",
+    ]
+
+
+def test_few_rows_tell_no_id_by_their_values():
+    values = {name: of[:19] for name, of in CALL_VALUES.items()}
+
+    with pytest.raises(InputRefused, match=r"which column is the id \(--id\)\n"):
+        config_text(CALLS, **values)
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "answer"),
+    [
+        (  # two candidates each: the first
+            [*CALLS, ("other", "BIGINT"), ("p_sale", "DOUBLE")],
+            {"other": range(ROWS), "p_sale": CALL_VALUES["p_callback"]},
+            "--id txn --time at --score p_callback --threshold 0.5",
+        ),
+        (  # none for the id
+            CALLS,
+            {"txn": ["a"] * ROWS},
+            "--id COLUMN --time at --score p_callback --threshold 0.5",
+        ),
+        (
+            [*CALLS[:2], ("verdict", "VARCHAR")],
+            {"verdict": ["yes", *["no"] * (ROWS - 1)]},
+            "--id txn --time at --predicted verdict --positive yes",
+        ),
+        (
+            [*CALLS[:2], ("predicted", "BIGINT")],
+            {"predicted": [i % 3 for i in range(ROWS)]},
+            "--id txn --time at --classes predicted",
+        ),
+        (
+            [*CALLS[:2], ("score", "DOUBLE")],
+            {"score": range(0, 80, 2)},
+            "--id txn --time at --score score --threshold 50",
+        ),
+        (
+            [*CALLS[:2], ("score", "DOUBLE")],
+            {"score": range(-ROWS, 0)},
+            "--id txn --time at --score score --threshold 0",
+        ),
+        (
+            [*CALLS[:2], ("score", "DOUBLE")],
+            {"score": [None] * ROWS},
+            "--id txn --time at --score COLUMN --threshold 0.5",
+        ),
+    ],
+)
+def test_a_question_comes_with_one_command_that_answers_it(columns, values, answer):
+    with pytest.raises(InputRefused) as caught:
+        config_text(columns, **(CALL_VALUES | values))
+
+    assert f"\n  pr-monitor init p.csv {answer}\nThe columns are" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "made"),
+    [
+        (
+            [*CALLS[:2], ("score", "VARCHAR")],
+            {"score": [f"0,{i}" for i in range(ROWS)]},
+            "duckdb.read_csv('p.csv', decimal=',')",
+        ),
+        (
+            [CALLS[0], ("ts", "BIGINT"), CALLS[2]],
+            {"ts": [1_780_000_000_000 + i for i in range(ROWS)]},
+            "duckdb.read_csv('p.csv').project('* replace (to_timestamp(ts / 1000) as ts)')",
+        ),
+        (
+            [CALLS[0], ("meta", "STRUCT(at TIMESTAMP, score DOUBLE)")],
+            {},
+            "duckdb.read_csv('p.csv').project('* exclude (meta), unnest(meta)')",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read_so_comes_with_the_command_that_converts_it(
+    columns, values, made
+):
+    with pytest.raises(InputRefused) as caught:
+        config_text(columns, **(CALL_VALUES | values))
+
+    python = f"python -c \"import duckdb; {made}.write_parquet('converted.parquet')\""
+    assert f"\n  {python}\n  pr-monitor init converted.parquet\n" in str(caught.value)
+
+
+def test_no_name_of_a_column_becomes_a_command_of_the_shell():
+    columns = [CALLS[0], ("meta$(touch x)", "STRUCT(at TIMESTAMP)")]
+
+    with pytest.raises(InputRefused) as caught:
+        config_text(columns, **CALL_VALUES)
+
+    assert "python" not in str(caught.value)
+
+
+def test_each_of_several_classes_gets_a_monitor(written, tmp_path):
+    columns = [*CALLS[:2], ("kind", "VARCHAR")]
+    values = CALL_VALUES | {"kind": ["real estate", "travel", "no", "no"] * 10}
+
+    written(columns, Chosen(classes="kind"), **values)
+
+    monitors = load_config(tmp_path / "config.yaml", {}).monitors
+    assert [(one.name, one.source.positive) for one in monitors] == [
+        ("predictions-no", "no"),
+        ("predictions-real-estate", "real estate"),
+        ("predictions-travel", "travel"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +297,7 @@ def test_any_names_come_back_as_they_are(tmp_path_factory, key, time, score, tex
     path = tmp_path_factory.mktemp("config", numbered=True) / "config.yaml"
 
     path.write_text(
-        write_config(f"{names[3]}.csv", columns, Chosen(id=names[0], score=names[2])),
+        config_text(columns, Chosen(id=names[0], score=names[2]), f"{names[3]}.csv")[0],
         encoding="utf-8",
         newline="",
     )

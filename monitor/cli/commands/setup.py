@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from functools import partial
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,10 +17,8 @@ from monitor.cli.views.printing import echo, echo_json
 
 if TYPE_CHECKING:
     from monitor.cli.commands.checks import Check
+    from monitor.config.column_guess import Described
     from monitor.storage.database import Database
-
-    Columns = list[tuple[str, str]]
-    Values = Callable[[str], Sequence[str]]
 
 PredictionsArgument = Annotated[
     str,
@@ -47,6 +44,9 @@ TimeOption = Annotated[str | None, column_option("--time", "Column of the time."
 ScoreOption = Annotated[str | None, column_option("--score", "Column of the score.")]
 PredictedOption = Annotated[
     str | None, column_option("--predicted", "Column of the predicted class.")
+]
+ClassesOption = Annotated[
+    str | None, column_option("--classes", "Column of several classes, each to be a monitor.")
 ]
 LabelOption = Annotated[
     str | None, column_option("--label", "Column of the true class, if it is there.")
@@ -104,28 +104,34 @@ def init(
     positive: PositiveOption = None,
     threshold: ThresholdOption = None,
     label: LabelOption = None,
+    classes: ClassesOption = None,
     table: TableOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write a commented config for a file or a table of predictions.
 
-    Columns are recognized by their names and types; where these do not decide, the command stops
-    and names the option to give.
+    Columns are recognized by their names and types, else by their values; where these do not
+    decide, the command stops and prints one that names them.
     """
-    from monitor.config.template import Chosen, write_config
+    from monitor.config.column_guess import Chosen
+    from monitor.config.template import first_config
 
     _refuse_folder(config)
     # Paths of a config start at its own folder, which need not be the one that init runs in.
     path = _next_to(predictions, config)
     _refuse_without_table(predictions, path, table)
-    columns, values = _described(path, config.parent, table)
-    chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table)
-    _write(config, write_config(path, columns, chosen, values))
+    described = _described(path, config.parent, table)
+    chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table, classes)
+    flag = [] if config == CONFIG else ["--config", str(config)]
+    command = ["pr-monitor", "init", predictions, *flag]
+    text, guesses = first_config(path, described, chosen, command)
+    _write(config, text)
     if json:
-        echo_json({"config": str(config)})
+        echo_json({"config": str(config), "guesses": guesses})
     else:
-        flag = "" if config == CONFIG else f" --config {config}"
-        echo(f"wrote {config}; read it, then run: pr-monitor check{flag}")
+        for guess in guesses:
+            echo(guess, indent="  ")
+        echo(f"wrote {config}; read it, then run: {shlex.join(['pr-monitor', 'check', *flag])}")
 
 
 def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -217,17 +223,14 @@ def _refuse_without_table(predictions: str, path: str, table: str | None) -> Non
         raise typer.BadParameter(message, param_hint="--table")
 
 
-def _described(path: str, folder: Path, table: str | None) -> tuple[Columns, Values]:
-    """List the columns of predictions with their types, and what lists the values of one."""
+def _described(path: str, folder: Path, table: str | None) -> Described:
     if "://" in path:
         from monitor.sources.sql_describe import DescribedColumn
 
-        described = DescribedColumn(path, table or "", folder)
-        return described.columns(), described.class_values
-    from monitor.files.relations import class_values, describe
+        return DescribedColumn(path, table or "", folder)
+    from monitor.files.relations import DescribedFiles
 
-    columns = [(one.name, one.type) for one in describe(path, folder, table=table)]
-    return columns, partial(class_values, path, folder, table=table)
+    return DescribedFiles(path, folder, table)
 
 
 def _next_to(predictions: str, config: Path) -> str:

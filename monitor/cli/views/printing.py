@@ -78,14 +78,18 @@ def _wrapped(text: str, stream: TextIO, indent: str) -> str:
     columns = width(stream)
     if columns is None or len(text) <= columns:
         return text
-    begin = text[: len(text) - len(text.lstrip())]
-    # Addresses, ids and options stay whole, even past the edge: people copy them.
-    return textwrap.fill(
-        text,
-        columns,
-        subsequent_indent=begin + indent,
-        break_long_words=False,
-        break_on_hyphens=False,
+    # Commands, addresses, ids and options stay whole, even past the edge: people copy them.
+    return "\n".join(
+        line
+        if line.startswith(("  pr-monitor ", "  python -c "))
+        else textwrap.fill(
+            line,
+            columns,
+            subsequent_indent=line[: len(line) - len(line.lstrip())] + indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in text.split("\n")
     )
 
 

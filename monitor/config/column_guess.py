@@ -1,0 +1,328 @@
+"""Which columns of predictions hold what: guessed from names, types and values, else asked."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from monitor.domain.errors import InputRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.files.relations import DescribedFiles
+    from monitor.sources.sql_describe import DescribedColumn
+
+Described: TypeAlias = "DescribedFiles | DescribedColumn"
+
+_ID = "id prediction_id request_id event_id item_id uuid key"
+_TIME = (
+    "scored_at predicted_at prediction_time predicted_time scoring_time timestamp event_time "
+    "created_at time ts datetime date"
+)
+_SCORE = (
+    "score probability proba prob y_score y_prob y_proba prediction_score predicted_probability "
+    "confidence"
+)
+_PREDICTED = "predicted prediction predicted_label predicted_class y_pred pred flagged decision"
+_CLASS_LIKE = re.compile(r"pred|class|decision|verdict", re.IGNORECASE)
+
+_TEXT = r"(VARCHAR|TEXT|STRING|OBJECT|STR)(\(.*\))?|ENUM.*"
+_WHOLE = r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\d*"
+_NUMBER = r"FLOAT\d*|DOUBLE|REAL|DECIMAL.*"
+_TRUTH = r"BOOL(EAN)?"
+_TIMES = r"TIMESTAMP.*|DATETIME.*|DATE"
+_NESTED = r"(STRUCT|MAP)\(.*\)"
+
+_FEWEST_ROWS, _LEAST_DIFFERENT = 20, 0.9  # of an id: some items are scored twice
+_MOST_CLASSES = 20
+_EPOCH, _EPOCH_S = (1e9, 4e12), (1e9, 4e9)  # (milli)seconds since 1970: from 2001 to 2096
+_PERCENT = 50, 100  # between these is the highest of scores in percent
+_YES_NO = frozenset({"0", "1", "true", "false"})
+_PLACEHOLDERS = ("COLUMN", "SCORE", "VALUE")
+_CONVERTIBLE = re.compile(r"[\w./*?-]+\.(csv|tsv|parquet|pq)(\.gz)?")  # nothing to be quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which column holds what; None if there is no such column, or it shall be guessed."""
+
+    id: str | None = None
+    time: str | None = None
+    score: str | None = None
+    predicted: str | None = None
+    positive: str | None = None
+    threshold: float | None = None
+    label: str | None = None
+    table: str | None = None
+    classes: str | None = None
+
+
+def is_text(kind: str) -> bool:
+    """Whether a column of this type holds texts."""
+    return _is_of(_TEXT, kind)
+
+
+class ColumnGuess:
+    """What columns hold: as flags name it, else guessed from names and types, then from values.
+
+    ``chosen`` is the result; ``guesses`` say what of it was guessed by values alone.
+
+    Raises `InputRefused` with a question for each column that cannot be guessed, and one command
+    that answers all of them; ``command`` are its words ``pr-monitor init FILE``, and options that
+    name no column.
+    """
+
+    def __init__(self, described: Described, chosen: Chosen, command: Sequence[str]) -> None:
+        self.types = types = described.columns()
+        deciding = "|".join(("UUID", _TEXT, _WHOLE, _NUMBER, _TRUTH))
+        kinds = {name: kind for name, kind in types.items() if _is_of(deciding, kind)}
+        self._flags, self._class_values = chosen, described.class_values
+        self._first = described.first_values(kinds)
+        self._rows = max(map(len, self._first.values()), default=0)
+        self._conversion = ""
+        self._questions: list[str] = []
+        self._proposed: dict[str, Any] = {}
+        self.guesses: list[str] = []
+        self.chosen = _by_names(types, self._repeated(), chosen)
+        if self.chosen.id is None:
+            self._find_id()
+        if self.chosen.time is None:
+            self._find_time()
+        self._find_rule()
+        problems = [*_unknown(types, chosen), *_contradictions(self.chosen)]
+        if problems or self._questions:
+            listed = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
+            answers = [] if problems else self._answers(command)
+            sentences = "; ".join([*problems, *self._questions])
+            raise InputRefused("\n".join([sentences, *answers, f"The columns are {listed}"]))
+        if (self.chosen.predicted, self.chosen.classes, self.chosen.threshold) == (
+            None,
+            None,
+            None,
+        ):
+            self.chosen = replace(self.chosen, threshold=0.5)
+
+    def _answers(self, command: Sequence[str]) -> list[str]:
+        """Write the command that answers all questions, or one that converts the file first."""
+        path = _CONVERTIBLE.fullmatch(command[2])
+        nested = [name for name, kind in self.types.items() if _is_of(_NESTED, kind)]
+        if nested:
+            self._ask(f"what is inside of {_listed(nested)}")
+            fields = ", ".join(f"unnest({name})" for name in nested)
+            self._conversion = f").project('* exclude ({', '.join(nested)}), {fields}'"
+        if path is not None and re.fullmatch(r"[\w ',.()*/=]+", self._conversion):
+            reader = "read_csv" if path[1] in {"csv", "tsv"} else "read_parquet"
+            read = f"duckdb.{reader}('{command[2]}'{self._conversion})"
+            words = [*command[:2], "converted.parquet", *command[3:], *_options(self._flags)]
+            return [
+                "Convert it first, for example:",
+                f"  python -c \"import duckdb; {read}.write_parquet('converted.parquet')\"",
+                f"  {shlex.join(words)}",
+            ]
+        words = [*command, *_options(replace(self.chosen, **self._proposed))]
+        gap = next((f", with yours for {one}" for one in _PLACEHOLDERS if one in words), "")
+        return [f"For example{gap}:", f"  {shlex.join(words)}"]
+
+    def _ask(self, question: str, why: str = "", **proposed: object) -> None:
+        self._questions.append(f"nothing tells {question}{why and f': {why}'}")
+        self._proposed |= proposed
+
+    def _take(self, flag: str, question: str, names: Sequence[str], why: str) -> None:
+        """Take the only column that fits, else ask which one it is."""
+        if len(names) == 1:
+            self.chosen = replace(self.chosen, **{flag: names[0]})  # type: ignore[arg-type]
+            self.guesses.append(f"took {names[0]!r} as the {flag}, the only column {why}")
+        else:
+            several = f"{_listed(names)} are columns {why}" if names else ""
+            self._ask(question, several, **{flag: [*names, "COLUMN"][0]})
+
+    def _repeated(self) -> set[str]:
+        """Name columns with too many equal values for an id."""
+        first = self._first.items()
+        return {name for name, of in first if len({*of}) < _LEAST_DIFFERENT * len(of)}
+
+    def _free(self, kinds: str) -> dict[str, list[object]]:
+        """Return the values of those columns of a type that hold nothing else."""
+        return {
+            name: [value for value in values if value is not None]
+            for name, values in self._first.items()
+            if _is_of(kinds, self.types[name]) and name not in asdict(self.chosen).values()
+        }
+
+    def _find_id(self) -> None:
+        keys = self._free(f"UUID|{_TEXT}|{_WHOLE}").items()
+        unique = [name for name, values in keys if _are_ids(values, self._rows)]
+        why = f"whose values are all different ({self._rows:,} rows read)"
+        self._take("id", "which column is the id (--id)", unique, why)
+
+    def _find_time(self) -> None:
+        times = [name for name, kind in self.types.items() if _is_of(_TIMES, kind)]
+        why = f"{_listed(times)} are columns of times" if times else ""
+        for name, values in ({} if times else self._free(_WHOLE)).items():
+            if _are_within(_EPOCH, values):
+                unit, of = ("", "") if _are_within(_EPOCH_S, values) else (" / 1000", "milli")
+                why = f"{name!r} counts {of}seconds since 1970, where files need times"
+                self._conversion = f").project('* replace (to_timestamp({name}{unit}) as {name})'"
+                times.append(name)
+        question = "which column is the time of the prediction (--time)"
+        self._ask(question, why, time=[*times, "COLUMN"][0])
+
+    def _find_rule(self) -> None:
+        """Find what says which rows are flagged: a class, or a score and its threshold."""
+        if (self.chosen.classes, self.chosen.predicted, self.chosen.score) == (None, None, None):
+            self._find_score()
+        if self.chosen.predicted is not None:
+            self._find_positive(self.chosen.predicted)
+        elif self.chosen.score is not None and self.chosen.threshold is None:
+            self._find_threshold(self.chosen.score)
+
+    def _find_score(self) -> None:
+        scores = [name for name, values in self._free(_NUMBER).items() if _are_shares(values)]
+        texts = self._free(f"{_TEXT}|{_WHOLE}|{_TRUTH}")
+        commas = [name for name, values in texts.items() if _have_commas(values)]
+        few = [name for name, values in texts.items() if 1 < len({*values}) <= _MOST_CLASSES]
+        few.sort(key=lambda name: _CLASS_LIKE.search(name) is None)
+        question = "which rows are flagged (--score with --threshold, or --predicted)"
+        if commas and not scores:
+            self._conversion = ", decimal=','"
+            self._ask(question, f"{_listed(commas)} has decimal commas, so it is read as text")
+        elif few and not scores:
+            self._ask(question, f"few values are in {_listed(few)}", predicted=few[0])
+            self._find_positive(few[0])
+        else:
+            self._take("score", question, scores, "of numbers from 0 to 1")
+            self._proposed |= {"threshold": self._flags.threshold or 0.5}
+
+    def _find_positive(self, predicted: str) -> None:
+        values = self._class_values(predicted)
+        is_clear = _YES_NO.issuperset(value.lower().removesuffix(".0") for value in values)
+        if self.chosen.positive or (is_clear and not is_text(self.types.get(predicted, ""))):
+            return
+        question = f"which value of {predicted!r} means positive (--positive)"
+        why = f"it has {', '.join(map(repr, values))}" if values else ""
+        if len(values) > 2:  # noqa: PLR2004  more than yes and no
+            why += "; --classes makes a monitor for each"
+            self._ask(question, why, classes=predicted, predicted=None)
+        else:
+            counts = Counter(map(str, self._first.get(predicted, ())))
+            rare = min(reversed(values), key=counts.__getitem__, default="VALUE")
+            self._ask(question, why, positive=rare)
+
+    def _find_threshold(self, score: str) -> None:
+        values = self._first.get(score, ())
+        numbers = [number for number in map(_number, values) if math.isfinite(number)]
+        if values and not numbers:
+            why = f"{score!r} holds no number in {self._rows:,} rows"
+            self._ask("which column is the score (--score)", why, score="COLUMN", threshold=0.5)
+        elif numbers and not _are_within((0, 1), numbers):
+            low, high = min(numbers), max(numbers)
+            in_percent = low >= 0 and _PERCENT[0] < high <= _PERCENT[1]
+            threshold = 50 if in_percent else 0 if low < 0 else "SCORE"
+            why = f"{score!r} goes from {low:.3g} to {high:.3g}, so it is hardly 0.5"
+            question = "from which score on items are flagged (--threshold)"
+            self._ask(question, why, threshold=threshold)
+
+
+def _options(chosen: Chosen) -> list[str]:
+    options = {f"--{name}": f"{of}" for name, of in asdict(chosen).items() if of is not None}
+    return [word for option in options.items() for word in option]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(map(repr, names))
+
+
+def _is_of(kinds: str, kind: str) -> bool:
+    return re.fullmatch(kinds, kind, re.IGNORECASE | re.DOTALL) is not None
+
+
+def _are_ids(values: Sequence[object], rows: int) -> bool:
+    """Whether all values of all rows are different and short, without blanks."""
+    differ = len({*values}) == rows >= _FEWEST_ROWS
+    return differ and all(re.fullmatch(r"\S{1,64}", f"{value}") for value in values)
+
+
+def _have_commas(values: Sequence[object]) -> bool:
+    return bool(values) and all(re.fullmatch(r"-?\d+,\d+", f"{value}") for value in values)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float | Decimal) else math.nan
+
+
+def _are_within(span: tuple[float, float], values: Sequence[object]) -> bool:
+    return bool(values) and all(span[0] <= _number(value) <= span[1] for value in values)
+
+
+def _are_shares(values: Sequence[object]) -> bool:
+    """Whether values are numbers from 0 to 1, and more than two of them: not yes and no."""
+    numbers = {number for number in map(_number, values) if not math.isnan(number)}
+    return len(numbers) > 2 and _are_within((0, 1), [*numbers])  # noqa: PLR2004
+
+
+def _by_names(types: dict[str, str], repeated: set[str], chosen: Chosen) -> Chosen:
+    """Guess every column that no flag names from names and types; an id does not repeat."""
+    keys = {name: kind for name, kind in types.items() if name not in repeated}
+    times = [name for name, kind in types.items() if _is_of(_TIMES, kind)]
+    time = times[0] if len(times) == 1 else _guess(types, _TIME, f"{_TIMES}|{_TEXT}")
+    result = replace(
+        chosen,
+        id=chosen.id or _guess(keys, _ID, f"UUID|{_TEXT}|{_WHOLE}", r".*(_id|_uuid|_key| id)"),
+        time=chosen.time or time,
+    )
+    if chosen.classes is not None:
+        return result
+    return replace(
+        result,
+        score=chosen.score or _guess(types, _SCORE, _NUMBER, r".*(score|prob).*"),
+        predicted=chosen.predicted or _guess_predicted(types, chosen),
+    )
+
+
+def _guess(types: dict[str, str], names: str, kinds: str, similar: str = "(?!)") -> str | None:
+    """Return the first well-known name, or else the only column of a name like it."""
+    fitting = {name.lower(): name for name, kind in types.items() if _is_of(kinds, kind)}
+    known = [fitting[name] for name in names.split() if name in fitting]
+    close = [name for lower, name in fitting.items() if re.fullmatch(similar, lower, re.DOTALL)]
+    return known[0] if known else close[0] if len(close) == 1 else None
+
+
+def _guess_predicted(types: dict[str, str], chosen: Chosen) -> str | None:
+    """Guess a predicted class, unless a threshold says that the score decides."""
+    if chosen.threshold is not None or (chosen.score is not None and chosen.positive is None):
+        return None
+    texts = "" if chosen.positive is None else f"|{_TEXT}"
+    return _guess(types, _PREDICTED, f"{_TRUTH}|{_WHOLE}{texts}")
+
+
+def _unknown(types: dict[str, str], chosen: Chosen) -> list[str]:
+    flags = ("id", "time", "score", "predicted", "label", "classes")
+    named = {flag: getattr(chosen, flag) for flag in flags}
+    return [
+        f"there is no column {name!r} (--{flag})"
+        for flag, name in named.items()
+        if name is not None and name not in types
+    ]
+
+
+def _contradictions(chosen: Chosen) -> list[str]:
+    """Describe which flags cannot be meant together."""
+    rules = ("predicted", "threshold", "classes")
+    named = [f"--{flag}" for flag in rules if getattr(chosen, flag) is not None]
+    refused = {
+        "--threshold needs a column of scores (--score)": (
+            chosen.threshold is not None and chosen.score is None
+        ),
+        f"{' and '.join(named)} both say which rows are flagged; give one": len(named) > 1,
+        f"--threshold {chosen.threshold} is no finite number": (
+            not math.isfinite(chosen.threshold or 0)
+        ),
+        "--positive needs --predicted": (chosen.positive is not None and chosen.predicted is None),
+    }
+    return [sentence for sentence, is_so in refused.items() if is_so]
