@@ -26,6 +26,7 @@ from monitor.cli.commands import (
     simulate,
     users,
 )
+from monitor.cli.views.printing import echo_error
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
 SECTIONS = {
@@ -155,5 +156,5 @@ def _drop_output() -> None:
 
 
 def _end(sentence: str, code: int) -> None:
-    print(f"pr-monitor: {sentence}", file=sys.stderr)  # noqa: T201
+    echo_error(f"pr-monitor: {sentence}")
     sys.exit(code)

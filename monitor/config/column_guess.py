@@ -74,8 +74,8 @@ class ColumnGuess:
     ``chosen`` is the result; ``guesses`` say what of it was guessed by values alone.
 
     Raises `InputRefused` with a question for each column that cannot be guessed, and one command
-    that answers all of them; ``command`` are its words ``pr-monitor init FILE``, and options that
-    name no column.
+    that answers all of them; ``command`` is how it begins: ``pr-monitor init FILE``, and options
+    that name no column.
     """
 
     def __init__(self, described: Described, chosen: Chosen, command: Sequence[str]) -> None:
@@ -95,39 +95,36 @@ class ColumnGuess:
         if self.chosen.time is None:
             self._find_time()
         self._find_rule()
-        problems = [*_unknown(types, chosen), *_contradictions(self.chosen)]
+        problems = _problems(types, chosen, self.chosen)
         if problems or self._questions:
             listed = ", ".join(f"{name} ({kind})" for name, kind in types.items()) or "none"
             answers = [] if problems else self._answers(command)
-            sentences = "; ".join([*problems, *self._questions])
-            raise InputRefused("\n".join([sentences, *answers, f"The columns are {listed}"]))
-        if (self.chosen.predicted, self.chosen.classes, self.chosen.threshold) == (
-            None,
-            None,
-            None,
-        ):
+            lines = [*problems, *self._questions, *answers, f"The columns are {listed}"]
+            raise InputRefused("\n".join(lines))
+        is_by_class = self.chosen.predicted is not None or self.chosen.classes is not None
+        if not is_by_class and self.chosen.threshold is None:
             self.chosen = replace(self.chosen, threshold=0.5)
 
     def _answers(self, command: Sequence[str]) -> list[str]:
         """Write the command that answers all questions, or one that converts the file first."""
         path = _CONVERTIBLE.fullmatch(command[2])
         nested = [name for name, kind in self.types.items() if _is_of(_NESTED, kind)]
-        if nested:
+        if nested and "COLUMN" in self._proposed.values():
             self._ask(f"what is inside of {_listed(nested)}")
             fields = ", ".join(f"unnest({name})" for name in nested)
             self._conversion = f").project('* exclude ({', '.join(nested)}), {fields}'"
         if path is not None and re.fullmatch(r"[\w ',.()*/=]+", self._conversion):
             reader = "read_csv" if path[1] in {"csv", "tsv"} else "read_parquet"
             read = f"duckdb.{reader}('{command[2]}'{self._conversion})"
-            words = [*command[:2], "converted.parquet", *command[3:], *_options(self._flags)]
+            typed = [*command[:2], "converted.parquet", *command[3:], *_options(self._flags)]
             return [
                 "Convert it first, for example:",
                 f"  python -c \"import duckdb; {read}.write_parquet('converted.parquet')\"",
-                f"  {shlex.join(words)}",
+                f"  {shlex.join(typed)}",
             ]
-        words = [*command, *_options(replace(self.chosen, **self._proposed))]
-        gap = next((f", with yours for {one}" for one in _PLACEHOLDERS if one in words), "")
-        return [f"For example{gap}:", f"  {shlex.join(words)}"]
+        typed = [*command, *_options(replace(self.chosen, **self._proposed))]
+        gap = next((f", with yours for {one}" for one in _PLACEHOLDERS if one in typed), "")
+        return [f"For example{gap}:", f"  {shlex.join(typed)}"]
 
     def _ask(self, question: str, why: str = "", **proposed: object) -> None:
         self._questions.append(f"nothing tells {question}{why and f': {why}'}")
@@ -156,8 +153,11 @@ class ColumnGuess:
         }
 
     def _find_id(self) -> None:
-        keys = self._free(f"UUID|{_TEXT}|{_WHOLE}").items()
-        unique = [name for name, values in keys if _are_ids(values, self._rows)]
+        unique = [
+            name
+            for name, values in self._free(f"UUID|{_TEXT}|{_WHOLE}").items()
+            if len({*values}) == self._rows >= _FEWEST_ROWS and _all_match(r"\S{1,64}", values)
+        ]
         why = f"whose values are all different ({self._rows:,} rows read)"
         self._take("id", "which column is the id (--id)", unique, why)
 
@@ -185,7 +185,7 @@ class ColumnGuess:
     def _find_score(self) -> None:
         scores = [name for name, values in self._free(_NUMBER).items() if _are_shares(values)]
         texts = self._free(f"{_TEXT}|{_WHOLE}|{_TRUTH}")
-        commas = [name for name, values in texts.items() if _have_commas(values)]
+        commas = [name for name, values in texts.items() if _all_match(r"-?\d+,\d+", values)]
         few = [name for name, values in texts.items() if 1 < len({*values}) <= _MOST_CLASSES]
         few.sort(key=lambda name: _CLASS_LIKE.search(name) is None)
         question = "which rows are flagged (--score with --threshold, or --predicted)"
@@ -242,14 +242,8 @@ def _is_of(kinds: str, kind: str) -> bool:
     return re.fullmatch(kinds, kind, re.IGNORECASE | re.DOTALL) is not None
 
 
-def _are_ids(values: Sequence[object], rows: int) -> bool:
-    """Whether all values of all rows are different and short, without blanks."""
-    differ = len({*values}) == rows >= _FEWEST_ROWS
-    return differ and all(re.fullmatch(r"\S{1,64}", f"{value}") for value in values)
-
-
-def _have_commas(values: Sequence[object]) -> bool:
-    return bool(values) and all(re.fullmatch(r"-?\d+,\d+", f"{value}") for value in values)
+def _all_match(pattern: str, values: Sequence[object]) -> bool:
+    return bool(values) and all(re.fullmatch(pattern, f"{value}") for value in values)
 
 
 def _number(value: object) -> float:
@@ -266,63 +260,49 @@ def _are_shares(values: Sequence[object]) -> bool:
     return len(numbers) > 2 and _are_within((0, 1), [*numbers])  # noqa: PLR2004
 
 
-def _by_names(types: dict[str, str], repeated: set[str], chosen: Chosen) -> Chosen:
+def _by_names(types: dict[str, str], repeated: set[str], flags: Chosen) -> Chosen:
     """Guess every column that no flag names from names and types; an id does not repeat."""
     keys = {name: kind for name, kind in types.items() if name not in repeated}
     times = [name for name, kind in types.items() if _is_of(_TIMES, kind)]
     time = times[0] if len(times) == 1 else _guess(types, _TIME, f"{_TIMES}|{_TEXT}")
-    result = replace(
-        chosen,
-        id=chosen.id or _guess(keys, _ID, f"UUID|{_TEXT}|{_WHOLE}", r".*(_id|_uuid|_key| id)"),
-        time=chosen.time or time,
-    )
-    if chosen.classes is not None:
-        return result
-    return replace(
-        result,
-        score=chosen.score or _guess(types, _SCORE, _NUMBER, r".*(score|prob).*"),
-        predicted=chosen.predicted or _guess_predicted(types, chosen),
-    )
+    id_ = _guess(keys, _ID, f"UUID|{_TEXT}|{_WHOLE}", r".*(_id|_uuid|_key| id)")
+    chosen = replace(flags, id=flags.id or id_, time=flags.time or time)
+    if flags.classes is not None:
+        return chosen
+    texts = "" if flags.positive is None else f"|{_TEXT}"
+    predicted = flags.predicted or _guess(types, _PREDICTED, f"{_TRUTH}|{_WHOLE}{texts}")
+    score = flags.score or _guess(types, _SCORE, _NUMBER, r".*(score|prob).*")
+    # A threshold, or a score that was named, says that the score decides.
+    decides = flags.threshold is not None or (flags.score is not None and flags.positive is None)
+    return replace(chosen, score=score, predicted=flags.predicted if decides else predicted)
 
 
 def _guess(types: dict[str, str], names: str, kinds: str, similar: str = "(?!)") -> str | None:
     """Return the first well-known name, or else the only column of a name like it."""
     fitting = {name.lower(): name for name, kind in types.items() if _is_of(kinds, kind)}
-    known = [fitting[name] for name in names.split() if name in fitting]
+    usual = [fitting[name] for name in names.split() if name in fitting]
     close = [name for lower, name in fitting.items() if re.fullmatch(similar, lower, re.DOTALL)]
-    return known[0] if known else close[0] if len(close) == 1 else None
+    return usual[0] if usual else close[0] if len(close) == 1 else None
 
 
-def _guess_predicted(types: dict[str, str], chosen: Chosen) -> str | None:
-    """Guess a predicted class, unless a threshold says that the score decides."""
-    if chosen.threshold is not None or (chosen.score is not None and chosen.positive is None):
-        return None
-    texts = "" if chosen.positive is None else f"|{_TEXT}"
-    return _guess(types, _PREDICTED, f"{_TRUTH}|{_WHOLE}{texts}")
-
-
-def _unknown(types: dict[str, str], chosen: Chosen) -> list[str]:
-    flags = ("id", "time", "score", "predicted", "label", "classes")
-    named = {flag: getattr(chosen, flag) for flag in flags}
-    return [
-        f"there is no column {name!r} (--{flag})"
-        for flag, name in named.items()
-        if name is not None and name not in types
+def _problems(types: dict[str, str], flags: Chosen, chosen: Chosen) -> list[str]:
+    """Describe which flags name no column, and which cannot be meant together."""
+    columns = ("id", "time", "score", "predicted", "label", "classes")
+    named = {flag: name for flag in columns if (name := getattr(flags, flag)) is not None}
+    rules = [
+        f"--{flag}"
+        for flag in ("predicted", "threshold", "classes")
+        if getattr(chosen, flag) is not None
     ]
-
-
-def _contradictions(chosen: Chosen) -> list[str]:
-    """Describe which flags cannot be meant together."""
-    rules = ("predicted", "threshold", "classes")
-    named = [f"--{flag}" for flag in rules if getattr(chosen, flag) is not None]
+    threshold = chosen.threshold
     refused = {
-        "--threshold needs a column of scores (--score)": (
-            chosen.threshold is not None and chosen.score is None
-        ),
-        f"{' and '.join(named)} both say which rows are flagged; give one": len(named) > 1,
-        f"--threshold {chosen.threshold} is no finite number": (
-            not math.isfinite(chosen.threshold or 0)
-        ),
-        "--positive needs --predicted": (chosen.positive is not None and chosen.predicted is None),
+        "--threshold needs a column of scores (--score)": threshold is not None
+        and chosen.score is None,
+        f"{' and '.join(rules)} both say which rows are flagged; give one": len(rules) > 1,
+        f"--threshold {threshold} is no finite number": not math.isfinite(threshold or 0),
+        "--positive needs --predicted": chosen.positive and chosen.predicted is None,
     }
-    return [sentence for sentence, is_so in refused.items() if is_so]
+    return [
+        *(f"there is no column {of!r} (--{flag})" for flag, of in named.items() if of not in types),
+        *(sentence for sentence, is_so in refused.items() if is_so),
+    ]

@@ -335,7 +335,7 @@ class DescribedFiles:
         self._files = DataFiles((path,), folder, table)
 
     def columns(self) -> dict[str, str]:
-        """Return the type of each column, those of CSV guessed."""
+        """Return the type of each column, guessed for CSV."""
         with opened(self._files) as data:
             relation, paths = data.relation, self._files.found()
             if data.is_text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+from contextlib import closing
 from datetime import timedelta
 
 import duckdb
@@ -64,6 +65,20 @@ def test_init_writes_a_config_for_a_table_that_can_be_used_at_once(stored):
     source = source_of(stored)
     assert (source.kind, source.table, source.columns.id) == ("sql", "scored", "mail_id")
     assert any(line.startswith("ok       source of scored: ") for line in checked.lines)
+
+
+def test_init_finds_columns_of_a_table_by_their_values(stored):
+    with closing(sqlite3.connect("p.sqlite")) as connection:
+        connection.execute(
+            "create table calls as select mail_id as txn, scored_at, score as p_callback from scored"
+        )
+
+    wrote = stored.run("init", "sqlite:///p.sqlite", "--table", "calls")
+
+    assert [line.split(", ")[0] for line in wrote.lines[:2]] == [
+        "took 'txn' as the id",
+        "took 'p_callback' as the score",
+    ]
 
 
 def test_init_takes_the_truth_from_a_column_of_the_table(stored):

@@ -1,7 +1,5 @@
 """The first config: what is guessed from columns, and what is asked for by flag."""
 
-from dataclasses import dataclass, field
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +8,7 @@ from monitor.config.column_guess import Chosen
 from monitor.config.load import load_config
 from monitor.config.template import first_config
 from monitor.domain.errors import InputRefused
+from monitor.files.relations import DescribedFiles
 from monitor.sources.duckdb_settings import DuckdbSettings
 
 MAIL = [
@@ -31,19 +30,18 @@ CARDS = [
 ]
 
 
-@dataclass
-class Predictions:
+class Predictions(DescribedFiles):
     """Predictions with these columns; ``values`` are the first ones of some."""
 
-    types: list
-    values: dict = field(default_factory=dict)
+    def __init__(self, types, values):
+        self.types, self.values = types, values
 
     def columns(self):
         return dict(self.types)
 
-    def class_values(self, column):
+    def class_values(self, column, at_most=20):
         values = sorted({str(value) for value in self.values.get(column, ())})
-        return values if len(values) <= 20 else ()
+        return tuple(values) if len(values) <= at_most else ()
 
     def first_values(self, types):
         return {name: self.values.get(name, ()) for name in types}
@@ -143,7 +141,7 @@ def test_what_cannot_be_told_is_refused_with_the_flag_and_the_columns(columns, c
 
 ROWS = 40
 CALLS = [("txn", "VARCHAR"), ("at", "TIMESTAMP"), ("p_callback", "DOUBLE"), ("amount", "DOUBLE")]
-CALL_VALUES = {
+CALL_VALUES: dict[str, list[object]] = {
     "txn": [f"x{i}" for i in range(ROWS)],
     "p_callback": [i / ROWS for i in range(ROWS)],
     "amount": [3.5 * i for i in range(ROWS)],
@@ -263,7 +261,7 @@ def test_each_of_several_classes_gets_a_monitor(written, tmp_path):
     written(columns, Chosen(classes="kind"), **values)
 
     monitors = load_config(tmp_path / "config.yaml", {}).monitors
-    assert [(one.name, one.source.positive) for one in monitors] == [
+    assert [(one.name, getattr(one.source, "positive", None)) for one in monitors] == [
         ("predictions-no", "no"),
         ("predictions-real-estate", "real estate"),
         ("predictions-travel", "travel"),

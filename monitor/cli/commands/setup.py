@@ -119,7 +119,7 @@ def init(
     _refuse_folder(config)
     # Paths of a config start at its own folder, which need not be the one that init runs in.
     path = _next_to(predictions, config)
-    _refuse_without_table(predictions, path, table)
+    _refuse_without_table(predictions, table)
     described = _described(path, config.parent, table)
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table, classes)
     flag = [] if config == CONFIG else ["--config", str(config)]
@@ -207,18 +207,10 @@ def _refuse_folder(config: Path) -> None:
         raise InputRefused(message)
 
 
-def _refuse_without_table(predictions: str, path: str, table: str | None) -> None:
-    from monitor.files.relations import SUFFIXES
-
-    if table is not None:
-        return
+def _refuse_without_table(path: str, table: str | None) -> None:
     is_database = "://" in path
-    if is_database or SUFFIXES.get(Path(path).suffix.lower()) == "duckdb":
-        named = (
-            "this is the address of a database"
-            if is_database
-            else f"{predictions} is a DuckDB file"
-        )
+    if table is None and (is_database or path.lower().endswith((".duckdb", ".ddb", ".db"))):
+        named = "this is the address of a database" if is_database else f"{path} is a DuckDB file"
         message = f"{named}, name its table or view"
         raise typer.BadParameter(message, param_hint="--table")
 
