@@ -70,7 +70,8 @@ def test_init_writes_a_config_for_a_table_that_can_be_used_at_once(stored):
 def test_init_finds_columns_of_a_table_by_their_values(stored):
     with closing(sqlite3.connect("p.sqlite")) as connection:
         connection.execute(
-            "create table calls as select mail_id as txn, scored_at, score as p_callback from scored"
+            "create table calls as "
+            "select mail_id as txn, scored_at, score as p_callback from scored"
         )
 
     wrote = stored.run("init", "sqlite:///p.sqlite", "--table", "calls")
