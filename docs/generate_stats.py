@@ -89,12 +89,13 @@ def page() -> str:
 
 
 def python_page() -> str:
-    """Return the page about the functions of `monitor`."""
+    """Return the page about the functions and errors of `monitor`."""
     module = inspect.getdoc(monitor) or ""
     parts = ["# Python", "```python\nimport monitor\n```", markdown(module)]
-    for name in monitor.__all__:
-        thing = getattr(monitor, name)
-        shown = f"monitor.{name}{signature(thing)}"
+    things = [(name, getattr(monitor, name)) for name in monitor.__all__]
+    for name, thing in sorted(things, key=lambda pair: inspect.isclass(pair[1])):  # errors last
+        is_error = inspect.isclass(thing)
+        shown = f"class monitor.{name}" if is_error else f"monitor.{name}{signature(thing)}"
         parts += [f"## {name}", f"```python\n{shown}\n```", markdown(inspect.getdoc(thing) or "")]
     return "\n\n".join(parts) + "\n"
 

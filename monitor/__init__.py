@@ -4,7 +4,8 @@
 labels a round needs, ``history`` reads a monitor's rounds, ``compare`` asks what another threshold
 or classifier would do. Each returns a result: printed, it reads as the command; a notebook shows
 it as tables; ``to_frame()``, ``to_dict()`` and ``plot()`` convert it. The functions load what they
-need when called: importing `monitor` or `monitor.stats` stays cheap.
+need when called: importing `monitor` or `monitor.stats` stays cheap. They raise ``ConfigRefused``,
+``InputRefused`` or ``TryLater``, each with a message that says what to do.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import ConfigRefused, InputRefused, TryLater
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +25,16 @@ if TYPE_CHECKING:
     from monitor.results.round_comparison import RoundComparison
     from monitor.results.round_history import RoundHistory
 
-__all__ = ["compare", "estimate", "evaluate", "history", "plan"]
+__all__ = [
+    "ConfigRefused",
+    "InputRefused",
+    "TryLater",
+    "compare",
+    "estimate",
+    "evaluate",
+    "history",
+    "plan",
+]
 
 
 def __dir__() -> list[str]:
@@ -210,6 +222,8 @@ def plan(
     ConfigRefused, InputRefused
         If the config cannot be used or has no such monitor, a value is impossible, or there are
         no predictions to plan from.
+    TryLater
+        If the store or the predictions cannot be reached now.
 
     Examples
     --------
@@ -253,6 +267,8 @@ def history(monitor: str | None = None, config: Path | str = "config.yaml") -> R
         If the config cannot be used, has no such monitor, or its store has another schema.
     InputRefused
         If the config has several monitors and none is named.
+    TryLater
+        If the store cannot be reached now.
     """
     from monitor import api  # noqa: PLC0415
 
@@ -300,6 +316,8 @@ def compare(
     ConfigRefused, InputRefused
         If the config cannot be used or has no such monitor, there is no such round, it has no
         labels, or the file lacks a labeled item.
+    TryLater
+        If the store or the predictions cannot be reached now.
     """
     from monitor import api  # noqa: PLC0415
     from monitor.results.other_predictions import OtherColumns  # noqa: PLC0415

@@ -30,8 +30,22 @@ def place(tmp_path, monkeypatch):
 
 
 def test_the_package_exports_these_names_and_lists_no_others():
-    assert monitor.__all__ == ["compare", "estimate", "evaluate", "history", "plan"]
+    functions = ["compare", "estimate", "evaluate", "history", "plan"]
+    assert monitor.__all__ == ["ConfigRefused", "InputRefused", "TryLater", *functions]
     assert dir(monitor) == sorted(monitor.__all__)
+
+
+def test_what_the_functions_raise_is_caught_by_a_public_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(monitor.ConfigRefused, match=r"config\.yaml"):
+        monitor.history()
+    with pytest.raises(monitor.InputRefused, match="tp is -1"):
+        monitor.estimate(**MATRIX | {"tp": -1})
+    store = "postgresql+psycopg://user@127.0.0.1:9/none"
+    Workplace(tmp_path).config(store=("sqlite:///monitor.db", store))
+    with pytest.raises(monitor.TryLater, match="running again is safe"):
+        monitor.history()
 
 
 def looked_at(result):

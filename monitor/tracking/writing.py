@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -254,14 +255,16 @@ def _keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
 def _fetched(client: MlflowClient, run_id: str, folder: str) -> Path:
     """Fetch the report; a listing tells whether anybody answers.
 
-    MLflow says of every download that fails that there is no such file, in an outage too.
+    MLflow says of every download that fails that there is no such file, in an outage too;
+    MLflow 3.1 raises nothing, and returns no path.
     """
-    try:
+    path = None
+    with suppress(Exception):  # each artifact store brings errors of its own
         path = client.download_artifacts(run_id, _REPORT, folder)
-    except Exception:  # noqa: BLE001  each artifact store brings errors of its own
+    if not path:
         client.list_artifacts(run_id)
         path = client.download_artifacts(run_id, _REPORT, folder)
-    if not path:  # MLflow 3.1 raises nothing
+    if not path:
         message = f"the run has no {_REPORT}"
         raise FileNotFoundError(message)
     return Path(path)

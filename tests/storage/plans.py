@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
+from monitor.storage.pages import page_tables  # noqa: F401  adds its tables to the metadata
 from monitor.storage.tables import UtcDateTime, metadata, rounds
 
 if TYPE_CHECKING:
