@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.domain.model import Answer
 from monitor.service.pages.labeling.figures import FEWEST
 from monitor.service.pages.labeling.own_answers import AT_ONCE
 from tests.service.pages.hostile import HOSTILE
 from tests.service.pages.people import Place, on_page, place_of, put_on_screen, scene_of
-from tests.service.pages.test_labeling import answer_all
 from tests.service.pages.test_several import answer_tasks, controlled, controls
 
 ADMIN_PAGES = ("/label/overview", "/label/conflicts")
@@ -24,8 +24,8 @@ def doubled(database, folder, *, adjudicator="eve"):
     scene.week(1)
     scene.run(1)
     place = Place(scene)
-    answer_all(place.person("ada"), ("1",))
-    answer_all(place.person("bob"), ("1", "1", "0"))
+    place.answer_all("ada", "1")
+    place.answer_all("bob", "1", "1", "0")
     return place
 
 
@@ -40,8 +40,8 @@ def test_my_answers_come_in_pages_with_gold_items_like_any_other_and_each_item_o
     database, tmp_path
 ):
     place = controlled(database, tmp_path, labels=2 * AT_ONCE + 5)
+    said = place.answer_all("ada", "1", "0")
     ada = place.person("ada")
-    said = answer_all(ada)
     repeats, gold = controls(place, "repeats").keys(), controls(place, "gold").keys()
 
     pages = [mine(ada, number) for number in (1, 2, 3, 99)]
@@ -171,7 +171,7 @@ def test_a_conflict_that_was_settled_meanwhile_is_not_decided(database, tmp_path
 def test_the_overview_counts_answers_agreement_and_gold_by_person(database, tmp_path):
     place = controlled(database, tmp_path, labels=40, overlap=0.5)
     for name in ("ada", "bob"):
-        answer_tasks(place, place.person(name), contradict=name == "bob")
+        answer_tasks(place, name, contradict=name == "bob")
 
     page = place.person("eve").get("/label/overview").page
 
@@ -212,8 +212,8 @@ def cards(page):
 
 def test_agreement_with_oneself_is_with_the_answer_of_then(database, tmp_path):
     place = controlled(database, tmp_path, labels=40)
+    place.answer_all("ada", "1")
     ada = place.person("ada")
-    answer_all(ada, ("1",))
     [first] = place.scene.rows(
         "select task_key from page_controls where task_key is not null limit 1"
     )
@@ -229,11 +229,11 @@ def test_agreement_with_oneself_is_with_the_answer_of_then(database, tmp_path):
 def test_who_is_faster_than_people_read_is_a_question_and_no_verdict(database, tmp_path):
     place = place_of(database, tmp_path, labels=2 * FEWEST + 12)
     for name, length in (("ada", 2000), ("bob", 100)):
-        person = place.person(name)
         for _ in range(FEWEST + 1):
-            put_on_screen(place, person.task, {"body": "x" * length})
+            task = place.desk().screen(name).tasks[0]
+            put_on_screen(place, task.key, {"body": "x" * length})
             place.scene.now += timedelta(seconds=4)
-            person.answer("1")
+            place.desk().record_answer(name, task.key, Answer.POSITIVE, task.revision)
 
     page = place.person("eve").get("/label/overview").page
 
