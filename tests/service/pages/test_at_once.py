@@ -57,8 +57,7 @@ def test_two_tabs_of_one_person_never_get_both_copies_of_an_item(database, tmp_p
     assert len(items) == len(set(items)) == AT_ONCE
 
 
-def test_an_answer_that_comes_twice_at_the_same_moment_is_taken_once(database, tmp_path):
-    place = place_of(database, tmp_path)
+def test_an_answer_that_comes_twice_at_the_same_moment_is_taken_once(place):
     desk = place.desk()
     key = desk.screen("ada").tasks[0].key
 

@@ -140,8 +140,7 @@ def test_the_page_answers_under_names_of_this_machine_only(ada):
     assert ada.client.get("/label", headers={"host": "localhost:8089"}).status_code == 200
 
 
-def test_only_open_tasks_of_monitors_that_are_served_take_answers(database, tmp_path):
-    place = place_of(database, tmp_path)
+def test_only_open_tasks_of_monitors_that_are_served_take_answers(place):
     ada = place.person("ada")
     form = {**ada.page.forms["/label/answer"], "answer": "1"}
     place.scene.name = "another monitor"  # that of the page; the round stays mail's
@@ -357,8 +356,7 @@ def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place
     }
 
 
-def test_what_is_left_is_the_same_whatever_was_answered(database, tmp_path):
-    place = place_of(database, tmp_path)
+def test_what_is_left_is_the_same_whatever_was_answered(place):
     words = []
     for name, answer in (("ada", "1"), ("bob", "0"), ("eve", "cannot tell")):
         person = place.person(name)
