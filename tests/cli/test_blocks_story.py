@@ -114,18 +114,14 @@ def test_check_looks_at_each_monitor_of_a_block(scored):
         assert line.startswith("ok")
 
 
-def test_a_pass_reads_the_predictions_once_to_count_and_draw_for_all(scored, openings):
+def test_a_pass_reads_the_predictions_once_for_all_and_draws_what_each_would_alone(
+    scored, openings, monkeypatch
+):
+    shutil.copy("monitor.db", "alone.db")
     scored.run("run-once")
-
     for_people = len(NAMES)  # what they see is read by each monitor
     assert len(openings) == 1 + for_people
     assert rounds_of(scored) == [(name, 1, "closed") for name in NAMES]
-
-
-def test_shared_or_alone_the_same_items_are_drawn_and_samples_overlap(scored, monkeypatch):
-    scored.run("db", "upgrade")
-    shutil.copy("monitor.db", "alone.db")
-    scored.run("run-once")
     monkeypatch.setattr(shared_scans, "_FEWEST", 100)
     config = scored.folder / "config.yaml"
     config.write_text(config.read_text().replace("monitor.db", "alone.db"))

@@ -7,8 +7,16 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from argon2 import PasswordHasher
 
 from monitor.service.pages import tokens
+
+
+@pytest.fixture(autouse=True)
+def _hashes_cost_little(monkeypatch):
+    monkeypatch.setattr(
+        tokens, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    )
 
 
 def query(place, sql):

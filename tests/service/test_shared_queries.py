@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.config.load import load_config
-from monitor.service import loop, shared_scans
+from monitor.service import loop
 from monitor.service.shared_scans import SharedScans
 from monitor.sources import shared_draw, sql_draw
 from monitor.wiring import build
@@ -70,29 +70,6 @@ def test_first_and_later_rounds_of_a_block_are_drawn_together(place, draws):
     assert draws == [3, 3]
     assert all(context.source.cached is None for context in later.monitors)
     later.database.close()
-
-
-def test_together_or_alone_the_same_items_are_drawn(place, monkeypatch):
-    (place.folder / "alone.db").write_bytes((place.folder / "monitor.db").read_bytes())
-    place.run("run-once")
-    monkeypatch.setattr(shared_scans, "_FEWEST", 100)
-    config = place.folder / "config.yaml"
-    config.write_text(config.read_text().replace("monitor.db", "alone.db"))
-    place.run("run-once")
-
-    together, alone = (drawn(place, store) for store in ("monitor.db", "alone.db"))
-
-    assert together == alone
-    assert len(together) == 3 * 40
-
-
-def drawn(place, store):
-    with closing(sqlite3.connect(place.folder / store)) as connection:
-        return connection.execute(
-            "select monitors.name, items.id, items.score from items "
-            "join rounds on rounds.id = items.round_id "
-            "join monitors on monitors.id = rounds.monitor_id order by 1, 2"
-        ).fetchall()
 
 
 def test_a_monitor_whose_column_is_missing_says_so_and_the_others_are_drawn(place, draws):
