@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -86,20 +84,19 @@ def openings(monkeypatch):
 
 def drawn(place, store="monitor.db"):
     """Items of each monitor."""
-    with closing(sqlite3.connect(place.folder / store)) as connection:
-        rows = connection.execute(
-            "select monitors.name, items.id from items join rounds on rounds.id = items.round_id "
-            "join monitors on monitors.id = rounds.monitor_id"
-        ).fetchall()
+    rows = place.query(
+        "select monitors.name, items.id from items join rounds on rounds.id = items.round_id "
+        "join monitors on monitors.id = rounds.monitor_id",
+        store=store,
+    )
     return {name: {item for of, item in rows if of == name} for name, _ in rows}
 
 
 def rounds_of(place):
-    with closing(sqlite3.connect(place.folder / "monitor.db")) as connection:
-        return connection.execute(
-            "select monitors.name, rounds.number, rounds.state from rounds "
-            "join monitors on monitors.id = rounds.monitor_id order by 1, 2"
-        ).fetchall()
+    return place.query(
+        "select monitors.name, rounds.number, rounds.state from rounds "
+        "join monitors on monitors.id = rounds.monitor_id order by 1, 2"
+    )
 
 
 NAMES = ("mail-finance", "mail-sports", "mail-travel")
@@ -180,10 +177,8 @@ def test_a_value_that_is_added_is_a_new_monitor_with_keys_of_its_own_and_one_rem
     assert rounds_of(scored) == [(name, 1, "labeling") for name in NAMES]
     [told] = [line for line in scored.run("status").lines if "mail-travel" in line]
     assert "not in the config" in told
-    with closing(sqlite3.connect(scored.folder / "monitor.db")) as connection:
-        keys, items = connection.execute(
-            "select count(distinct key), count(distinct item_id) from tasks"
-        ).fetchone()
+    counted = "select count(distinct key), count(distinct item_id) from tasks"
+    [(keys, items)] = scored.query(counted)
     assert keys == 3 * 40
     assert items < keys
 
@@ -201,18 +196,17 @@ def test_classes_share_a_reading_each_flagged_as_predicted_and_true_where_it_is_
     ran = classed.run("run-once")
 
     assert ran.code == 75  # no MLflow answers
-    with closing(sqlite3.connect(classed.folder / "monitor.db")) as connection:
-        flagged = dict(
-            connection.execute(
-                "select monitors.name, sum(size) from strata join rounds on rounds.id = round_id "
-                "join monitors on monitors.id = monitor_id where flagged group by 1"
-            ).fetchall()
+    flagged = dict(
+        classed.query(
+            "select monitors.name, sum(size) from strata join rounds on rounds.id = round_id "
+            "join monitors on monitors.id = monitor_id where flagged group by 1"
         )
-        positive = connection.execute(
-            "select distinct monitors.name, cast(substr(label_events.item_id, 2) as int), answer "
-            "from label_events join rounds on rounds.id = round_id "
-            "join monitors on monitors.id = monitor_id"
-        ).fetchall()
+    )
+    positive = classed.query(
+        "select distinct monitors.name, cast(substr(label_events.item_id, 2) as int), answer "
+        "from label_events join rounds on rounds.id = round_id "
+        "join monitors on monitors.id = monitor_id"
+    )
     assert len(openings) == 1 + 3
     items = drawn(classed)
     assert len(set.union(*items.values())) < sum(map(len, items.values()))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -73,8 +71,8 @@ def test_first_and_later_rounds_of_a_block_are_drawn_together(place, draws):
 
 
 def test_a_monitor_whose_column_is_missing_says_so_and_the_others_are_drawn(place, draws):
-    with closing(sqlite3.connect(place.folder / "p.sqlite")) as connection:
-        connection.execute("alter table scored rename column score_finance to score_money")
+    renamed = "alter table scored rename column score_finance to score_money"
+    place.query(renamed, store="p.sqlite")
 
     ran = place.run("run-once")
 

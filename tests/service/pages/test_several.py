@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
-from sqlalchemy import update
 
 from monitor.domain.model import Answer
 from monitor.domain.settings import Limits
 from monitor.service.pages.labeling import task_queue
 from monitor.service.pages.labeling.controls import REPEAT_AFTER
 from monitor.service.pages.labeling.outcome import AnswerOutcome
-from monitor.storage.database import Database
-from monitor.storage.tables import store
 from tests.service.pages.people import Place, on_page, place_of, scene_of
 from tests.service.pages.test_at_once import at_once
 
@@ -203,26 +199,10 @@ def figures(place):
     return found
 
 
-@pytest.fixture
-def two_stores(store_tables, tmp_path):
-    """Two stores of one id, so that both draw the same."""
-    databases = []
-    for name in ("one", "two"):
-        path = tmp_path / f"{name}.db"
-        shutil.copy(store_tables, path)
-        database = Database(f"sqlite:///{path}")
-        with database.write() as connection:
-            connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
-        databases.append(database)
-    yield databases
-    for database in databases:
-        database.close()
-
-
-def test_a_round_says_the_same_with_and_without_controls(two_stores, tmp_path):
+def test_a_round_says_the_same_with_and_without_controls(store_of, tmp_path):
     found, asked = [], []
-    for database, more in zip(two_stores, (NO_CONTROLS, {}), strict=True):
-        place = controlled(database, tmp_path, labels=30, overlap=0.5, **more)
+    for store, more in (("without", NO_CONTROLS), ("with", {})):
+        place = controlled(store_of(store), tmp_path, labels=30, overlap=0.5, **more)
         for name in ("ada", "bob"):
             answer_tasks(place, name, contradict=name == "bob")
         place.scene.run()
