@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from datetime import timedelta
 
@@ -102,15 +103,6 @@ def rounds_of(place):
 NAMES = ("mail-finance", "mail-sports", "mail-travel")
 
 
-def test_check_looks_at_each_monitor_of_a_block(scored):
-    checked = scored.run("check")
-
-    assert checked.code == 75  # no MLflow answers
-    for name in NAMES:
-        [line] = [line for line in checked.lines if f"source of {name}:" in line]
-        assert line.startswith("ok")
-
-
 def test_a_pass_reads_the_predictions_once_for_all_and_draws_what_each_would_alone(
     scored, openings, monkeypatch
 ):
@@ -137,6 +129,8 @@ def test_a_monitor_that_fails_keeps_none_of_its_block_from_its_round(scored):
     checked, ran = scored.run("check"), scored.run("run-once")
 
     assert (checked.code, ran.code) == (65, 65)
+    for well in ("mail-travel", "mail-sports"):
+        assert any(line.startswith(f"ok       source of {well}: ") for line in checked.lines)
     [line] = [line for line in checked.lines if "source of mail-finanse" in line]
     assert "no column 'score_finanse'" in line
     assert "did you mean 'score_finance'?" in line
@@ -193,6 +187,8 @@ def classed(bare):
 def test_classes_share_a_reading_each_flagged_as_predicted_and_true_where_it_is_the_truth(
     classed, openings
 ):
+    before = classed.run("status").out
+    openings.clear()
     ran = classed.run("run-once")
 
     assert ran.code == 75  # no MLflow answers
@@ -215,6 +211,25 @@ def test_classes_share_a_reading_each_flagged_as_predicted_and_true_where_it_is_
     for name, place, value in positive:
         truth = "other" if place % 7 == 0 else _truth(place)
         assert (value == "1") == (name == f"mail-{truth}"), (name, place)
+    assert "mail, all 3 classes: nothing reported yet" in before
+    assert_status_and_show_have_the_averages(classed)
+
+
+def assert_status_and_show_have_the_averages(classed):
+    status, of_one = classed.run("status").out, classed.run("status", "-m", "mail-other").out
+    show = classed.run("show", "1", "-m", "mail-other").out
+    [block] = json.loads(classed.run("status", "--json").out)["classes"]
+    page = json.loads(classed.run("show", "1", "-m", "mail-other", "--json").out)
+
+    assert "mail, all classes: round due" in status
+    for name in ("macro precision", "macro recall", "micro precision", "micro recall"):
+        assert name in status
+        assert name in of_one
+        assert name in show
+    assert block["report"] == page["classes"]
+    assert block["report"]["labels"] == 120
+    assert block["report"]["items"] < 120  # the samples overlap
+    assert block["waits_for"] == []
 
 
 def _truth(place):

@@ -212,19 +212,3 @@ def test_check_looks_at_programs_and_services_without_sending_anything(hooked, m
     ], done.out
     assert "does not know its url" in done.out + done.err
     assert (ops.got, chat.got) == ([], [])
-
-
-def test_an_alert_ended_by_hand_is_told(filled):
-    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
-
-    filled.run("alerts", "resolve", alert["id"][:8], "--reason", "known")
-    done = filled.run("run-once")
-
-    assert "was ended by hand: known." in done.err + done.out or listed(filled)
-    database = Database(f"sqlite:///{filled.folder}/monitor.db")
-    with database.read() as connection:
-        found = connection.execute(
-            text("select payload from effects where kind = 'notice' order by id desc limit 1")
-        ).scalar_one()
-    database.close()
-    assert "was ended by hand: known." in found

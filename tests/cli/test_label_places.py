@@ -132,17 +132,6 @@ def test_the_first_line_of_a_file_behind_a_link_stands_neither_in_the_log_nor_in
     assert "root:" not in done.out + done.err + status.out + status.err
 
 
-def test_a_file_that_is_not_whole_is_waited_for_and_said_so(asked):
-    path = fill(asked)
-    path.write_text(path.read_text()[:-3])
-
-    asked.run("run-once")
-    status = " ".join(asked.run("status").out.split())
-
-    assert rounds(asked) == [("labeling", 0)]
-    assert "note: ada.csv does not end with a line break, so it may not be whole" in status
-
-
 def test_an_answer_that_changes_is_called_changed(asked):
     keys = [key for (key,) in asked.query("select key from tasks limit 4")]
     assert all(key[0].isalpha() for key in keys)  # no spreadsheet makes a number of it

@@ -80,13 +80,6 @@ def test_what_cannot_be_restated_is_refused(filled, words, code, why):
     assert (done.code, why in " ".join(done.err.split())) == (code, True), done.err
 
 
-def test_a_round_that_still_takes_labels_is_left_to_be_corrected(filled):
-    done = filled.run("restate", "3", "--truth", *WHY)
-
-    assert done.code == 65
-    assert "is corrected by those that change" in done.err
-
-
 def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of_and_no_column_does(
     asked,
 ):

@@ -81,16 +81,6 @@ def test_a_config_that_accepts_similar_ids_has_its_round_closed_with_a_report(ba
     assert "but for upper and lower case)" in bare.run("status").out
 
 
-def test_a_label_by_the_id_of_another_prediction_is_no_near_miss(bare):
-    both = "case when i % 2 = 0 then 'm' else 'M' end || lpad((i // 2)::varchar, 4, '0')"
-    bare.predictions(mail_id=both)
-    bare.predictions("truth.parquet", mail_id=both, is_travel=POSITIVES)
-    bare.config(OWN_TRUTH)
-
-    assert "written otherwise" not in bare.run("check").out
-    assert "is closed" in bare.run("run-once").out
-
-
 def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
     start, weeks = bare.now - timedelta(days=35), 5
     seconds = timedelta(days=35).total_seconds() / 7000
