@@ -11,26 +11,19 @@ from monitor.service import loop
 from monitor.service.shared_scans import SharedScans
 from monitor.sources import shared_draw, sql_draw
 from monitor.wiring import build
-from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
-from tests.cli.workplace import Workplace
-from tests.service.test_shared_scans import ALL_OUT, states
+from tests.service.test_shared_scans import ALL_OUT, place_of_a_block, states
 
 SQL = 'kind: sql\n      url: "sqlite:///p.sqlite"\n      table: scored'
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def place(bare):
     """A folder with a block over a SQLite file."""
-    monkeypatch.chdir(tmp_path)
-    place = Workplace(tmp_path)
-    place.predictions(**SCORES, **TRUTHS)
-    place.stored_predictions()
-    text = EACH.format(
-        topics="travel, finance, sports", cron=place.cron, labeling="{kind: files, deadline: 1d}"
-    )
-    place.write("config.yaml", text.replace("path: predictions.parquet", SQL, 1))
-    place.run("db", "upgrade")
-    return place
+    place_of_a_block(bare)
+    bare.stored_predictions()
+    text = (bare.folder / "config.yaml").read_text()
+    bare.write("config.yaml", text.replace("path: predictions.parquet", SQL, 1))
+    return bare
 
 
 def applied(place, now):
