@@ -21,7 +21,6 @@ TRUTHS = {
     f"is_{name}": f"case when i % 10 = {place} then i % 50 > {place} else i % 20 = 11 end::int"
     for place, name in enumerate(("travel", "finance", "sports"))
 }
-CLASSES = ("travel", "finance", "other")
 TOPIC = "case i % 10 when 0 then 'travel' when 1 then 'finance' else 'other' end"
 TRUE_TOPIC = f"case when i % 7 = 0 then 'other' when i % 20 = 13 then 'travel' else {TOPIC} end"
 EACH = """\
@@ -40,7 +39,6 @@ monitors:
     limits: {{precision: 0.5, false_alarm_every: 10}}
 """
 COLUMN = '{kind: column, path: predictions.parquet, id: mail_id, value: "is_{topic}", matures: 1s}'
-PEOPLE = '{kind: files, folder: "labels/{topic}"}'
 BY_CLASS = """\
 store: sqlite:///monitor.db
 mlflow: {{tracking_uri: http://127.0.0.1:9}}

@@ -48,7 +48,6 @@ def test_without_labels_of_passed_items_precision_is_estimated_and_recall_is_not
 
 BY_CASE = "case when i % 2 = 0 then 'M' else 'm' end || lpad(i::varchar, 4, '0')"
 OWN_TRUTH = NEGATIVE.replace("path: predictions", "path: truth")
-POSITIVES = "case when i % 5 = 0 then 1 end"
 
 
 def test_a_round_waits_while_a_label_has_an_id_in_another_case_and_until_it_is_put_right(bare):

@@ -131,7 +131,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), zip(TIMES, ["scored.at", 'a"quote', "Select"], strict=True)
+    ("kind", "name"), list(zip(TIMES, ["scored.at", 'a"quote', "Select"], strict=True))
 )
 def test_a_window_is_the_same_whatever_its_times_are_and_are_called(lake, tmp_path, kind, name):
     times, changes = TIMES[kind]
