@@ -154,7 +154,8 @@ class Place:
 
         By turns the values, or what a function says of a task.
         """
-        desk, said = self.desk(), {}
+        desk = self.desk()
+        said: dict[str, Answer] = {}
         while tasks := desk.screen(name).tasks:
             task = tasks[0]
             answer = answer_of(task.key) if answer_of else values[len(said) % len(values)]
