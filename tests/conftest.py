@@ -24,6 +24,8 @@ from tests.mlflow_server import SERVER_PYTHON, MlflowServer
 from tests.servers import postgres
 from tests.small_config import write_predictions
 
+STORE_ID = "00000000-0000-4000-8000-000000000000"
+
 hypothesis_profiles.load()
 # A traceback as structlog shows it unasked, with each frame's variables, takes a second.
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
@@ -120,9 +122,27 @@ def database(request, store_url):
         _say(server, f"drop database {name}", f"create database {name} template {tables}")
     schema.check(database)
     with database.write() as connection:
-        connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
+        connection.execute(update(store).values(id=STORE_ID))
     yield database
     database.close()
+
+
+@pytest.fixture
+def store_of(tmp_path, store_tables):
+    """Make SQLite stores by a name, all with one id, so that each draws the same."""
+    opened = []
+
+    def make(name):
+        path = tmp_path / f"{name}.db"
+        shutil.copy(store_tables, path)
+        opened.append(Database(f"sqlite:///{path}"))
+        with opened[-1].write() as connection:
+            connection.execute(update(store).values(id=STORE_ID))
+        return opened[-1]
+
+    yield make
+    for database in opened:
+        database.close()
 
 
 @pytest.fixture(scope="session")

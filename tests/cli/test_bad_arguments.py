@@ -95,16 +95,6 @@ def test_a_round_that_is_not_there(place):
     ("changes", "sentence"),
     [
         ({"tp": -1}, "tp is -1; it counts labeled items, so it is 0 or more"),
-        (
-            {"flagged_size": 2},
-            "tp + fp = 3 items are labeled, but flagged_size is 2; it counts all predicted "
-            "positives of the window, labeled or not",
-        ),
-        (
-            {"passed_size": 5},
-            "fn + tn = 7 items are labeled, but passed_size is 5; it counts all predicted "
-            "negatives of the window, labeled or not",
-        ),
         ({"level": 95}, "level must lie strictly between 0 and 1, got 95.0"),
     ],
 )

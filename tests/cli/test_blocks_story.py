@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -22,7 +21,6 @@ TRUTHS = {
     f"is_{name}": f"case when i % 10 = {place} then i % 50 > {place} else i % 20 = 11 end::int"
     for place, name in enumerate(("travel", "finance", "sports"))
 }
-CLASSES = ("travel", "finance", "other")
 TOPIC = "case i % 10 when 0 then 'travel' when 1 then 'finance' else 'other' end"
 TRUE_TOPIC = f"case when i % 7 = 0 then 'other' when i % 20 = 13 then 'travel' else {TOPIC} end"
 EACH = """\
@@ -41,7 +39,6 @@ monitors:
     limits: {{precision: 0.5, false_alarm_every: 10}}
 """
 COLUMN = '{kind: column, path: predictions.parquet, id: mail_id, value: "is_{topic}", matures: 1s}'
-PEOPLE = '{kind: files, folder: "labels/{topic}"}'
 BY_CLASS = """\
 store: sqlite:///monitor.db
 mlflow: {{tracking_uri: http://127.0.0.1:9}}
@@ -86,46 +83,32 @@ def openings(monkeypatch):
 
 def drawn(place, store="monitor.db"):
     """Items of each monitor."""
-    with closing(sqlite3.connect(place.folder / store)) as connection:
-        rows = connection.execute(
-            "select monitors.name, items.id from items join rounds on rounds.id = items.round_id "
-            "join monitors on monitors.id = rounds.monitor_id"
-        ).fetchall()
+    rows = place.query(
+        "select monitors.name, items.id from items join rounds on rounds.id = items.round_id "
+        "join monitors on monitors.id = rounds.monitor_id",
+        store=store,
+    )
     return {name: {item for of, item in rows if of == name} for name, _ in rows}
 
 
 def rounds_of(place):
-    with closing(sqlite3.connect(place.folder / "monitor.db")) as connection:
-        return connection.execute(
-            "select monitors.name, rounds.number, rounds.state from rounds "
-            "join monitors on monitors.id = rounds.monitor_id order by 1, 2"
-        ).fetchall()
+    return place.query(
+        "select monitors.name, rounds.number, rounds.state from rounds "
+        "join monitors on monitors.id = rounds.monitor_id order by 1, 2"
+    )
 
 
 NAMES = ("mail-finance", "mail-sports", "mail-travel")
 
 
-def test_check_looks_at_each_monitor_of_a_block(scored):
-    checked = scored.run("check")
-
-    assert checked.code == 75  # no MLflow answers
-    for name in NAMES:
-        [line] = [line for line in checked.lines if f"source of {name}:" in line]
-        assert line.startswith("ok")
-
-
-def test_a_pass_reads_the_predictions_once_to_count_and_draw_for_all(scored, openings):
+def test_a_pass_reads_the_predictions_once_for_all_and_draws_what_each_would_alone(
+    scored, openings, monkeypatch
+):
+    shutil.copy("monitor.db", "alone.db")
     scored.run("run-once")
-
     for_people = len(NAMES)  # what they see is read by each monitor
     assert len(openings) == 1 + for_people
     assert rounds_of(scored) == [(name, 1, "closed") for name in NAMES]
-
-
-def test_shared_or_alone_the_same_items_are_drawn_and_samples_overlap(scored, monkeypatch):
-    scored.run("db", "upgrade")
-    shutil.copy("monitor.db", "alone.db")
-    scored.run("run-once")
     monkeypatch.setattr(shared_scans, "_FEWEST", 100)
     config = scored.folder / "config.yaml"
     config.write_text(config.read_text().replace("monitor.db", "alone.db"))
@@ -144,6 +127,8 @@ def test_a_monitor_that_fails_keeps_none_of_its_block_from_its_round(scored):
     checked, ran = scored.run("check"), scored.run("run-once")
 
     assert (checked.code, ran.code) == (65, 65)
+    for well in ("mail-travel", "mail-sports"):
+        assert any(line.startswith(f"ok       source of {well}: ") for line in checked.lines)
     [line] = [line for line in checked.lines if "source of mail-finanse" in line]
     assert "no column 'score_finanse'" in line
     assert "did you mean 'score_finance'?" in line
@@ -184,10 +169,8 @@ def test_a_value_that_is_added_is_a_new_monitor_with_keys_of_its_own_and_one_rem
     assert rounds_of(scored) == [(name, 1, "labeling") for name in NAMES]
     [told] = [line for line in scored.run("status").lines if "mail-travel" in line]
     assert "not in the config" in told
-    with closing(sqlite3.connect(scored.folder / "monitor.db")) as connection:
-        keys, items = connection.execute(
-            "select count(distinct key), count(distinct item_id) from tasks"
-        ).fetchone()
+    counted = "select count(distinct key), count(distinct item_id) from tasks"
+    [(keys, items)] = scored.query(counted)
     assert keys == 3 * 40
     assert items < keys
 
@@ -202,21 +185,22 @@ def classed(bare):
 def test_classes_share_a_reading_each_flagged_as_predicted_and_true_where_it_is_the_truth(
     classed, openings
 ):
+    before = classed.run("status").out
+    openings.clear()
     ran = classed.run("run-once")
 
     assert ran.code == 75  # no MLflow answers
-    with closing(sqlite3.connect(classed.folder / "monitor.db")) as connection:
-        flagged = dict(
-            connection.execute(
-                "select monitors.name, sum(size) from strata join rounds on rounds.id = round_id "
-                "join monitors on monitors.id = monitor_id where flagged group by 1"
-            ).fetchall()
+    flagged = dict(
+        classed.query(
+            "select monitors.name, sum(size) from strata join rounds on rounds.id = round_id "
+            "join monitors on monitors.id = monitor_id where flagged group by 1"
         )
-        positive = connection.execute(
-            "select distinct monitors.name, cast(substr(label_events.item_id, 2) as int), answer "
-            "from label_events join rounds on rounds.id = round_id "
-            "join monitors on monitors.id = monitor_id"
-        ).fetchall()
+    )
+    positive = classed.query(
+        "select distinct monitors.name, cast(substr(label_events.item_id, 2) as int), answer "
+        "from label_events join rounds on rounds.id = round_id "
+        "join monitors on monitors.id = monitor_id"
+    )
     assert len(openings) == 1 + 3
     items = drawn(classed)
     assert len(set.union(*items.values())) < sum(map(len, items.values()))
@@ -225,6 +209,25 @@ def test_classes_share_a_reading_each_flagged_as_predicted_and_true_where_it_is_
     for name, place, value in positive:
         truth = "other" if place % 7 == 0 else _truth(place)
         assert (value == "1") == (name == f"mail-{truth}"), (name, place)
+    assert "mail, all 3 classes: nothing reported yet" in before
+    assert_status_and_show_have_the_averages(classed)
+
+
+def assert_status_and_show_have_the_averages(classed):
+    status, of_one = classed.run("status").out, classed.run("status", "-m", "mail-other").out
+    show = classed.run("show", "1", "-m", "mail-other").out
+    [block] = json.loads(classed.run("status", "--json").out)["classes"]
+    page = json.loads(classed.run("show", "1", "-m", "mail-other", "--json").out)
+
+    assert "mail, all classes: round due" in status
+    for name in ("macro precision", "macro recall", "micro precision", "micro recall"):
+        assert name in status
+        assert name in of_one
+        assert name in show
+    assert block["report"] == page["classes"]
+    assert block["report"]["labels"] == 120
+    assert block["report"]["items"] < 120  # the samples overlap
+    assert block["waits_for"] == []
 
 
 def _truth(place):

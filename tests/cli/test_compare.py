@@ -39,7 +39,7 @@ def others(labeled, name="other.parquet", where="true", **columns):
         )
 
 
-def test_another_threshold_is_compared_metric_by_metric(labeled):
+def test_another_threshold_is_compared_metric_by_metric_as_lines_and_as_json(labeled):
     said = labeled.run("compare", 1, "--threshold", 0.7)
 
     assert said.code == 0, said.err
@@ -47,9 +47,6 @@ def test_another_threshold_is_compared_metric_by_metric(labeled):
     assert said.lines[1].startswith("by 300 labels, ")
     assert [line.split()[0] for line in said.lines[5:9]] == ["precision", "recall", "f1", "flagged"]
     assert "recall is lower with threshold 0.7" in said.lines
-
-
-def test_json_has_the_numbers_of_both_and_of_the_difference(labeled):
     said = json.loads(labeled.run("compare", 1, "-t", 0.7, "--json").out)
 
     precision, recall, _ = said["metrics"]

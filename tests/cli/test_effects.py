@@ -43,7 +43,7 @@ def listed(place, *words):
     return json.loads(place.run("effects", *words, "--json").out)["effects"]
 
 
-def test_effects_are_listed_with_what_waits_for_whom_since_when_and_why(filled):
+def test_effects_are_listed_with_what_waits_for_whom_since_when_and_why_and_all_as_json(filled):
     done = filled.run("effects")
 
     head, _, first, second = done.out.splitlines()[:4]
@@ -54,9 +54,6 @@ def test_effects_are_listed_with_what_waits_for_whom_since_when_and_why(filled):
     assert "MLflow at http://127.0.0.1:9 does not answer" in first
     assert second.endswith("queued behind another")
     assert done.code == 0
-
-
-def test_effects_as_json_have_every_field(filled):
     first, second = listed(filled)[:2]
 
     assert set(first) == {
@@ -67,8 +64,10 @@ def test_effects_as_json_have_every_field(filled):
     assert (second["tries"], second["first"], second["last_error"]) == (0, False, None)
 
 
-def test_a_pass_is_not_all_well_while_a_delivery_is_dead_that_it_did_not_try(filled):
+def test_a_dead_delivery_that_a_pass_did_not_try_is_in_what_it_says_and_in_status_and_list(filled):
     kill(filled)
+    status = filled.run("status")
+    [first, *_] = listed(filled)
     put_off(filled)
 
     done = filled.run("run-once")
@@ -79,14 +78,6 @@ def test_a_pass_is_not_all_well_while_a_delivery_is_dead_that_it_did_not_try(fil
     assert line.startswith("not delivered: mail: 8 rounds wait for MLflow since ")
     assert line.endswith(": it is gone")
     assert [load["sink"] for load in json.loads(told.out)["dead"]] == ["mlflow"]
-
-
-def test_a_dead_effect_shows_in_status_and_in_the_list(filled):
-    kill(filled)
-
-    status = filled.run("status")
-    [first, *_] = listed(filled)
-
     [line] = [line for line in status.out.splitlines() if "in vain" in line]
     assert line.startswith("  problem: 8 rounds wait for MLflow since ")
     assert ", tried 7 times in vain, next try " in line
@@ -221,19 +212,3 @@ def test_check_looks_at_programs_and_services_without_sending_anything(hooked, m
     ], done.out
     assert "does not know its url" in done.out + done.err
     assert (ops.got, chat.got) == ([], [])
-
-
-def test_an_alert_ended_by_hand_is_told(filled):
-    [alert] = json.loads(filled.run("alerts", "--json").out)["alerts"]
-
-    filled.run("alerts", "resolve", alert["id"][:8], "--reason", "known")
-    done = filled.run("run-once")
-
-    assert "was ended by hand: known." in done.err + done.out or listed(filled)
-    database = Database(f"sqlite:///{filled.folder}/monitor.db")
-    with database.read() as connection:
-        found = connection.execute(
-            text("select payload from effects where kind = 'notice' order by id desc limit 1")
-        ).scalar_one()
-    database.close()
-    assert "was ended by hand: known." in found

@@ -13,15 +13,9 @@ from monitor.storage.database import Database
 from tests.cli.workplace import PEOPLE, read, save
 
 
-def query(path, sql, *values):
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute(sql, values).fetchall()
-
-
 def some_item(place):
     """An item, its text, and the key under which people are asked about it."""
-    [(item, shown, key)] = query(
-        place.folder / "monitor.db",
+    [(item, shown, key)] = place.query(
         "select i.id, p.shown, t.key from items i join payloads p on p.item_id = i.id"
         " join tasks t on t.item_id = i.id order by i.id limit 1",
     )
@@ -53,9 +47,7 @@ def test_forget_deletes_the_text_of_an_item_wherever_the_program_put_it(asked):
     done = asked.run("forget", item)
 
     assert done.code == 0
-    assert f'"{text}"' not in "".join(
-        map(str, query(asked.folder / "monitor.db", "select shown from payloads"))
-    )
+    assert f'"{text}"' not in "".join(map(str, asked.query("select shown from payloads")))
     assert holders(asked, f"{text},") == holders(asked, f'"{text}"') == []
     assert f"{key},,1,eve," in filled.read_text()
 
@@ -64,22 +56,23 @@ def test_forget_keeps_labels_and_counts_and_notes_in_the_round_that_it_was_done(
     fill(asked)
     asked.run("run-once")
     item, text, _ = some_item(asked)
-    store = asked.folder / "monitor.db"
     tables = ("items", "tasks", "label_events", "counts", "estimates", "strata")
-    before = {name: query(store, f"select * from {name}") for name in tables}
+    before = {name: asked.query(f"select * from {name}") for name in tables}
 
     asked.run("forget", item)
 
-    assert {name: query(store, f"select * from {name}") for name in tables} == before
+    assert {name: asked.query(f"select * from {name}") for name in tables} == before
     assert len(before["counts"]) == 2
-    [*_, (reason,)] = query(store, "select reason from round_events order by id")
+    [*_, (reason,)] = asked.query("select reason from round_events order by id")
     assert reason == f"what people were shown of item {item!r} was deleted on request"
-    assert query(store, "select count(*) from payloads") == [(39,)]
+    assert asked.query("select count(*) from payloads") == [(39,)]
     assert text not in reason
 
 
-def test_forget_says_what_it_did_and_where_the_text_may_still_stand(asked):
-    item, *_ = some_item(asked)
+def test_forget_says_what_it_did_and_where_the_text_may_still_stand_and_the_item_is_still_asked_for(
+    asked,
+):
+    item, _, key = some_item(asked)
     [path] = (asked.folder / "labels").glob("*.csv")
 
     first = asked.run("forget", item)
@@ -95,14 +88,7 @@ def test_forget_says_what_it_did_and_where_the_text_may_still_stand(asked):
         {"monitor": "mail", "round": 1, "deleted": False, "places": [], "reached": True}
     ]
     assert len(told["out_of_reach"]) == 3
-
-
-def test_a_forgotten_item_waits_for_its_answer_without_a_text(asked):
-    item, _, key = some_item(asked)
-    asked.run("forget", item)
-
     exported = json.loads(asked.run("labels", "export", "--json").out)["tasks"]
-
     assert len(exported) == 40
     assert [task for task in exported if task["task"] == key] == [{"task": key}]
 
@@ -146,7 +132,7 @@ def test_a_round_that_somebody_works_on_is_left_alone_and_said(asked):
         "pr-monitor: another worker is busy with round 1 of mail; nothing of it was deleted, run "
         "the same command again"
     ]
-    assert query(asked.folder / "monitor.db", "select count(*) from payloads") == [(40,)]
+    assert asked.query("select count(*) from payloads") == [(40,)]
 
 
 def test_a_backup_holds_the_store_and_says_where_it_is(asked):
@@ -158,7 +144,7 @@ def test_a_backup_holds_the_store_and_says_where_it_is(asked):
     tables = ("store", "rounds", "items", "payloads", "tasks", "round_events")
     for name in tables:
         sql = f"select * from {name}"
-        assert query(asked.folder / "copy.db", sql) == query(asked.folder / "monitor.db", sql)
+        assert asked.query(sql, store="copy.db") == asked.query(sql)
     assert stat.S_IMODE((asked.folder / "copy.db").stat().st_mode) & 0o007 == 0
 
 

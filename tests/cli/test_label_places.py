@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -23,13 +21,8 @@ def fill(place, folder="labels", into=None, answers=40, **changes):
     return save(place.folder / f"{into or folder}/filled/ada.csv", filled)
 
 
-def query(place, sql):
-    with closing(sqlite3.connect(place.folder / "monitor.db")) as connection:
-        return connection.execute(sql).fetchall()
-
-
 def rounds(place):
-    return query(place, "select state, partial from rounds")
+    return place.query("select state, partial from rounds")
 
 
 # What a round was opened with it keeps
@@ -46,7 +39,7 @@ def test_answers_in_the_folder_that_tasks_went_to_count_whatever_the_config_says
 
     assert "round 1" in done.out
     assert rounds(asked) == [("closed", 0)]
-    assert query(asked, "select count(*) from label_events where annotator = 'ada'") == [(40,)]
+    assert asked.query("select count(*) from label_events where annotator = 'ada'") == [(40,)]
 
 
 def test_a_round_that_reads_a_column_keeps_it_when_people_are_asked_from_now_on(bare):
@@ -59,7 +52,7 @@ def test_a_round_that_reads_a_column_keeps_it_when_people_are_asked_from_now_on(
     bare.run("run-once")
 
     assert rounds(bare) == [("closed", 0)]
-    assert query(bare, "select distinct annotator from label_events") == [("column",)]
+    assert bare.query("select distinct annotator from label_events") == [("column",)]
 
 
 def test_tasks_of_a_round_opened_for_people_are_exported_and_imported_under_a_column(asked):
@@ -75,7 +68,7 @@ def test_tasks_of_a_round_opened_for_people_are_exported_and_imported_under_a_co
 
 def test_a_deleted_text_goes_from_the_folder_that_tasks_went_to(asked):
     path = fill(asked)
-    [(item,)] = query(asked, "select item_id from tasks limit 1")
+    [(item,)] = asked.query("select item_id from tasks limit 1")
     number = int(item[1:])
     before = path.read_text()
     asked.config(ELSEWHERE)
@@ -91,7 +84,7 @@ def test_a_deleted_text_goes_from_the_folder_that_tasks_went_to(asked):
 
 
 def test_a_refused_row_is_logged_once_in_all_processes(asked):
-    rows = [{"task": key, "label": "maybe"} for (key,) in query(asked, "select key from tasks")]
+    rows = [{"task": key, "label": "maybe"} for (key,) in asked.query("select key from tasks")]
     save(asked.folder / "labels/filled/ida.csv", rows[:1])
     first = asked.run("run-once")
 
@@ -102,14 +95,14 @@ def test_a_refused_row_is_logged_once_in_all_processes(asked):
 
     said = [each.err.count("label 'maybe' is not known") for each in (first, second, third)]
     assert said == [1, 0, 2]
-    assert query(asked, "select count(*) from label_events") == [(5,)]
+    assert asked.query("select count(*) from label_events") == [(5,)]
 
 
 def test_a_file_of_unknown_tasks_is_a_problem_in_status_until_it_is_put_right(asked):
     path = fill(asked)
     text = path.read_text()
     rows = read(path)
-    ids = dict(query(asked, "select key, item_id from tasks"))
+    ids = dict(asked.query("select key, item_id from tasks"))
     save(asked.folder / "labels/filled/ada.csv", [row | {"task": ids[row["task"]]} for row in rows])
 
     logged = asked.run("run-once")
@@ -139,19 +132,8 @@ def test_the_first_line_of_a_file_behind_a_link_stands_neither_in_the_log_nor_in
     assert "root:" not in done.out + done.err + status.out + status.err
 
 
-def test_a_file_that_is_not_whole_is_waited_for_and_said_so(asked):
-    path = fill(asked)
-    path.write_text(path.read_text()[:-3])
-
-    asked.run("run-once")
-    status = " ".join(asked.run("status").out.split())
-
-    assert rounds(asked) == [("labeling", 0)]
-    assert "note: ada.csv does not end with a line break, so it may not be whole" in status
-
-
 def test_an_answer_that_changes_is_called_changed(asked):
-    keys = [key for (key,) in query(asked, "select key from tasks limit 4")]
+    keys = [key for (key,) in asked.query("select key from tasks limit 4")]
     assert all(key[0].isalpha() for key in keys)  # no spreadsheet makes a number of it
     rows = [{"task": key, "label": "0", "annotator": "ada"} for key in keys]
     save(asked.folder / "ada.csv", rows[:3])

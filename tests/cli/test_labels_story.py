@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -17,11 +15,6 @@ MLFLOW = "sqlite:///mlflow.db"
 def truth(row):
     """Answer as a person would: positive where the subject's number ends in 0."""
     return "1" if row["subject"].endswith("0") else "0"
-
-
-def query(database, sql):
-    with closing(sqlite3.connect(database)) as connection:
-        return connection.execute(sql).fetchall()
 
 
 def estimate_of(page, metric):
@@ -129,24 +122,22 @@ def a_correction_makes_version_2_and_leaves_version_1(place, handed_out, filled)
     assert estimate_of(version_2, "precision") < estimate_of(version_1, "precision")
     earlier = place.run("show", 1, "--version", 1).lines
     assert any(line.startswith("version 1 of 2") for line in earlier)
-    corrected_in_sql()
-    one_run_each_in_mlflow()
+    corrected_in_sql(place)
+    one_run_each_in_mlflow(place)
 
 
-def corrected_in_sql():
+def corrected_in_sql(place):
     """One positive less among the flagged, and the first matrix still there."""
-    matrices = query(
-        "monitor.db", "select version, tp, fp from confusion_matrices order by version"
-    )
+    matrices = place.query("select version, tp, fp from confusion_matrices order by version")
     (first_version, tp, fp), corrected = matrices
     assert (first_version, *corrected) == (1, 2, tp - 1, fp + 1)
 
 
-def one_run_each_in_mlflow():
+def one_run_each_in_mlflow(place):
     """The round and the fleet have one run each, which shows the newer version."""
-    runs = query(
-        "mlflow.db",
+    runs = place.query(
         "select e.name, t.value from tags t join runs r using (run_uuid) "
         "join experiments e using (experiment_id) where t.key = 'monitor.version' order by 1",
+        store="mlflow.db",
     )
     assert runs == [("monitor", "2"), ("monitor/mail", "2")]

@@ -33,14 +33,23 @@ def fill(place, name, who, *, wrong=0):
     return place.run("labels", "import", name)
 
 
-def test_a_round_of_two_people_waits_for_both_and_says_how_far_they_agree(place_of_two):
+def test_a_round_of_two_people_waits_for_both_says_how_far_they_agree_and_lets_a_third_decide(
+    place_of_two,
+):
     first = fill(place_of_two, "first.csv", "ada")
     waiting = place_of_two.run("run-once")
+    by_the_same = fill(place_of_two, "second.csv", "ada")
     second = fill(place_of_two, "second.csv", "bob", wrong=1)
     place_of_two.run("run-once")
 
     assert first.lines[0] == "40 new answers, 0 known already, 0 rows refused"
     assert "waits for 8 answers of 48, until" in waiting.out
+    assert by_the_same.code == 65
+    assert by_the_same.lines[-1] == "0 new answers, 0 known already, 8 rows refused"
+    assert (
+        "is a second copy of an item that 'ada' answered already; give it to another"
+        in by_the_same.lines[0]
+    )
     assert second.lines[0] == "8 new answers, 0 known already, 0 rows refused"
     page = json.loads(place_of_two.run("show", 1, "--json").out)
     assert (page["agreement"]["items"], page["agreement"]["disagreed"]) == (8, 1)
@@ -49,13 +58,10 @@ def test_a_round_of_two_people_waits_for_both_and_says_how_far_they_agree(place_
     shown = place_of_two.run("show", 1).out
     assert "agreement: 2 people, 8 items with two answers, 1 of them contradicting" in shown
     assert "1 of 40 answers are missing (2.5 %): 0 not given, 1 “cannot tell”" in shown
+    the_adjudicator_decides_the_disputed_item(place_of_two)
 
 
-def test_the_disputed_item_goes_to_the_adjudicator_who_decides(place_of_two):
-    fill(place_of_two, "first.csv", "ada")
-    fill(place_of_two, "second.csv", "bob", wrong=1)
-    place_of_two.run("run-once")
-
+def the_adjudicator_decides_the_disputed_item(place_of_two):
     exported = place_of_two.run("labels", "export", "--disputed", "--out", "disputed.csv")
     decided = fill(place_of_two, "disputed.csv", "eve")
     place_of_two.run("run-once")
@@ -68,19 +74,6 @@ def test_the_disputed_item_goes_to_the_adjudicator_who_decides(place_of_two):
     assert page["agreement"]["disagreed"] == 1
     again = place_of_two.run("labels", "export", "--disputed", "--out", "more.csv")
     assert again.lines == ["no item waits for an answer; more.csv is not written"]
-
-
-def test_the_same_person_may_not_answer_both_copies(place_of_two):
-    fill(place_of_two, "first.csv", "ada")
-
-    second = fill(place_of_two, "second.csv", "ada")
-
-    assert second.code == 65
-    assert second.lines[-1] == "0 new answers, 0 known already, 8 rows refused"
-    assert (
-        "is a second copy of an item that 'ada' answered already; give it to another"
-        in (second.lines[0])
-    )
 
 
 def test_an_audit_in_the_config_shows_a_column_of_corrected_values(place):

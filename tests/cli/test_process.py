@@ -47,12 +47,6 @@ def test_a_command_ends_with_its_code_when_threads_and_exit_functions_are_done_a
     assert int(threshold) >= 10_000  # it looks for garbage seldom
 
 
-def test_without_that_all_is_taken_apart_one_by_one():
-    usual = program("-c", STAND_IN.format(end="sys.exit()").replace("\nmain()", "\nwork()"))
-
-    assert "taken apart" in usual.stdout
-
-
 def test_an_error_that_nobody_caught_is_reported_as_python_does():
     done = program("-c", STAND_IN.format(end="raise ValueError('a fault of ours')"))
 

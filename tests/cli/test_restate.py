@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cli.test_labels_story import handed_out, truth  # noqa: F401
+from tests.cli.test_labels_story import truth
 from tests.cli.workplace import read, save
 
 WHY = ("--reason", "the truth was exported wrongly", "--by", "ana")
@@ -26,14 +26,14 @@ def restate(place, *words):
 
 
 def test_a_rewritten_column_is_read_again_and_shown_and_listed_beside_what_stood_there(rewritten):
-    done = restate(rewritten, "3", "--truth", *WHY)
+    done = restate(rewritten, "7", "--truth", *WHY)
     newest, first = (
-        rewritten.run("show", "3", *version).out for version in ((), ("--version", "1"))
+        rewritten.run("show", "7", *version).out for version in ((), ("--version", "1"))
     )
 
     assert done.code == 0, done.err
-    assert "round 3, version 2 (" in done.out
-    assert "round 4, version 2 (pools a restated one)" in done.out
+    assert "round 7, version 2 (" in done.out
+    assert "round 8, version 2 (pools a restated one)" in done.out
     assert "alerts stay as they are" in done.out
     assert "by ana: the truth was exported wrongly; before: precision" in newest
     assert "restated since: version 2 is the newest, this is version 1 as it was" in first
@@ -41,21 +41,20 @@ def test_a_rewritten_column_is_read_again_and_shown_and_listed_beside_what_stood
         row["round"]: (row["version"], row["restated"])
         for row in json.loads(rewritten.run("rounds", "--json").out)["rounds"]
     }
-    last = max(listed)
-    assert (listed[2], listed[3], listed[last]) == ((1, False), (2, True), (2, False))
+    assert (listed[6], listed[7], listed[8]) == ((1, False), (2, True), (2, False))
     assert "version 2, restated" in rewritten.run("rounds").out
-    assert f"note: round {last}: pools round 3, restated" in rewritten.run("status").out
+    assert "note: round 8: pools round 7, restated" in rewritten.run("status").out
 
 
 def test_a_preview_and_json_say_what_would_change(rewritten):
-    done = restate(rewritten, "--from", "3", "--truth", "--dry-run", "--json", *WHY)
+    done = restate(rewritten, "--from", "7", "--truth", "--dry-run", "--json", *WHY)
 
     told = json.loads(done.out)
     assert told["dry_run"]
     assert told["restated"][0]["labels_changed"] > 0
     assert {one["own"] for one in told["restated"]} == {True}
-    assert "nothing was changed" in restate(rewritten, "3", "--truth", "--dry-run", *WHY).out
-    assert "version 1 of 1" in rewritten.run("show", "3").out
+    assert "nothing was changed" in restate(rewritten, "8", "--truth", "--dry-run", *WHY).out
+    assert "version 1 of 1" in rewritten.run("show", "8").out
 
 
 def test_without_a_change_there_is_nothing_to_restate(filled):
@@ -81,20 +80,18 @@ def test_what_cannot_be_restated_is_refused(filled, words, code, why):
     assert (done.code, why in " ".join(done.err.split())) == (code, True), done.err
 
 
-def test_a_round_that_still_takes_labels_is_left_to_be_corrected(filled):
-    done = filled.run("restate", "3", "--truth", *WHY)
-
-    assert done.code == 65
-    assert "is corrected by those that change" in done.err
-
-
-def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of(place, handed_out):  # noqa: F811
-    rows = [{**row, "label": truth(row)} for row in read(handed_out)]
-    save(handed_out, rows)
+def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of_and_no_column_does(
+    asked,
+):
+    place, todo = asked, asked.folder / "todo.csv"
+    place.run("labels", "export", "--out", "todo.csv")
+    rows = [{**row, "label": truth(row)} for row in read(todo)]
+    save(todo, rows)
     place.run("labels", "import", "todo.csv")
     place.run("run-once")
     wrong = [{**rows[0], "task": "0000feed"}]
-    save(handed_out, [{**row, "label": "1"} for row in rows] + wrong)
+    save(todo, [{**row, "label": "1"} for row in rows] + wrong)
+    column = restate(place, "1", "--truth", *WHY)
 
     late = place.run_at(place.now + LATER, "labels", "import", "todo.csv")
     done = restate(place, "--labels", "todo.csv", *WHY)
@@ -106,14 +103,5 @@ def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of(place
     assert "round 1, version 2 (" in done.out
     page = json.loads(place.run("show", "1", "--json").out)
     assert sum(row["positive"] for row in page["strata"]) == 40
-
-
-def test_a_column_is_not_read_where_people_label(place, handed_out):  # noqa: F811
-    save(handed_out, [{**row, "label": truth(row)} for row in read(handed_out)])
-    place.run("labels", "import", "todo.csv")
-    place.run("run-once")
-
-    done = restate(place, "1", "--truth", *WHY)
-
-    assert done.code == 65
-    assert "people labeled these rounds of mail, so there is no column to read again" in done.err
+    assert column.code == 65
+    assert "people labeled these rounds of mail, so there is no column to read again" in column.err

@@ -3,60 +3,54 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
-
-import pytest
 
 from tests.cli.workplace import PEOPLE
 
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def paused(place):
-    """A round, two skipped ones and one more."""
-    place.run_at(place.slot - 3 * DAY, "run-once")
-    place.run("run-once")
-    return place
-
-
 def numbers(done):
     return [line.split()[1] for line in done.lines if line.startswith("mail   ")]
 
 
-def test_rounds_leaves_out_skipped_ones_and_says_how_many_unless_asked(paused):
-    done = paused.run("rounds")
+def test_rounds_leaves_out_skipped_ones_and_says_how_many_unless_asked_whatever_their_numbers(
+    place,
+):
+    place.run_at(place.slot - 3 * DAY, "run-once")
+    place.run("run-once")
+    done = place.run("rounds")
 
     assert numbers(done) == ["1", "4"]
     assert done.lines[-1] == "2 skipped rounds not shown; --skipped shows them too"
-    everything = paused.run("rounds", "--skipped")
+    everything = place.run("rounds", "--skipped")
     assert numbers(everything) == ["1", "2", "3", "4"]
     assert "not shown" not in everything.out
     some, all_ = (
-        json.loads(paused.run("rounds", "--json", *more).out) for more in ([], ["--skipped"])
+        json.loads(place.run("rounds", "--json", *more).out) for more in ([], ["--skipped"])
     )
     assert (some["hidden"], len(some["rounds"])) == (2, 2)
     assert (all_["hidden"], len(all_["rounds"])) == (0, 4)
+    place.query("update rounds set number = number - 3")  # as a backfill counts down
+
+    assert numbers(place.run("rounds", "--skipped", "--before", "0")) == ["-2", "-1"]
 
 
-def test_rounds_before_one_that_a_backfill_counted_down_to_are_listed(paused):
-    with closing(sqlite3.connect(paused.folder / "monitor.db")) as store, store:
-        store.execute("update rounds set number = number - 3")
-
-    done = paused.run("rounds", "--skipped", "--before", "0")
-
-    assert numbers(done) == ["-2", "-1"]
-
-
-def test_rounds_says_where_a_new_history_began(place):
+def test_check_says_that_another_threshold_means_a_new_history_and_rounds_where_it_began(place):
     place.run_at(place.slot - DAY, "run-once")
-    place.config(threshold=("threshold: 0.5", "threshold: 0.6"))
+    assert "note " not in place.run("check").out
+    changed = ("threshold: 0.5", "threshold: 0.6")
+    place.config(threshold=changed, zone=("time_zone: UTC", "time_zone: Etc/GMT"))
+    check, told = place.run("check"), json.loads(place.run("check", "--json").out)["checks"]
+    place.config(threshold=changed)
     place.run("run-once")
 
     done = place.run("rounds")
 
+    notes = [line for line in check.lines if line.startswith("note     changes of mail: ")]
+    assert "begins a new history" in notes[0]
+    assert "begins where the last one" in notes[1]
+    assert len([each for each in told if each["note"] is not None]) == 2
     assert done.lines[-1] == "mail: round 2 begins a new history (source.threshold 0.5 -> 0.6)"
     begins = [load["begins"] for load in json.loads(place.run("rounds", "--json").out)["rounds"]]
     assert begins == [[], [{"what": "history", "settings": ["source.threshold 0.5 -> 0.6"]}]]
@@ -76,25 +70,6 @@ def test_a_backfill_that_asks_people_says_what_it_waits_for(place):
         f"{place.folder}/labels/filled; then run: pr-monitor run-once"
     )
     assert len(list((place.folder / "labels").glob("*.csv"))) == 2
-
-
-def test_check_says_what_another_threshold_and_schedule_mean(place):
-    place.run_at(place.slot - DAY, "run-once")
-    assert "note " not in place.run("check").out
-    place.config(
-        threshold=("threshold: 0.5", "threshold: 0.6"),
-        zone=("time_zone: UTC", "time_zone: Etc/GMT"),
-    )
-
-    done = place.run("check")
-
-    notes = [line for line in done.lines if line.startswith("note     changes of mail: ")]
-    assert ["begins a new history" in notes[0], "begins where the last one" in notes[1]] == [
-        True,
-        True,
-    ]
-    told = json.loads(place.run("check", "--json").out)["checks"]
-    assert len([each for each in told if each["note"] is not None]) == 2
 
 
 def test_a_renamed_monitor_is_told_by_check_and_status_with_its_open_alert(filled):
@@ -142,16 +117,11 @@ def test_a_slot_that_other_rounds_cover_is_said_to_have_nothing_to_look_at(close
     assert any(line.startswith(told) for line in done.err.splitlines())
 
 
-@pytest.fixture
-def behind(closed):
-    """The newest slot's round, and those of the two days before it, which came later."""
+def test_rounds_before_the_first_due_one_are_shown_and_compared_by_their_number(closed):
     closed.run("backfill", "--from", f"{closed.slot - 3 * DAY:%Y-%m-%dT%H:%M}")
-    return closed
 
-
-def test_rounds_before_the_first_due_one_are_shown_and_compared_by_their_number(behind):
-    listed = numbers(behind.run("rounds"))
-    shown, compared = behind.run("show", "-1"), behind.run("compare", "-1", "--threshold", "0.6")
+    listed = numbers(closed.run("rounds"))
+    shown, compared = closed.run("show", "-1"), closed.run("compare", "-1", "--threshold", "0.6")
 
     assert listed == ["-1", "0", "1"]
     assert shown.code == 0
@@ -159,13 +129,8 @@ def test_rounds_before_the_first_due_one_are_shown_and_compared_by_their_number(
     assert (compared.code, compared.err) == (0, "")
 
 
-@pytest.fixture
-def few(monkeypatch):
-    """Lists of three rounds unless more are asked for."""
+def test_rounds_lists_the_newest_and_says_how_to_see_those_before(filled, monkeypatch):
     monkeypatch.setattr("monitor.cli.commands.results.LISTED", 3)
-
-
-def test_rounds_lists_the_newest_and_says_how_to_see_those_before(filled, few):
     newest, before, first = (
         filled.run("rounds", *more) for more in ([], ["--before", "6"], ["--before", "3"])
     )
@@ -182,9 +147,6 @@ def test_rounds_lists_the_newest_and_says_how_to_see_those_before(filled, few):
     everything = filled.run("rounds", "--all")
     assert numbers(everything) == [str(number) for number in range(1, 9)]
     assert "not shown" not in everything.out
-
-
-def test_rounds_as_json_says_whether_there_are_older_ones_and_how_to_get_them(filled, few):
     some, everything, last = (
         filled.run("rounds", "--json", *more) for more in ([], ["--all"], ["--last", "2"])
     )

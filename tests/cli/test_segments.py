@@ -10,17 +10,12 @@ SHOWN = "show: [subject]"
 SEGMENTS = (SHOWN, f"{SHOWN}, segments: [team]")
 
 
-@pytest.fixture
-def teams(bare):
-    """A closed round of predictions of two teams, one of them with few items."""
+def test_show_has_a_table_of_the_segments_largest_first_and_its_json_a_row_for_each_metric(bare):
     bare.predictions(team="case when i % 40 = 10 then 'small' else 'large' end")
     bare.config(segments=SEGMENTS)
     bare.run("run-once")
-    return bare
 
-
-def test_show_has_a_table_of_the_segments_largest_first(teams):
-    shown = teams.run("show", 1)
+    shown = bare.run("show", 1)
 
     [head] = [line for line in shown.lines if line.startswith("team")]
     place = shown.lines.index(head)
@@ -30,12 +25,7 @@ def test_show_has_a_table_of_the_segments_largest_first(teams):
     assert alone[3:] != large[4:]
     assert int(large[1]) + int(small[1]) == 200
     assert "of its own" in shown.lines[place + 2]
-
-
-def test_json_has_a_row_for_each_segment_and_metric(teams):
-    page = json.loads(teams.run("show", 1, "--json").out)
-
-    rows = page["segments"]
+    rows = json.loads(bare.run("show", 1, "--json").out)["segments"]
     assert [(row["segment"], row["value"], row["metric"]) for row in rows] == [
         ("team", "large", "precision"),
         ("team", "large", "recall"),

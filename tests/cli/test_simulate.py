@@ -11,14 +11,14 @@ from monitor.stats.detection.power import smallest_drops
 LIMITS = "{precision: 0.76, recall: 0.62}"
 NUMBERS = [
     *("--precision", "0.79", "--recall", "0.67", "--flagged-rate", "0.045", "--size", "200000"),
-    *("--paths", "200"),
+    *("--paths", "100"),
 ]
 
 
 @pytest.fixture(autouse=True)
 def _few_paths(monkeypatch):
     """The smallest drops that are found are looked for by simulation; no number of it counts."""
-    monkeypatch.setitem(smallest_drops.__kwdefaults__, "paths", 80)
+    monkeypatch.setitem(smallest_drops.__kwdefaults__, "paths", 40)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_without_a_drift_only_false_alarms_are_told(limited):
 
 
 def test_closed_rounds_are_what_it_goes_by(filled):
-    done = filled.run("simulate", "--drop", "precision=-0.1", "--paths", "200")
+    done = filled.run("simulate", "--drop", "precision=-0.1", "--paths", "100")
 
     assert done.lines[0] == "mail: 40 labels a round in 1 + 1 strata, going by 8 closed rounds"
 
@@ -100,7 +100,7 @@ def test_a_reference_stands_in_for_rounds_and_the_window_gives_the_size(limited)
     text = (limited.folder / "config.yaml").read_text()
     limited.write("config.yaml", f"{text}    reference: {{tp: 80, fp: 20, fn: 40, tn: 860}}\n")
 
-    done = limited.run("simulate", "--drop", "precision=-0.3", "--paths", "200")
+    done = limited.run("simulate", "--drop", "precision=-0.3", "--paths", "100")
 
     assert done.lines[0] == (
         "mail: 200 labels a round in 1 + 1 strata, going by the reference matrix, without score "
@@ -117,7 +117,7 @@ def test_a_labeled_file_stands_in_with_its_score_bands(limited):
         "config.yaml", f"{text}    reference: {{path: predictions.parquet, value: is_travel}}\n"
     )
 
-    done = limited.run("simulate", "--size", "5000", "--limit", "precision=0.1", "--paths", "200")
+    done = limited.run("simulate", "--size", "5000", "--limit", "precision=0.1", "--paths", "100")
 
     assert done.code == 0
     assert "going by the reference, labeled before launch" in done.lines[0]

@@ -54,10 +54,3 @@ def test_status_of_a_monitor_with_limits_loads_no_heavy_package(filled):
 
     assert "sqlalchemy" in found
     assert found.isdisjoint(ONLY_FOR_WORK)
-
-
-def test_the_statistics_load_numbers_only():
-    found = loaded("import monitor.stats")
-
-    assert {"numpy", "scipy"} <= found
-    assert found.isdisjoint({"pandas", "mlflow", "sqlalchemy", "pydantic"})

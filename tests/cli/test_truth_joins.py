@@ -48,7 +48,6 @@ def test_without_labels_of_passed_items_precision_is_estimated_and_recall_is_not
 
 BY_CASE = "case when i % 2 = 0 then 'M' else 'm' end || lpad(i::varchar, 4, '0')"
 OWN_TRUTH = NEGATIVE.replace("path: predictions", "path: truth")
-POSITIVES = "case when i % 5 = 0 then 1 end"
 
 
 def test_a_round_waits_while_a_label_has_an_id_in_another_case_and_until_it_is_put_right(bare):
@@ -79,16 +78,6 @@ def test_a_config_that_accepts_similar_ids_has_its_round_closed_with_a_report(ba
     assert "LOOK     labels" in bare.run("check").out
     assert "is closed" in bare.run("run-once").out
     assert "but for upper and lower case)" in bare.run("status").out
-
-
-def test_a_label_by_the_id_of_another_prediction_is_no_near_miss(bare):
-    both = "case when i % 2 = 0 then 'm' else 'M' end || lpad((i // 2)::varchar, 4, '0')"
-    bare.predictions(mail_id=both)
-    bare.predictions("truth.parquet", mail_id=both, is_travel=POSITIVES)
-    bare.config(OWN_TRUTH)
-
-    assert "written otherwise" not in bare.run("check").out
-    assert "is closed" in bare.run("run-once").out
 
 
 def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 
 import pytest
+from argon2 import PasswordHasher
 
 from monitor.service.pages import tokens
 
 
-def query(place, sql):
-    with closing(sqlite3.connect(place.folder / "monitor.db")) as connection:
-        return connection.execute(sql).fetchall()
+@pytest.fixture(autouse=True)
+def _hashes_cost_little(monkeypatch):
+    monkeypatch.setattr(
+        tokens, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    )
 
 
 def test_a_user_is_added_with_a_token_that_is_shown_once(place):
     added = place.run("users", "add", "Ada")
 
     [first, token] = added.out.splitlines()
-    [(name, token_hash, role)] = query(place, "select name, token_hash, role from page_users")
+    [(name, token_hash, role)] = place.query("select name, token_hash, role from page_users")
     assert first == "Ada can sign in as labeler, with this token, which is not shown again:"
     assert (name, role) == ("Ada", "labeler")
     assert tokens.fits(token_hash, token)
@@ -51,7 +52,7 @@ def test_a_name_is_given_once(place):
 
     assert again.code == 65
     assert "there is a user ada already" in again.err
-    assert len(query(place, "select * from page_users")) == 1
+    assert len(place.query("select * from page_users")) == 1
 
 
 @pytest.mark.parametrize(("there", "new"), [("ada", "Ada"), ("weiss", "Weiß"), ("Ⅳan", "ivan")])
@@ -63,7 +64,7 @@ def test_a_name_that_people_would_take_for_another_is_refused(place, there, new)
     assert refused.code == 65
     assert "already, and people would take" in refused.err
     assert "differ in capitals, or in the form of a letter, alone" in refused.err
-    assert len(query(place, "select * from page_users")) == 1
+    assert len(place.query("select * from page_users")) == 1
     assert place.run("users", "add", "adam").code == 0
 
 
@@ -83,18 +84,16 @@ def test_removing_and_signing_out_end_the_sessions_of_that_name_alone(place):
     for name in ("ada", "bob"):
         place.run("users", "add", name)
     sessions = "insert into page_sessions values ('{0}{1}', '{0}', '2100-01-01', '{1}')"
-    with closing(sqlite3.connect(place.folder / "monitor.db")) as connection:
-        for name, login in (("ada", "users"), ("bob", "users"), ("cleo", "mlflow")):
-            connection.execute(sessions.format(name, login))
-        connection.commit()
+    for name, login in (("ada", "users"), ("bob", "users"), ("cleo", "mlflow")):
+        place.query(sessions.format(name, login))
 
     removed = place.run("users", "remove", "ada")
     out = place.run("users", "sign-out", "cleo")
 
     assert removed.out == "ada can no longer sign in; their answers are kept\n"
     assert out.out == "1 session of cleo ended\n"
-    assert query(place, "select annotator from page_sessions") == [("bob",)]
-    assert query(place, "select name from page_users") == [("bob",)]
+    assert place.query("select annotator from page_sessions") == [("bob",)]
+    assert place.query("select name from page_users") == [("bob",)]
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\u202eb", "a" * 101])

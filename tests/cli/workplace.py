@@ -161,6 +161,11 @@ class Workplace:
             connection.executemany(f"insert into scored values ({marks})", rows)
             connection.commit()
 
+    def query(self, sql, *values, store="monitor.db"):
+        """Execute a statement in a store of the folder; returns its rows."""
+        with closing(sqlite3.connect(self.folder / store)) as connection, connection:
+            return connection.execute(sql, values).fetchall()
+
     def run(self, *words, out=None):
         """Run the command line as a shell does, but in this process.
 

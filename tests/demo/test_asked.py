@@ -26,8 +26,17 @@ LABELS = 30
 # --- the pictures ---
 
 
+class Blind:
+    """A classifier that sees no eight."""
+
+    def predict_proba(self, features):
+        return np.zeros((len(features), 2))
+
+
 def test_pictures_are_what_pages_show_and_their_names_say_nothing_of_the_digit(tmp_path):
-    week = Camera(SHORT).week(3)
+    camera = Camera(SHORT)
+    camera.__dict__["_model"] = Blind()  # in place of one that is trained for a second
+    week = camera.week(3)
 
     names = write_pictures(tmp_path / "pictures", week.paper)
 

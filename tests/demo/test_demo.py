@@ -61,8 +61,8 @@ def test_the_noisy_camera_costs_about_twenty_two_points_of_recall_and_before_lim
 ):
     drop = camera.scenario.drop_round
     limits = limits_of(camera.reference().confusion, camera.scenario.room)
-    weeks = [camera.week(number).confusion for number in range(drop - 8, drop)]
-    noisy = [camera.week(number).confusion for number in range(drop, drop + 8)]
+    weeks = [camera.week(number).confusion for number in range(drop - 4, drop)]
+    noisy = [camera.week(number).confusion for number in range(drop, drop + 4)]
 
     assert 0.18 < pooled_recall(weeks) - pooled_recall(noisy) < 0.28
     assert np.mean([week.precision for week in weeks]) > limits["precision"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,6 +31,25 @@ def installed(folder, program, target):
     if not path.exists():
         cannot_start(f"{program} is not installed (make {target})")
     return path
+
+
+def said_by(place, home, *words, **variables):
+    """Call a program of such an environment, with these variables alone; returns what it says."""
+    done = subprocess.run(
+        [str(place / words[0]), *map(str, words[1:])],
+        cwd=home,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(home),  # a worker's own, which is none of the program's business
+            **variables,
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 def script(path, text):

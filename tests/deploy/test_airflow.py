@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
-import subprocess
 
 import pytest
 
 from monitor.domain.errors import EXIT_CONFIG, EXIT_INPUT, EXIT_TRY_LATER, EXIT_USAGE
-from tests.deploy.program import DEPLOY, installed, stand_in
+from tests.deploy.program import DEPLOY, installed, said_by, stand_in
 
 DAG = DEPLOY / "airflow" / "pr_monitor.py"
 
@@ -51,26 +50,12 @@ def airflow(tmp_path_factory):
     home = tmp_path_factory.mktemp("airflow")
     place = installed(".airflow", "airflow", "orchestrators").parent
 
-    def call(program, *words, **variables):
-        done = subprocess.run(
-            [str(place / program), *map(str, words)],
-            cwd=home,
-            env={
-                "PATH": os.environ["PATH"],
-                "AIRFLOW_HOME": str(home),
-                "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-                "AIRFLOW__CORE__DAGS_FOLDER": str(DAG.parent),
-                "PYTHONPATH": str(home),  # a worker's own, which is none of the program's business
-                **variables,
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
-        return done.stdout
-
+    own = {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__DAGS_FOLDER": str(DAG.parent),
+    }
+    call = functools.partial(said_by, place, home, **own)
     call("airflow", "db", "migrate")
     return call
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
-import subprocess
 
 import pytest
 
 from monitor.domain.errors import EXIT_CONFIG, EXIT_INPUT, EXIT_TRY_LATER, EXIT_USAGE
-from tests.deploy.program import DEPLOY, installed, stand_in
+from tests.deploy.program import DEPLOY, installed, said_by, stand_in
 
 JOB = DEPLOY / "dagster" / "pr_monitor.py"
 
@@ -56,27 +55,8 @@ def dagster(tmp_path):
     place = installed(".dagster", "dagster", "orchestrators").parent
     home = tmp_path / "dagster"
     home.mkdir()
-
-    def call(program, *words, **variables):
-        done = subprocess.run(
-            [str(place / program), *map(str, words)],
-            cwd=home,
-            env={
-                "PATH": os.environ["PATH"],
-                "DAGSTER_HOME": str(home),
-                "DAGSTER_DISABLE_TELEMETRY": "1",
-                "PYTHONPATH": str(home),  # its own, which is none of the program's business
-                **variables,
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
-        return done.stdout
-
-    return call
+    own = {"DAGSTER_HOME": str(home), "DAGSTER_DISABLE_TELEMETRY": "1"}
+    return functools.partial(said_by, place, home, **own)
 
 
 def run_job(dagster, program):

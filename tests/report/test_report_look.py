@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-from contextlib import contextmanager
-
 import pytest
 
 from monitor.report.html import report_html
 from tests.report.test_html import whole
-from tests.service.pages.browsers import chromium
+from tests.service.pages.browsers import chromium, listening
 from tests.tracking.reports import segments
 
 pytestmark = pytest.mark.server
@@ -31,26 +27,6 @@ return Math.max(...[...document.querySelectorAll(".scroll tr")]
   .map((one) => one.getBoundingClientRect().height));
 """
 GROUND = "return getComputedStyle(document.body).backgroundColor"
-
-
-@contextmanager
-def listening():
-    """A port that notes whoever comes."""
-    came = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def wait():
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                came.append(connection.recv(200))
-                connection.close()
-
-        threading.Thread(target=wait, daemon=True).start()
-        yield server.getsockname()[1], came
-        server.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +77,7 @@ def test_it_is_dark_where_that_is_asked_for_and_light_on_paper(browser, tmp_path
 
 
 def test_nobody_is_asked_for_anything_and_nothing_runs_whatever_the_data_say(browser, tmp_path):
-    with listening() as (port, came):
-        out = f"http://127.0.0.1:{port}/out"
+    with listening() as (out, came):
         texts = [
             f"<script>window.ran=1;fetch('{out}')</script>",
             f"<img src={out} onerror=window.ran=1>",

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -14,6 +15,7 @@ FILES = sorted([*(ROOT / "monitor").rglob("*.py"), *(ROOT / "migrations").rglob(
 RULES = "S102,S301,S302,S306,S307,S602,S604,S605,TID251"
 """exec, pickle, marshal, mktemp, eval, shells, and what pyproject.toml bans by name."""
 
+parsed = cache(ast.parse)
 BUILT_IN = {"compile", "__import__"}
 MODEL_LOADERS = {"load_model", "load_pickle", "read_pickle", "to_pickle"}
 FOUND_BY_RUFF = """\
@@ -63,7 +65,7 @@ def lines_of_ruff(*words, source=None):
 
 def dangers(source):
     """Calls that run, or could run, code that comes as data; with their lines."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(parsed(source)) if isinstance(node, ast.Call)]
     return [(call.lineno, what) for call in calls for what in _dangers_of(call)]
 
 
@@ -82,7 +84,7 @@ def sql_from_data(source):
     calls = {"text", "exec_driver_sql"}
     return [
         (node.lineno, ast.unparse(node.args[0]))
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.Call)
         and node.args
         and ast.unparse(node.func).rpartition(".")[2] in calls

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cli.conftest import bare  # noqa: F401  a fixture
 from tests.faults.few_points import few_points
 
 

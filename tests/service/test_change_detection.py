@@ -17,6 +17,7 @@ from monitor.service.change_detection import Idle
 from monitor.storage.rounds import round_claims
 from monitor.storage.tables import rounds, strata
 from monitor.testing import MemoryLabeler
+from tests.rounds.played import played
 from tests.rounds.scene import Scene, settings
 
 SMALL = settings(sample=Sample(max_labels=12, bands=Bands(flagged=1, passed=1)))
@@ -69,11 +70,13 @@ class Service:
         raise AssertionError(self.tick())
 
 
-@pytest.fixture
+@played
 def scene(database):
+    """A round whose labels are asked for."""
     scene = Scene(database, SMALL)
     scene.labeler = Watched()
     scene.week(1, count=200)
+    scene.run(1)
     return scene
 
 

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
 from monitor.config.load import load_config
-from monitor.service import loop, shared_scans
+from monitor.service import loop
 from monitor.service.shared_scans import SharedScans
 from monitor.sources import shared_draw, sql_draw
 from monitor.wiring import build
-from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
-from tests.cli.workplace import Workplace
-from tests.service.test_shared_scans import ALL_OUT, states
+from tests.service.test_shared_scans import ALL_OUT, place_of_a_block, states
 
 SQL = 'kind: sql\n      url: "sqlite:///p.sqlite"\n      table: scored'
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def place(bare):
     """A folder with a block over a SQLite file."""
-    monkeypatch.chdir(tmp_path)
-    place = Workplace(tmp_path)
-    place.predictions(**SCORES, **TRUTHS)
-    place.stored_predictions()
-    text = EACH.format(
-        topics="travel, finance, sports", cron=place.cron, labeling="{kind: files, deadline: 1d}"
-    )
-    place.write("config.yaml", text.replace("path: predictions.parquet", SQL, 1))
-    place.run("db", "upgrade")
-    return place
+    place_of_a_block(bare)
+    bare.stored_predictions()
+    text = (bare.folder / "config.yaml").read_text()
+    bare.write("config.yaml", text.replace("path: predictions.parquet", SQL, 1))
+    return bare
 
 
 def applied(place, now):
@@ -72,32 +63,9 @@ def test_first_and_later_rounds_of_a_block_are_drawn_together(place, draws):
     later.database.close()
 
 
-def test_together_or_alone_the_same_items_are_drawn(place, monkeypatch):
-    (place.folder / "alone.db").write_bytes((place.folder / "monitor.db").read_bytes())
-    place.run("run-once")
-    monkeypatch.setattr(shared_scans, "_FEWEST", 100)
-    config = place.folder / "config.yaml"
-    config.write_text(config.read_text().replace("monitor.db", "alone.db"))
-    place.run("run-once")
-
-    together, alone = (drawn(place, store) for store in ("monitor.db", "alone.db"))
-
-    assert together == alone
-    assert len(together) == 3 * 40
-
-
-def drawn(place, store):
-    with closing(sqlite3.connect(place.folder / store)) as connection:
-        return connection.execute(
-            "select monitors.name, items.id, items.score from items "
-            "join rounds on rounds.id = items.round_id "
-            "join monitors on monitors.id = rounds.monitor_id order by 1, 2"
-        ).fetchall()
-
-
 def test_a_monitor_whose_column_is_missing_says_so_and_the_others_are_drawn(place, draws):
-    with closing(sqlite3.connect(place.folder / "p.sqlite")) as connection:
-        connection.execute("alter table scored rename column score_finance to score_money")
+    renamed = "alter table scored rename column score_finance to score_money"
+    place.query(renamed, store="p.sqlite")
 
     ran = place.run("run-once")
 

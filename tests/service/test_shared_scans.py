@@ -18,24 +18,24 @@ from monitor.sources.duckdb import DuckdbSource
 from monitor.storage.rounds import round_store
 from monitor.wiring import build
 from tests.cli.test_blocks_story import EACH, SCORES, TRUTHS
-from tests.cli.workplace import Workplace
 
+BLOCK = "travel, finance, sports"
 NAMES = ["mail-travel", "mail-finance", "mail-sports"]
 
 
 @pytest.fixture
-def application(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    place = Workplace(tmp_path)
-    place.predictions(**SCORES, **TRUTHS)
-    text = EACH.format(
-        topics="travel, finance, sports", cron=place.cron, labeling="{kind: files, deadline: 1d}"
-    )
-    place.write("config.yaml", text)
-    place.run("db", "upgrade")
+def application(bare, tmp_path):
+    place_of_a_block(bare)
     application = build(load_config(tmp_path / "config.yaml"))
     yield application
     application.database.close()
+
+
+def place_of_a_block(place):
+    """Let a folder have a block of three monitors over one file."""
+    place.predictions(**SCORES, **TRUTHS)
+    people = "{kind: files, deadline: 1d}"
+    place.write("config.yaml", EACH.format(topics=BLOCK, cron=place.cron, labeling=people))
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def test_coverage_on_real_predictions_is_said_for_each_window(how, tmp_path, cap
     write_data(tmp_path)
     monkeypatch.setattr(real_data, "BUDGETS", (300,))
 
-    real_data.main(data=tmp_path, seeds=6, **how)
+    real_data.main(data=tmp_path, seeds=3, **how)
 
     said = capsys.readouterr().out
     for name in ("world-series 2016", "world-series 2017", "census 2015", "census 2016"):

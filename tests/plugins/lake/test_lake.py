@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import traceback
 from datetime import UTC, datetime, timedelta
-from itertools import cycle
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -132,8 +131,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"),
-    list(zip(cycle(TIMES), ["scored_at", "Select", "žluť", "scored.at", 'a"quote'])),
+    ("kind", "name"), list(zip(TIMES, ["scored.at", 'a"quote', "Select"], strict=True))
 )
 def test_a_window_is_the_same_whatever_its_times_are_and_are_called(lake, tmp_path, kind, name):
     times, changes = TIMES[kind]

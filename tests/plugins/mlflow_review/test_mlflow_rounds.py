@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import csv
-import shutil
 
 import pytest
-from sqlalchemy import update
 
 from monitor.domain.errors import LabelsUnavailable
 from monitor.domain.model import Answer
 from monitor.domain.state import RoundState
 from monitor.labeling.files import FilesLabeler, FilesSettings
-from monitor.storage.database import Database
-from monitor.storage.tables import store
 from tests.plugins.mlflow_review.review_people import View, review_labeler
 from tests.rounds.scene import Scene, settings
 
 pytestmark = pytest.mark.server
 LABELS = {Answer.POSITIVE: "1", Answer.NEGATIVE: "0", Answer.CANNOT_TELL: "cannot tell"}
-
-
-@pytest.fixture
-def store_of(tmp_path, store_tables):
-    """Make stores with one id, so that each draws the same."""
-    opened = []
-
-    def make(name):
-        path = tmp_path / f"{name}.db"
-        shutil.copy(store_tables, path)
-        opened.append(Database(f"sqlite:///{path}"))
-        with opened[-1].write() as connection:
-            connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
-        return opened[-1]
-
-    yield make
-    for database in opened:
-        database.close()
 
 
 def drawn(scene, labeler):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import tempfile
+import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -74,6 +76,26 @@ def chromium(*, javascript=True, flags=()):
             yield Browser(driver)
         finally:
             driver.quit()
+
+
+@contextmanager
+def listening():
+    """An address elsewhere, and what whoever came there said."""
+    callers: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def take():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                callers.append(connection.recv(200).decode(errors="replace"))
+                connection.close()
+
+        threading.Thread(target=take, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/out", callers
+        server.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass

@@ -1,18 +1,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from monitor.service.pages.roles import Role
 from monitor.service.pages.sessions import Sessions
-from tests.service.pages.people import place_of
+from tests.rounds.played import played
+from tests.service.pages.people import Place, on_page, place_of
+
+
+@played
+def drawn(database):
+    """A round of twelve labels on the page, and no labeler."""
+    scene = place_of(database, Path()).scene
+    scene.labeler = None
+    return scene
 
 
 @pytest.fixture
-def place(database, tmp_path):
+def place(drawn, tmp_path):
     """A page with a round of twelve labels."""
-    return place_of(database, tmp_path)
+    return Place(on_page(drawn, tmp_path))
 
 
 @pytest.fixture

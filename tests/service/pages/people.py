@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,13 @@ import httpx
 from sqlalchemy import update
 
 from monitor.config.pages import PagesSettings
+from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import MonitorSettings
 from monitor.labeling.page import PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.app import pages_app
+from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.link_login import LinkLogin
 from monitor.service.pages.serving import PagesServer
@@ -137,9 +140,29 @@ class Place:
 
     def application(self):
         """The page as it is after a start; what people said before is in the store."""
-        desk = TaskQueue(self.scene.database, lambda: self.scene.now, lambda: [self.scene.name])
         entrance = LinkLogin(self.links, "account", self.entered.append)
-        return pages_app(desk, entrance, self.board(), PagesSettings(listen=f"{HOST}:{PORT}"))
+        settings = PagesSettings(listen=f"{HOST}:{PORT}")
+        return pages_app(self.desk(), entrance, self.board(), settings)
+
+    def desk(self, *, ahead=timedelta(0)):
+        """What the page asks and tells, without a page; its clock may be ahead."""
+        scene = self.scene
+        return TaskQueue(scene.database, lambda: scene.now + ahead, lambda: [scene.name])
+
+    def answer_all(self, name, *values, answer_of=None):
+        """Let somebody answer all that is left, at the desk; returns what was said, by task.
+
+        By turns the values, or what a function says of a task.
+        """
+        desk = self.desk()
+        said: dict[str, Answer] = {}
+        while tasks := desk.screen(name).tasks:
+            task = tasks[0]
+            answer = answer_of(task.key) if answer_of else values[len(said) % len(values)]
+            said[task.key] = Answer(answer)
+            taken = desk.record_answer(name, task.key, said[task.key], task.revision)
+            assert taken is AnswerOutcome.TAKEN
+        return said
 
     def board(self):
         scene = self.scene

@@ -8,16 +8,10 @@ from threading import Barrier
 
 from monitor.domain.model import Answer
 from monitor.service.pages.labeling.outcome import AnswerOutcome
-from monitor.service.pages.labeling.task_queue import AT_ONCE, TaskQueue
+from monitor.service.pages.labeling.task_queue import AT_ONCE
 from tests.service.pages.people import place_of
 
 PEOPLE = ("ada", "bob", "eve", "joe")
-
-
-def desk_of(place, *, ahead=timedelta(0)):
-    return TaskQueue(
-        place.scene.database, lambda: place.scene.now + ahead, lambda: [place.scene.name]
-    )
 
 
 def at_once(*calls):
@@ -33,7 +27,7 @@ def at_once(*calls):
 
 
 def test_people_who_come_at_the_same_moment_get_different_items(database, tmp_path):
-    desk = desk_of(place_of(database, tmp_path, labels=60))
+    desk = place_of(database, tmp_path, labels=60).desk()
 
     screens = at_once(*(lambda name=name: desk.screen(name) for name in PEOPLE))
 
@@ -45,15 +39,15 @@ def test_who_looked_at_the_clock_first_and_came_second_gets_other_items(database
     """A request waits for the one before it, with the time at which it came."""
     place = place_of(database, tmp_path, labels=60)
 
-    first = desk_of(place, ahead=timedelta(milliseconds=1)).screen("bob")
-    second = desk_of(place).screen("ada")
+    first = place.desk(ahead=timedelta(milliseconds=1)).screen("bob")
+    second = place.desk().screen("ada")
 
     assert not {task.key for task in first.tasks} & {task.key for task in second.tasks}
 
 
 def test_two_tabs_of_one_person_never_get_both_copies_of_an_item(database, tmp_path):
     place = place_of(database, tmp_path, labels=30, overlap=1.0)
-    desk = desk_of(place)
+    desk = place.desk()
     item_of = {row["key"]: row["item_id"] for row in place.scene.rows("select * from tasks")}
 
     at_once(*[lambda: desk.screen("ada")] * 4)
@@ -63,9 +57,8 @@ def test_two_tabs_of_one_person_never_get_both_copies_of_an_item(database, tmp_p
     assert len(items) == len(set(items)) == AT_ONCE
 
 
-def test_an_answer_that_comes_twice_at_the_same_moment_is_taken_once(database, tmp_path):
-    place = place_of(database, tmp_path)
-    desk = desk_of(place)
+def test_an_answer_that_comes_twice_at_the_same_moment_is_taken_once(place):
+    desk = place.desk()
     key = desk.screen("ada").tasks[0].key
 
     same = at_once(*[lambda: desk.record_answer("ada", key, Answer.POSITIVE, 0)] * 4)

@@ -1,4 +1,4 @@
-"""`pr-monitor label`, and the page of `pr-monitor serve`, as processes."""
+"""`pr-monitor label` as a process; `tests/service/web/test_serve.py` has `serve` with pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from monitor.domain.errors import ConfigRefused
 from tests.cli.workplace import Workplace
 from tests.servers import free_port
-from tests.service.web.serving import COMMAND
 from tests.small_config import configure
 from tests.workers import worker
 
@@ -105,22 +104,3 @@ def test_the_page_has_a_port_of_its_own(folder):
 
     with pytest.raises(ConfigRefused, match=r"port 8089 is that of web\.listen; choose another"):
         configure(folder, more=more)
-
-
-def test_serve_has_the_page_with_a_link_in_its_log_and_ends_with_it(shop, port):
-    with worker(COMMAND, cwd=shop) as one:
-        line = next(line for line in one.errors if "this link works once" in line)
-        found = re.search(r"http://[^\s\"]+", line)
-        assert found is not None
-        page = come_in(found[0], name="ada")
-        after = next(line for line in one.errors if "this link works once" in line)
-        one.process.send_signal(signal.SIGTERM)
-        code = one.end()[0]
-
-    assert page.status_code == 200
-    assert "<bdi>ada</bdi>" in page.text
-    assert "used_by=ada" in after
-    assert found[0] not in after
-    assert code == 0
-    with pytest.raises(httpx.ConnectError):
-        httpx.get(f"http://127.0.0.1:{port}/", trust_env=False)

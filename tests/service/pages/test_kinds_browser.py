@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import threading
-from contextlib import contextmanager
 
 import pytest
 
 from monitor.domain.shown import no_picture, picture
 from tests.pictures import png
-from tests.service.pages.browsers import chromium
+from tests.service.pages.browsers import chromium, listening
 from tests.service.pages.hostile import HOSTILE, OUT
 from tests.service.pages.test_browser import normal, said, shop_of, show
 
@@ -221,22 +218,3 @@ def led_on(browser):
         return [one.tag_name for one in leading] + (["ran in the frame"] if ran else [])
     finally:
         browser.driver.switch_to.default_content()
-
-
-@contextmanager
-def listening():
-    """An address elsewhere, and who came there."""
-    callers: list[str] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def take():
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                callers.append(connection.recv(200).decode(errors="replace"))
-                connection.close()
-
-        threading.Thread(target=take, daemon=True).start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/out", callers

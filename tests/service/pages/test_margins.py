@@ -6,7 +6,6 @@ import re
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
-from monitor.service.pages.labeling.task_queue import TaskQueue
 from tests.rounds.scene import REFERENCE, Scene, settings
 from tests.service.pages.people import Place, on_page
 
@@ -19,10 +18,6 @@ def scene_with(database, folder, **more):
     scene = Scene(database, settings(sample=Sample(**{**asked, **more}), reference=REFERENCE))
     scene.week(1)
     return on_page(scene, folder)
-
-
-def progress_of(scene, name="ada"):
-    return TaskQueue(scene.database, lambda: scene.now, lambda: [scene.name]).progress(name).text
 
 
 def test_the_page_says_within_which_margins_the_round_will_be(database, tmp_path):
@@ -44,8 +39,8 @@ def test_the_page_says_within_which_margins_the_round_will_be(database, tmp_path
 def test_margins_are_the_same_whatever_is_answered(database, tmp_path):
     scene = scene_with(database, tmp_path)
     scene.run(1)
-    desk = TaskQueue(scene.database, lambda: scene.now, lambda: [scene.name])
-    keys = [task.key for task in desk.screen("ada").tasks]
+    desk = Place(scene).desk()
+    keys = [task.key for task in desk.screen("ada").tasks[:4]]
     said: dict[Answer, list[str]] = {}
 
     for place, answer in enumerate(Answer):
@@ -53,7 +48,7 @@ def test_margins_are_the_same_whatever_is_answered(database, tmp_path):
         for key in keys:
             desk.record_answer("ada", key, answer, 2 * place)
             scene.run()  # a pass reads the answer
-            words.append(re.sub(r"about [^;]*|less than a minute", "", progress_of(scene)))
+            words.append(re.sub(r"about [^;]*|less than a minute", "", desk.progress("ada").text))
         for key in keys:
             desk.record_answer("ada", key, None, 2 * place + 1)
 
@@ -63,15 +58,15 @@ def test_margins_are_the_same_whatever_is_answered(database, tmp_path):
 
 
 def test_a_first_wave_promises_nothing_and_both_together_do(database, tmp_path):
-    scene = scene_with(database, tmp_path, bands=Bands(flagged=2, passed=2), margin=Margin())
+    bands = Bands(flagged=2, passed=2)
+    scene = scene_with(database, tmp_path, bands=bands, margin=Margin(), max_labels=200)
     scene.run(1)
-    first = progress_of(scene)
-    desk = TaskQueue(scene.database, lambda: scene.now, lambda: [scene.name])
+    place = Place(scene)
+    first = place.desk().progress("ada").text
 
-    while (screen := desk.screen("ada")).tasks:
-        desk.record_answer("ada", screen.tasks[0].key, Answer.NEGATIVE, 0)
+    place.answer_all("ada", "0")
     scene.run()
 
     assert scene.round(1).second_wave_at is None
     assert "then" not in first
-    assert "; then precision within ±" in progress_of(scene)
+    assert "; then precision within ±" in place.desk().progress("ada").text

@@ -236,15 +236,12 @@ def test_a_name_with_a_colon_is_asked_of_nobody():
     assert (found, asked) == (None, [])
 
 
-def test_an_mlflow_that_dribbles_is_not_waited_for_longer_than_the_limit():
+def test_an_mlflow_that_dribbles_or_says_nothing_is_not_waited_for_longer_than_the_limit():
     with (
         answering(body=named("ada"), seconds_a_byte=0.2) as (url, _),
         pytest.raises(AccountsAway, match=r"did not answer within 0\.5 seconds"),
     ):
         accounts_at(url, seconds=0.5).name_of("ada", "x")
-
-
-def test_an_mlflow_that_takes_connections_and_says_nothing_is_not_waited_for():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(AccountsAway, match="did not answer within"):
@@ -267,15 +264,12 @@ def test_while_mlflow_is_away_nobody_comes_in_nobody_waits_after_and_who_is_in_s
     assert {row["failures"] for row in site.rows("page_attempts")} == {0}
 
 
-def test_an_mlflow_that_takes_any_password_is_refused_by_check():
+def test_check_refuses_an_mlflow_that_takes_any_password_and_says_when_it_is_away():
     with (
         answering(body=named("anybody")) as (url, _),
         pytest.raises(ConfigRefused, match="takes any password for a right one"),
     ):
         accounts_at(url).check()
-
-
-def test_check_says_that_mlflow_is_away():
     with pytest.raises(TryLater, match="cannot be reached"):
         accounts_at(f"http://127.0.0.1:{free_port()}").check()
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
-from sqlalchemy import update
 
 from monitor.domain.model import Answer
 from monitor.domain.settings import Limits
+from monitor.service.pages.labeling import task_queue
 from monitor.service.pages.labeling.controls import REPEAT_AFTER
 from monitor.service.pages.labeling.outcome import AnswerOutcome
-from monitor.service.pages.labeling.task_queue import BLOCK
-from monitor.storage.database import Database
-from monitor.storage.tables import store
 from tests.service.pages.people import Place, on_page, place_of, scene_of
-from tests.service.pages.test_at_once import at_once, desk_of
+from tests.service.pages.test_at_once import at_once
 
 NO_CONTROLS = {"repeats": 0, "gold": None, "gold_share": None}
 GOLD = "truth,text\n1,a trip to Rome\n0,a bill for water\n1,a flight\n0,a reminder\n"
@@ -51,18 +47,16 @@ def to_go(person):
     return int(re.findall(r"role=\"status\">(\d+) to go", person.response.text)[0])
 
 
-def test_each_person_has_an_order_of_their_own_within_a_block_of_the_common_one(database, tmp_path):
-    place = place_of(database, tmp_path, labels=2 * BLOCK)
+def test_each_person_has_an_order_of_their_own_within_a_block_of_the_common_one(
+    database, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(task_queue, "BLOCK", 15)
+    place = place_of(database, tmp_path, labels=30)
     common = [row["key"] for row in place.scene.rows("select * from page_tasks order by place")]
 
     orders = []
     for name in ("ada", "bob"):
-        person = place.person(name)
-        said = []
-        while person.task is not None:
-            said.append(person.task)
-            person.answer("1")
-        orders.append(said)
+        orders.append([*place.answer_all(name, "1")])
         with place.scene.database.write() as connection:
             connection.exec_driver_sql("delete from page_answers")
             connection.exec_driver_sql("update page_tasks set held_by = null, held_until = null")
@@ -70,7 +64,7 @@ def test_each_person_has_an_order_of_their_own_within_a_block_of_the_common_one(
     assert orders[0] != orders[1]
     for said in orders:
         assert said != common
-        assert set(said[:BLOCK]) == set(common[:BLOCK])
+        assert set(said[:15]) == set(common[:15])
         assert sorted(said) == sorted(common)
 
 
@@ -131,7 +125,7 @@ def test_a_control_of_somebody_else_is_not_answered(mixed):
 
 
 def test_tabs_that_ask_or_answer_at_the_same_moment_have_the_same_controls(mixed):
-    desk = desk_of(mixed)
+    desk = mixed.desk()
     outcomes = set()
 
     for _ in range(12):
@@ -205,28 +199,12 @@ def figures(place):
     return found
 
 
-@pytest.fixture
-def two_stores(store_tables, tmp_path):
-    """Two stores of one id, so that both draw the same."""
-    databases = []
-    for name in ("one", "two"):
-        path = tmp_path / f"{name}.db"
-        shutil.copy(store_tables, path)
-        database = Database(f"sqlite:///{path}")
-        with database.write() as connection:
-            connection.execute(update(store).values(id="00000000-0000-4000-8000-000000000000"))
-        databases.append(database)
-    yield databases
-    for database in databases:
-        database.close()
-
-
-def test_a_round_says_the_same_with_and_without_controls(two_stores, tmp_path):
+def test_a_round_says_the_same_with_and_without_controls(store_of, tmp_path):
     found, asked = [], []
-    for database, more in zip(two_stores, (NO_CONTROLS, {}), strict=True):
-        place = controlled(database, tmp_path, labels=30, overlap=0.5, **more)
+    for store, more in (("without", NO_CONTROLS), ("with", {})):
+        place = controlled(store_of(store), tmp_path, labels=30, overlap=0.5, **more)
         for name in ("ada", "bob"):
-            answer_tasks(place, place.person(name), contradict=name == "bob")
+            answer_tasks(place, name, contradict=name == "bob")
         place.scene.run()
         found.append(figures(place))
         asked.append(len(place.scene.rows("select * from page_control_answers")))
@@ -237,15 +215,15 @@ def test_a_round_says_the_same_with_and_without_controls(two_stores, tmp_path):
     assert all(found[0].values()), "there is something to compare"
 
 
-def answer_tasks(place, person, *, contradict=False):
+def answer_tasks(place, name, *, contradict=False):
     """Answer tasks by the truth, or its opposite, and of every control that nobody can tell."""
     item_of = {row["key"]: row["item_id"] for row in place.scene.rows("select * from tasks")}
-    while person.task is not None:
-        if person.task not in item_of:
-            person.answer("cannot tell")
-            continue
-        item = item_of[person.task]
+
+    def answer_of(key):
+        if key not in item_of:
+            return Answer.CANNOT_TELL
+        item = item_of[key]
         truth = place.scene.truth[item]
-        if contradict and int(item[-1]) % 2:
-            truth = Answer.NEGATIVE if truth is Answer.POSITIVE else Answer.POSITIVE
-        person.answer(str(truth))
+        return OTHER[truth] if contradict and int(item[-1]) % 2 else truth
+
+    place.answer_all(name, answer_of=answer_of)

@@ -309,8 +309,7 @@ def test_another_role_acts_from_the_next_request_on(site):
     assert codes == [200, 403, 200]
 
 
-def test_a_session_of_a_link_is_worth_nothing_where_names_are_asked_for(database, tmp_path):
-    place = place_of(database, tmp_path)
+def test_a_session_of_a_link_is_worth_nothing_where_names_are_asked_for(database, place):
     by_link = dict(place.person("ada").client.cookies)
     site = Site(database, now=place.scene.now)
     site.add("ada", "admin")
@@ -320,10 +319,7 @@ def test_a_session_of_a_link_is_worth_nothing_where_names_are_asked_for(database
     assert site.client(cookies={COOKIE: token}).get("/label").url.path == "/sign-in"
 
 
-def test_a_session_that_began_with_a_password_is_worth_nothing_where_links_lead_in(
-    database, tmp_path
-):
-    place = place_of(database, tmp_path)
+def test_a_session_that_began_with_a_password_is_worth_nothing_where_links_lead_in(database, place):
     site = Site(database, now=place.scene.now)
     [token] = dict(site.signed_in("ada").cookies).values()
 
@@ -347,8 +343,8 @@ def test_who_may_label_lands_where_answers_that_wait_are_sent_while_a_round_take
     assert found == {"labeler": "/label", "viewer": "/", "admin": "/label"}
 
 
-def test_there_is_one_way_in(site, database, tmp_path):
-    by_link = place_of(database, tmp_path).client()
+def test_there_is_one_way_in(site, place):
+    by_link = place.client()
 
     assert site.client().get("/enter?key=x").status_code == 404
     assert site.client().post("/enter", data={"key": "x", "name": "ada"}).status_code == 404

@@ -29,7 +29,7 @@ from monitor.storage.results import alert_store
 from monitor.storage.tables import effects, store
 from tests.faults.few_points import few_points
 from tests.rounds.scene import LIMITS, REFERENCE, Log, Scene, overview, settings
-from tests.service.pages.people import BASE, Person, Place, Reader, place_of
+from tests.service.pages.people import BASE, Person, Place, Reader
 
 ALL = ["/", "/monitors/mail", "/monitors/mail/rounds/1", "/monitors/mail/precision.svg"]
 HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)>\u202egnp\x1b[31m"
@@ -110,12 +110,6 @@ def no_estimate_and_skipped(scene):
     scene.run(5)
 
 
-def an_alert(scene):
-    scene.play(1)
-    scene.play(2, precision=0.1)
-    deliver(scene.database, {"log": Log()}, lambda: scene.now)
-
-
 def nothing_to_find_and_a_dead_letter(scene):
     scene.settings = settings()
     scene.week(1)
@@ -131,7 +125,6 @@ STORIES = {
     nothing: "stale",
     some_answers: "learning",
     no_estimate_and_skipped: "stale",
-    an_alert: "alert",
     nothing_to_find_and_a_dead_letter: "stale",
 }
 
@@ -139,6 +132,14 @@ STORIES = {
 @pytest.mark.parametrize(("play", "state"), STORIES.items())
 def test_the_pages_say_what_status_and_show_say(scene, play, state, capsys):
     play(scene)
+    assert_pages_say_what_commands_say(scene, state, capsys)
+
+
+def test_the_pages_of_an_alert_say_what_status_and_show_say(alarmed, capsys):
+    assert_pages_say_what_commands_say(alarmed, "alert", capsys)
+
+
+def assert_pages_say_what_commands_say(scene, state, capsys):
     monitor = MonitorSettings(name=scene.name, round=scene.settings)
     standing = overview(scene.database, monitor, scene.now)
 
@@ -308,8 +309,9 @@ def test_texts_of_strangers_are_texts(alarmed):
         connection.execute(text("update rounds set reason = :why"), {"why": HOSTILE})
         connection.execute(text("update round_events set reason = :why"), {"why": HOSTILE})
 
+    ada = visitor(alarmed)
     for path in ALL[:3]:
-        ada = shown(alarmed, path)
+        ada.get(path)
 
         assert ada.response.status_code == 200
         assert [tag for tag, _ in ada.page.elements if tag == "script"] == []
@@ -321,8 +323,9 @@ def test_texts_of_strangers_are_texts(alarmed):
 
 
 def test_no_page_has_a_script_or_a_style_of_its_own(alarmed):
+    ada = visitor(alarmed)
     for path in ALL[:3]:
-        html = shown(alarmed, path).response.text
+        html = ada.get(path).response.text
 
         assert re.findall(r"<script|<style|\sstyle=|\son[a-z]+=|javascript:", html) == []
         assert re.findall(r"(?:src|href|action)=\"(?![/#])", html) == []
@@ -369,15 +372,15 @@ def test_a_monitor_lists_its_newest_rounds_and_leads_to_the_older_ones(alarmed, 
 
 def test_no_page_shows_an_item(alarmed):
     ids = [row["id"] for row in alarmed.rows("select id from items")]
-    told = [shown(alarmed, path).response.text for path in [*ALL, "/monitors/mail/rounds/3"]]
+    ada = visitor(alarmed)
+    told = [ada.get(path).response.text for path in [*ALL, "/monitors/mail/rounds/3"]]
 
     assert len(ids) > 100
     assert [one for one in ids if any(one in page for page in told)] == []
     assert re.findall(r"item \d", " ".join(told)) == []
 
 
-def test_who_comes_by_a_link_lands_where_there_is_something_to_do(database, tmp_path):
-    place = place_of(database, tmp_path)
+def test_who_comes_by_a_link_lands_where_there_is_something_to_do(place):
 
     labeling = str(place.person("ada").response.url)
     place.scene.now += timedelta(days=5)
@@ -388,7 +391,7 @@ def test_who_comes_by_a_link_lands_where_there_is_something_to_do(database, tmp_
     assert nothing_asked == f"{BASE}/"
 
 
-def test_the_page_of_a_round_leads_to_its_report(alarmed):
+def test_the_page_of_a_round_leads_to_its_report_which_may_have_a_style_and_nothing_else(alarmed):
     person = visitor(alarmed)
 
     [link] = [
@@ -404,17 +407,12 @@ def test_the_page_of_a_round_leads_to_its_report(alarmed):
     assert "report" not in person.get("/monitors/mail/rounds/3").response.text, "it is not closed"
     assert person.client.get("/monitors/mail/rounds/3/report").status_code == 404
     assert person.client.get("/monitors/mail/rounds/9/report").status_code == 404
-
-
-def test_a_report_may_have_its_own_style_and_nothing_else(alarmed):
-    answer = visitor(alarmed).client.get("/monitors/mail/rounds/2/report")
-
-    allowed = answer.headers["content-security-policy"]
+    allowed = report.headers["content-security-policy"]
     assert allowed.startswith("default-src 'none'; style-src 'sha256-")
     assert "script" not in allowed
     assert allowed.endswith("frame-ancestors 'none'; sandbox")
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["cache-control"] == "no-store"
+    assert report.headers["x-content-type-options"] == "nosniff"
+    assert report.headers["cache-control"] == "no-store"
 
 
 def test_a_report_shows_strata_so_it_is_for_viewers_and_admins_only(alarmed, as_role):

@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from monitor.domain.model import Answer
 from monitor.service.pages.labeling.figures import FEWEST
 from monitor.service.pages.labeling.own_answers import AT_ONCE
+from tests.rounds.played import played
 from tests.service.pages.hostile import HOSTILE
 from tests.service.pages.people import Place, on_page, place_of, put_on_screen, scene_of
-from tests.service.pages.test_labeling import answer_all
 from tests.service.pages.test_several import answer_tasks, controlled, controls
 
 ADMIN_PAGES = ("/label/overview", "/label/conflicts")
 
 
-def doubled(database, folder, *, adjudicator="eve"):
-    """A round of which two people answer each item, and one named person decides."""
-    scene = on_page(scene_of(database, overlap=1.0), folder)
+@played
+def answered(database):
+    """A round of which two people answered each item, eve decides, and there is no labeler."""
+    return answered_twice(database, "eve")
+
+
+def answered_twice(database, adjudicator):
+    scene = on_page(scene_of(database, overlap=1.0), Path())
     scene.settings = scene.settings.model_copy(update={"adjudicator": adjudicator})
     scene.week(1)
     scene.run(1)
     place = Place(scene)
-    answer_all(place.person("ada"), ("1",))
-    answer_all(place.person("bob"), ("1", "1", "0"))
-    return place
+    place.answer_all("ada", "1")
+    place.answer_all("bob", "1", "1", "0")
+    scene.labeler = None
+    return scene
+
+
+@pytest.fixture
+def doubled(answered, tmp_path):
+    return Place(on_page(answered, tmp_path))
 
 
 def mine(person, page=1):
@@ -40,8 +53,8 @@ def test_my_answers_come_in_pages_with_gold_items_like_any_other_and_each_item_o
     database, tmp_path
 ):
     place = controlled(database, tmp_path, labels=2 * AT_ONCE + 5)
+    said = place.answer_all("ada", "1", "0")
     ada = place.person("ada")
-    said = answer_all(ada)
     repeats, gold = controls(place, "repeats").keys(), controls(place, "gold").keys()
 
     pages = [mine(ada, number) for number in (1, 2, 3, 99)]
@@ -91,21 +104,20 @@ def test_another_persons_answer_is_neither_seen_nor_corrected(place, ada):
     assert len(place.said) == 1
 
 
-def test_what_an_adjudicator_decides_counts_and_is_no_third_opinion(database, tmp_path):
-    place = doubled(database, tmp_path)
-    place.scene.run()
-    before = place.scene.rows("select * from agreements")
-    eve = place.person("eve").get("/label/conflicts")
+def test_what_an_adjudicator_decides_counts_and_is_no_third_opinion(doubled):
+    doubled.scene.run()
+    before = doubled.scene.rows("select * from agreements")
+    eve = doubled.person("eve").get("/label/conflicts")
 
     decided = 0
     while eve.page.forms.get("/label/conflicts"):
         eve.post("/label/conflicts", answer="0")
         decided += 1
-    place.scene.now += timedelta(minutes=1)
-    place.scene.run()
+    doubled.scene.now += timedelta(minutes=1)
+    doubled.scene.run()
 
-    after = place.scene.rows("select * from agreements order by version desc limit 1")
-    [counts] = place.scene.rows(
+    after = doubled.scene.rows("select * from agreements order by version desc limit 1")
+    [counts] = doubled.scene.rows(
         "select sum(positive) as positive, sum(declined) as declined, sum(labeled) as labeled "
         "from counts where version = (select max(version) from counts)"
     )
@@ -116,23 +128,18 @@ def test_what_an_adjudicator_decides_counts_and_is_no_third_opinion(database, tm
     assert "No conflict for you to decide" in eve.page.text
 
 
-def test_who_decides_does_not_see_who_said_what(database, tmp_path):
-    place = doubled(database, tmp_path)
-
-    eve = place.person("eve").get("/label/conflicts")
-
-    assert "4 to decide" in eve.page.text
-    assert re.findall(r"\b(?:ada|bob)\b", eve.response.text) == []  # hashes in it may hold "ada"
-    assert "Is this mail really about travel?" in eve.page.text
-    assert "item " in eve.page.text
-
-
-def test_a_conflict_that_nobody_can_tell_is_not_asked_again(database, tmp_path):
-    eve = doubled(database, tmp_path).person("eve").get("/label/conflicts")
+def test_who_decides_sees_not_who_said_what_and_what_nobody_can_tell_not_again(doubled):
+    eve = doubled.person("eve").get("/label/conflicts")
+    first = eve.page.text
+    names = re.findall(r"\b(?:ada|bob)\b", eve.response.text)  # hashes in it may hold "ada"
 
     for _ in range(4):
         eve.post("/label/conflicts", answer="cannot tell")
 
+    assert "4 to decide" in first
+    assert names == []
+    assert "Is this mail really about travel?" in first
+    assert "item " in first
     assert "No conflict for you to decide" in eve.page.text
 
 
@@ -142,7 +149,7 @@ def test_a_conflict_that_nobody_can_tell_is_not_asked_again(database, tmp_path):
 def test_who_is_not_the_adjudicator_reads_who_is_and_decides_nothing(
     database, tmp_path, adjudicator, told
 ):
-    place = doubled(database, tmp_path, adjudicator=adjudicator)
+    place = Place(on_page(answered_twice(database, adjudicator), tmp_path))
     ada = place.person("ada").get("/label/conflicts")
     [conflict] = place.scene.rows("select task_key from page_answers where answer = '0' limit 1")
     form = {"form_token": ada.form_token, "task": conflict["task_key"], "revision": "0"}
@@ -155,11 +162,10 @@ def test_who_is_not_the_adjudicator_reads_who_is_and_decides_nothing(
     assert len(place.said) == 24
 
 
-def test_a_conflict_that_was_settled_meanwhile_is_not_decided(database, tmp_path):
-    place = doubled(database, tmp_path)
-    eve = place.person("eve").get("/label/conflicts")
+def test_a_conflict_that_was_settled_meanwhile_is_not_decided(doubled):
+    eve = doubled.person("eve").get("/label/conflicts")
     form = {**eve.page.forms["/label/conflicts"], "answer": "1"}
-    with place.scene.database.write() as connection:
+    with doubled.scene.database.write() as connection:
         connection.exec_driver_sql("update page_answers set answer = '1'")
 
     late = eve.client.post("/label/conflicts", data=form)
@@ -171,7 +177,7 @@ def test_a_conflict_that_was_settled_meanwhile_is_not_decided(database, tmp_path
 def test_the_overview_counts_answers_agreement_and_gold_by_person(database, tmp_path):
     place = controlled(database, tmp_path, labels=40, overlap=0.5)
     for name in ("ada", "bob"):
-        answer_tasks(place, place.person(name), contradict=name == "bob")
+        answer_tasks(place, name, contradict=name == "bob")
 
     page = place.person("eve").get("/label/overview").page
 
@@ -212,8 +218,8 @@ def cards(page):
 
 def test_agreement_with_oneself_is_with_the_answer_of_then(database, tmp_path):
     place = controlled(database, tmp_path, labels=40)
+    place.answer_all("ada", "1")
     ada = place.person("ada")
-    answer_all(ada, ("1",))
     [first] = place.scene.rows(
         "select task_key from page_controls where task_key is not null limit 1"
     )
@@ -229,11 +235,11 @@ def test_agreement_with_oneself_is_with_the_answer_of_then(database, tmp_path):
 def test_who_is_faster_than_people_read_is_a_question_and_no_verdict(database, tmp_path):
     place = place_of(database, tmp_path, labels=2 * FEWEST + 12)
     for name, length in (("ada", 2000), ("bob", 100)):
-        person = place.person(name)
         for _ in range(FEWEST + 1):
-            put_on_screen(place, person.task, {"body": "x" * length})
+            task = place.desk().screen(name).tasks[0]
+            put_on_screen(place, task.key, {"body": "x" * length})
             place.scene.now += timedelta(seconds=4)
-            person.answer("1")
+            place.desk().record_answer(name, task.key, Answer.POSITIVE, task.revision)
 
     page = place.person("eve").get("/label/overview").page
 
@@ -264,13 +270,14 @@ def test_a_form_of_another_visit_is_refused(place, ada):
 
 
 def test_texts_and_names_of_strangers_stay_texts_on_every_page(database, tmp_path):
-    place = doubled(database, tmp_path, adjudicator="<img src=x onerror=alert(1)>")
+    judge = "<img src=x onerror=alert(1)>"
+    place = Place(on_page(answered_twice(database, judge), tmp_path))
     with place.scene.database.write() as connection:
         keys = [key for (key,) in connection.exec_driver_sql("select key from page_tasks")]
     for key, text in zip(keys, HOSTILE, strict=False):
         put_on_screen(place, key, {"subject": text, text[:200]: "b"})
     place.person("<script>alert(1)</script>")
-    judge = place.person("<img src=x onerror=alert(1)>")
+    judge = place.person(judge)
     ada = place.person("ada")
 
     known = {"html", "head", "meta", "title", "link", "body", "header", "main", "footer", "nav"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import event
 
@@ -13,6 +12,7 @@ from monitor.service.web.metrics import Own, exposition
 from monitor.storage.outbox import effect_store
 from monitor.storage.tables import effects
 from tests.pages import page
+from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, Scene, overview, settings
 from tests.service.web.serving import samples
 from tests.storage.rows import add_effect, add_round
@@ -29,7 +29,7 @@ def value(text, name, **labels):
     return samples(text)["pr_monitor_" + name, *sorted(labels.items())]
 
 
-@pytest.fixture
+@played
 def alerting(database):
     """Two good rounds, one far under its limits, and one that is being labeled."""
     scene = Scene(database, settings(limits=LIMITS, reference=REFERENCE))

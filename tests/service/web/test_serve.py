@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import socket
 
 import httpx
 import pytest
 
 from monitor.storage.database import Database
-from tests.service.web.serving import COMMAND, OFTEN
+from tests.cli.workplace import Workplace
+from tests.servers import free_port
+from tests.service.pages.test_commands import PAGE, come_in
+from tests.service.web.serving import OFTEN
 from tests.small_config import rows
-from tests.workers import worker
 
+ONCE = "this link works once"
 SUCCESSFUL = ("pr_monitor_config_last_reload_successful",)
 
 
-def test_the_command_answers_reloads_and_stops(place):
+def test_the_command_answers_has_pages_with_a_link_in_its_log_reloads_and_stops(place):
+    port = free_port()
+    with (place.folder / "config.yaml").open("a") as config:
+        config.write(f"pages: {{listen: 127.0.0.1:{port}}}\n")
+    place.change("labeling: {kind: files}", PAGE)
     with place.serving():
+        line = next((line for line in place.logged if ONCE in line), None) or place.until(ONCE)
+        link = re.findall(r"http://[^\s\"]+", line)[0]
+        page, entered = come_in(link, name="ada"), place.until(ONCE)
         told = {path: place.get(path) for path in ("/health", "/ready", "/metrics", "/docs")}
         place.change("{precision: 0.5}", "{precision: 50}")
         refused, after_bad = place.reload(), place.metrics()
@@ -30,18 +41,24 @@ def test_the_command_answers_reloads_and_stops(place):
     assert "limits.precision: 50 is not a share" in refused
     assert "monitor=mail" in taken
     assert [after_bad[SUCCESSFUL], after_good[SUCCESSFUL]] == [0, 1]
+    assert page.status_code == 200
+    assert "<bdi>ada</bdi>" in page.text
+    assert "used_by=ada" in entered
+    assert link not in entered
     assert code == 0
     assert "event=stopped" in place.logged[-1]
-    with pytest.raises(httpx.ConnectError):
-        place.get("/health")
+    for ended in (place.port, port):
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"http://127.0.0.1:{ended}/", trust_env=False)
 
 
-def test_an_address_in_use_is_told_in_a_sentence(place):
-    with socket.create_server(("127.0.0.1", place.port)), worker(COMMAND, cwd=place.folder) as held:
-        code, _, errors = held.end()
+def test_an_address_in_use_is_told_in_a_sentence(place, monkeypatch):
+    monkeypatch.chdir(place.folder)
+    with socket.create_server(("127.0.0.1", place.port)):
+        ended = Workplace(place.folder).run("serve")
 
-    [said] = errors.splitlines()
-    assert code == 75
+    [said] = ended.err.splitlines()
+    assert ended.code == 75
     assert f"web.listen: 127.0.0.1:{place.port} is taken by another program" in said
 
 

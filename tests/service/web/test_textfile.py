@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import threading
 
 import pytest
 
 from monitor.service.web.textfile import write_textfile
-from tests.cli.workplace import PEOPLE, Workplace
+from tests.cli.workplace import PEOPLE
 from tests.service.web.serving import samples
 
 SUCCESS = ("pr_monitor_last_success_timestamp_seconds",)
@@ -17,13 +18,10 @@ FAILING = ("pr_monitor_failing", ("monitor", "mail"))
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PR_MONITOR_CONFIG", raising=False)
-    place = Workplace(tmp_path)
-    place.predictions()
-    place.config(PEOPLE)
-    return place
+def place(bare):
+    bare.predictions()
+    bare.config(PEOPLE)
+    return bare
 
 
 def metrics(place):
@@ -65,13 +63,11 @@ def test_a_link_under_the_name_of_another_writer_is_not_followed_and_the_exporte
     assert stat.S_IMODE((tmp_path / "out.prom").stat().st_mode) == 0o644
 
 
-def test_a_pass_with_errors_tells_them_and_when_the_last_good_one_was(
-    place,
-):
+def test_a_pass_with_errors_tells_them_and_when_the_last_good_one_was(place, store_tables):
     place.run("run-once", "--metrics-file", "out.prom")
     good = metrics(place)[SUCCESS]
     place.config(PEOPLE, path=("predictions.parquet", "away.parquet"))
-    place.folder.joinpath("monitor.db").unlink()
+    shutil.copy(store_tables, "monitor.db")
 
     done = place.run("run-once", "--metrics-file", "out.prom")
     after_good = metrics(place)

@@ -113,7 +113,7 @@ def test_alerts_find_smaller_drops_with_more_labels():
             prospect,
             prospect.allocate(max_labels=labels).labels,
             assumed_limits(prospect),
-            paths=100,
+            paths=50,
         )
         for labels in (400, 4000)
     )

@@ -18,7 +18,7 @@ from monitor.stats.detection.half_space import Limit, half_space
 
 UP = np.array([True, True, False, False])
 SIZE = np.array([40, 60, 700, 100])
-EXPECTED = np.array([2.3, 2.6, 2.2, 3.4])
+EXPECTED = np.array([1.3, 1.6, 1.2, 2.4])
 GUESS = recalibrated_rates(SIZE, UP, [20, 20, 30, 30], [14, 19, 0, 6])
 
 

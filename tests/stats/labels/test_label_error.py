@@ -33,9 +33,9 @@ def truth_by_quadrature(positive, labeled, audit, other):
 
     Jeffreys' prior is even in the angle whose squared sine is the rate.
     """
-    angle = (np.arange(1500) + 0.5) / 1500 * np.pi / 2
+    angle = (np.arange(700) + 0.5) / 700 * np.pi / 2
     rate = np.sin(angle) ** 2
-    s, t = np.meshgrid(np.linspace(0.80, 0.999, 25), np.linspace(0.95, 0.9995, 61), indexing="ij")
+    s, t = np.meshgrid(np.linspace(0.80, 0.999, 21), np.linspace(0.95, 0.9995, 45), indexing="ij")
 
     def likely(count, of):
         q = rate * s[..., None] + (1 - rate) * (1 - t[..., None])
