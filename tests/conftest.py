@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import os
 import shutil
 import sys
@@ -13,6 +14,7 @@ import structlog
 from sqlalchemy import create_engine, event, text, update
 from sqlalchemy.engine import make_url
 
+from monitor.storage import database as stores
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import store
@@ -27,6 +29,21 @@ from tests.small_config import write_predictions
 hypothesis_profiles.load()
 # A traceback as structlog shows it unasked, with each frame's variables, takes a second.
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
+
+
+class _Compiled(dict):
+    """Statements compiled once for all stores of a kind, and not once for each engine."""
+
+    def get(self, key, default=None):
+        return super().get((key[0].name, *key[1:]), default)
+
+    def __setitem__(self, key, compiled):
+        super().__setitem__((key[0].name, *key[1:]), compiled)
+
+
+_COMPILED = {"compiled_cache": _Compiled()}
+_ENGINE = functools.partial(create_engine, execution_options=_COMPILED)
+pytest.MonkeyPatch().setattr(stores, "create_engine", _ENGINE)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want
