@@ -28,10 +28,9 @@ def scene(database):
 
 
 @played
-def good(database):
+def good(scene):
     """Three good rounds."""
-    scene = scene_of(database)
-    play_good(scene, 1, 2, 3)
+    play_good(scene, 3)
     return scene
 
 

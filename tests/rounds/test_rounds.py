@@ -12,6 +12,7 @@ from monitor.rounds import run
 from monitor.storage.labels import label_store
 from monitor.storage.tables import estimates
 from monitor.testing import MemorySource
+from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings
 
 
@@ -20,9 +21,25 @@ def scene(database):
     return Scene(database, settings())
 
 
-def test_a_due_slot_becomes_a_blind_sample_in_labelers_hands_by_settings_that_stay(scene):
+@played
+def drawn(database):
+    """A round whose items are out."""
+    scene = Scene(database, settings())
     scene.week(1)
     scene.run(1)
+    return scene
+
+
+@played
+def closed(drawn):
+    """That round with all its labels."""
+    drawn.answer()
+    drawn.run()
+    return drawn
+
+
+def test_a_due_slot_becomes_a_blind_sample_in_labelers_hands_by_settings_that_stay(drawn):
+    scene = drawn
     scene.settings = settings(sample=Sample(max_labels=50, bands=Bands(flagged=1, passed=1)))
 
     found = scene.round(1)
@@ -35,8 +52,8 @@ def test_a_due_slot_becomes_a_blind_sample_in_labelers_hands_by_settings_that_st
     assert not any(task.item_id in task.key for task in tasks)
 
 
-def test_a_round_closes_when_all_labels_are_in_and_running_again_changes_nothing(scene):
-    found = scene.play(1)
+def test_a_round_closes_when_all_labels_are_in_and_running_again_changes_nothing(closed):
+    scene, found = closed, closed.round(1)
 
     assert (found.state, found.version, found.partial) == (RoundState.CLOSED, 1, False)
     [matrix] = scene.rows("select * from confusion_matrices")
@@ -61,8 +78,8 @@ def test_a_round_closes_when_all_labels_are_in_and_running_again_changes_nothing
     assert after == before
 
 
-def test_a_backfill_fills_a_recorded_skip(scene):
-    scene.play(1)
+def test_a_backfill_fills_a_recorded_skip(closed):
+    scene = closed
     scene.week(2)
     scene.play(3)
     scene.labeler.asks_people = False
@@ -94,9 +111,8 @@ def test_a_backfill_waits_for_labels_that_have_not_matured(scene):
     assert scene.round(2).state is RoundState.CLOSED
 
 
-def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(scene):
-    scene.week(1)
-    scene.run(1)
+def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(drawn):
+    scene = drawn
     scene.answer(share=0.5)
     scene.now += timedelta(days=4, hours=23)
     scene.run()
@@ -125,9 +141,8 @@ def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(
     assert (late.last_partial, late.worst_case, late.concerns) == (False, None, [])
 
 
-def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(scene):
-    scene.week(1)
-    scene.run(1)
+def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(drawn):
+    scene = drawn
     scene.now += timedelta(days=5)
     scene.run()
 
@@ -158,9 +173,8 @@ def test_a_window_smaller_than_the_plan_is_labeled_whole(scene):
     assert row["low"] == row["high"]
 
 
-def test_answers_that_cannot_tell_are_counted_as_declined(scene):
-    scene.week(1)
-    scene.run(1)
+def test_answers_that_cannot_tell_are_counted_as_declined(drawn):
+    scene = drawn
     scene.answer()
     declined = sorted(scene.labeler.answers)[:20]
     scene.labeler.answers |= dict.fromkeys(declined, Answer.CANNOT_TELL)
@@ -171,8 +185,9 @@ def test_answers_that_cannot_tell_are_counted_as_declined(scene):
     assert scene.round(1).partial
 
 
-def test_a_late_label_renews_its_round_and_every_later_one_and_keeps_the_old_version(scene):
-    for number in (1, 2, 3):
+def test_a_late_label_renews_its_round_and_every_later_one_and_keeps_the_old_version(closed):
+    scene = closed
+    for number in (2, 3):
         scene.play(number)
     scans = scene.source.scans
     flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
@@ -195,8 +210,8 @@ def test_a_late_label_renews_its_round_and_every_later_one_and_keeps_the_old_ver
     assert scans == scene.source.scans == 3
 
 
-def test_labels_that_change_no_count_make_no_version(scene):
-    scene.play(1)
+def test_labels_that_change_no_count_make_no_version(closed):
+    scene = closed
     scene.labeler.annotator = "bo"  # a second person says the same about everything
     scene.run()
 
@@ -294,8 +309,8 @@ def test_items_that_come_without_a_score_later_open_a_history_with_a_band_for_th
     assert sum(row["size"] for row in sizes) == 200
 
 
-def test_stored_labels_outlive_a_labeler_that_forgets_them(scene):
-    scene.play(1)
+def test_stored_labels_outlive_a_labeler_that_forgets_them(closed):
+    scene = closed
     scene.labeler.answers.clear()
     scene.labeler._given.clear()
     scene.run()
@@ -361,11 +376,10 @@ def as_of_an_older_release(scene):
 
 
 def test_a_round_whose_labels_change_is_estimated_anew_and_a_later_one_keeps_its_own_numbers(
-    database,
+    closed,
 ):
-    scene = Scene(database, settings())
-    for number in (1, 2):
-        scene.play(number)
+    scene = closed
+    scene.play(2)
     as_of_an_older_release(scene)
     own, with_history = (rows_of(scene, 2, pooled=pooled) for pooled in (False, True))
 
