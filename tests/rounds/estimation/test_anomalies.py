@@ -22,6 +22,8 @@ from tests.rounds.estimation.tallies import tally_of
 from tests.rounds.scene import Scene, settings
 from tests.tracking.reports import make_report as made_up_report
 
+POINTS = 2**10
+
 # --- what is told, from counts alone ----------------------------------------------------------
 
 
