@@ -18,7 +18,7 @@ from monitor.testing import MemoryLabeler
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 from tests.workers import said_by_replicas
 
-ROUNDS = 4
+ROUNDS = 2
 REPLICAS = """
 import structlog
 

@@ -126,6 +126,7 @@ def test_what_was_published_is_what_a_replay_without_any_packed_row_gives(scene)
     assert rows == len(published) == 4
 
 
+@pytest.mark.parametrize("scene", [CELLS], indirect=True)
 def test_a_round_reads_the_strata_of_earlier_rounds_where_they_are_not_packed_and_packs_them(scene):
     for number in (1, 2, 3):
         open_round(scene, number)

@@ -19,7 +19,7 @@ YES, NO = Answer.POSITIVE, Answer.NEGATIVE
 
 @played
 def scene(database):
-    sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
     scene = Scene(database, settings(limits=LIMITS, sample=sample, adjudicator="boss"))
     scene.play(1, precision=0.85)
     return scene
