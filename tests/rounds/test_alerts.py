@@ -121,26 +121,18 @@ def test_an_alert_ends_by_evidence_of_twenty_and_evidence_against_the_limit_star
     )
 
     for number in range(3, ended + 1):  # late labels do not open it again
-        judge_flagged_items(scene, number, Answer.NEGATIVE)
+        scene.judge_flagged(number, Answer.NEGATIVE)
     scene.run()
 
     assert [a.state for a in scene.alerts()] == [AlertState.RESOLVED]
     assert frozen(scene)[ended]["recovery_rounds"] == ended - 2
 
 
-def judge_flagged_items(scene, number, answer):
-    """Let people change their minds about all flagged items of a round."""
-    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
-    for task in scene.labeler.sent[scene.round(number).name].values():
-        if task.item_id in flagged:
-            scene.labeler.answers[task.item_id] = answer
-
-
 def test_late_labels_neither_add_to_evidence_of_recovery_nor_end_an_alert(recovering):
     scene = recovering
     before = frozen(scene)[3]
 
-    judge_flagged_items(scene, 3, Answer.POSITIVE)
+    scene.judge_flagged(3, Answer.POSITIVE)
     scene.run()
     corrected = scene.rows(
         "select log_recovery, recovery_rounds, log_r, log_e from evidence where version = 2"
@@ -162,7 +154,7 @@ def test_late_labels_neither_add_to_evidence_of_recovery_nor_end_an_alert(recove
 
 def test_an_alert_that_is_revised_or_ended_by_hand_leaves_no_evidence_to_the_next(recovering):
     scene = recovering
-    judge_flagged_items(scene, 2, Answer.POSITIVE)
+    scene.judge_flagged(2, Answer.POSITIVE)
     scene.run()
     revised = [a.state for a in scene.alerts()]
     scene.play(4, precision=0.2, recall=0.6)
@@ -204,7 +196,7 @@ def test_two_alerts_at_once_each_end_by_their_own_evidence(scene):
 def test_late_labels_never_open_an_alert(scene):
     play_good(scene, 2)
     for number in (1, 2):
-        judge_flagged_items(scene, number, Answer.NEGATIVE)
+        scene.judge_flagged(number, Answer.NEGATIVE)
     scene.run()
 
     assert scene.round(2).version == 2

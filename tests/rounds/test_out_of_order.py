@@ -29,12 +29,6 @@ def alert_events(scene):
     return [each for each in told if each[1].startswith("alert.")]
 
 
-def answer(scene, number):
-    """Let people answer all tasks of one round."""
-    for task in scene.labeler.sent[scene.round(number).name].values():
-        scene.labeler.answers[task.item_id] = scene.truth[task.item_id]
-
-
 def open_rounds(scene, rates):
     """Open a round a week, labels still to come, each with its precision."""
     for number, precision in rates.items():
@@ -44,7 +38,7 @@ def open_rounds(scene, rates):
 
 def close(scene, *numbers):
     for number in numbers:
-        answer(scene, number)
+        scene.answer_round(number)
         scene.run()
     return [scene.round(number).state for number in numbers]
 
@@ -86,17 +80,12 @@ def test_an_alert_may_fire_and_be_revised_in_one_pass(scene):
     close(scene, 3)
     assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
-    for item in scene.labeler.answers:
-        if scene.truth[item] is Answer.NEGATIVE and item in flagged(scene):
-            scene.labeler.answers[item] = Answer.POSITIVE
+    for number in (1, 3):
+        scene.judge_flagged(number, Answer.POSITIVE)
     close(scene, 2)
 
     assert [alert.state for alert in scene.alerts()] == [AlertState.REVISED]
     assert [event for _, event in alert_events(scene)] == ["alert.firing", "alert.revised"]
-
-
-def flagged(scene):
-    return {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
 
 
 def recoveries(scene):
@@ -160,11 +149,9 @@ def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatc
     scene.week(4)
     slot = MONDAY + (stopped - 1) * WEEK
     break_for(monkeypatch, run if step == "draw" else versions, step, slot)
-    for item, said in list(scene.labeler.answers.items())[:30]:
-        other = Answer.NEGATIVE if said is Answer.POSITIVE else Answer.POSITIVE
-        scene.labeler.answers[item] = other
-    answer(scene, 2)
-    answer(scene, 3)
+    scene.turn(*list(scene.labeler.answers)[:30])
+    scene.answer_round(2)
+    scene.answer_round(3)
 
     with pytest.raises(MonitorError, match="KeyError: 'planted'") as caught:
         scene.run(4)

@@ -13,7 +13,7 @@ from monitor.storage.labels import label_store
 from monitor.storage.tables import estimates
 from monitor.testing import MemorySource
 from tests.rounds.played import played
-from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_round_closes_when_all_labels_are_in_and_running_again_changes_nothing
     [matrix] = scene.rows("select * from confusion_matrices")
     assert matrix["tp"] + matrix["fp"] + matrix["fn"] + matrix["tn"] == 200
     assert matrix["flagged_size"] + matrix["passed_size"] == 2000
-    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
+    flagged = scene.flagged()
     positive = {item for item, answer in scene.truth.items() if answer is Answer.POSITIVE}
     both = len(flagged & positive)
     for metric, value in {"precision": both / len(flagged), "recall": both / len(positive)}.items():
@@ -190,16 +190,8 @@ def test_a_late_label_renews_its_round_and_every_later_one_and_keeps_the_old_ver
     for number in (2, 3):
         scene.play(number)
     scans = scene.source.scans
-    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
-    items = scene.rows(
-        "select i.id from items i join rounds r on r.id = i.round_id where r.number = 2"
-    )
-    wrong = next(
-        row["id"]
-        for row in items
-        if row["id"] in flagged and scene.truth[row["id"]] is Answer.POSITIVE
-    )
-    scene.labeler.answers[wrong] = Answer.NEGATIVE
+    flagged = scene.flagged().intersection(scene.items(2))
+    scene.turn(next(item for item in flagged if scene.truth[item] is Answer.POSITIVE))
     scene.run()
 
     assert [scene.round(n).version for n in (1, 2, 3)] == [1, 2, 2]
@@ -228,47 +220,6 @@ def test_labels_later_than_late_labels_are_not_asked_for(scene):
     scene.run()
 
     assert scene.round(1).version == 1
-
-
-def test_a_round_that_closes_after_a_later_one_renews_it(scene):
-    scene.settings = settings(deadline=timedelta(days=30))
-    scene.week(1)
-    scene.run(1)
-    first = dict(scene.labeler.sent)
-    scene.week(2)
-    scene.run(2)
-    for name in first:
-        del scene.labeler.sent[name]
-    scene.answer()
-    scene.run()
-    assert scene.round(2).version == 1
-    assert scene.round(1).state is RoundState.LABELING
-
-    scene.labeler.sent = first
-    scene.answer()
-    scene.run()
-
-    assert (scene.round(1).version, scene.round(2).version) == (1, 2)
-
-
-def test_the_same_counts_give_the_same_numbers(database, tmp_path):
-    first = Scene(database, settings(reference=REFERENCE))
-    first.play(1)
-    first.play(2)
-    wanted = "select metric, estimand, basis, point, low, high from estimates e join rounds r on"
-    wanted += " r.id = e.round_id and e.version = r.version where r.number = 2"
-    before = first.rows(wanted)
-
-    item = next(iter(first.labeler.answers))
-    was = first.labeler.answers[item]
-    first.labeler.answers[item] = Answer.CANNOT_TELL
-    first.run()
-    first.labeler.answers[item] = was
-    first.run()
-
-    after = first.rows(wanted)
-    assert first.round(2).version == 3
-    assert sorted(map(str, after)) == sorted(map(str, before))
 
 
 def test_a_window_of_two_versions_watches_the_newest_and_counts_the_other(scene):
@@ -360,12 +311,7 @@ def rows_of(scene, number, *, pooled):
 
 
 def change_a_label_of(scene, number):
-    item = scene.rows(
-        "select i.id from items i join rounds r on r.id = i.round_id "
-        f"where r.number = {number} limit 1"
-    )[0]["id"]
-    was = scene.labeler.answers[item]
-    scene.labeler.answers[item] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
+    scene.turn(scene.items(number)[0])
     scene.run()
 
 

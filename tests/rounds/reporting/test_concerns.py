@@ -243,14 +243,8 @@ def test_a_backfill_wakes_nobody(scene):
 
 def relabel(scene, number, share):
     """Turn this share of the answers of a round."""
-    query = (
-        "select i.id from items i join rounds r on r.id = i.round_id where r.number = :number "
-        "order by i.id"
-    )
-    items = [row["id"] for row in scene.rows(query, number=number)]
-    turned = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
-    for item in items[: round(share * len(items))]:
-        scene.labeler.answers[item] = turned[scene.labeler.answers[item]]
+    items = scene.items(number)
+    scene.turn(*items[: round(share * len(items))])
     scene.run()
 
 
@@ -273,11 +267,7 @@ def test_a_correction_that_turns_many_labels_of_an_old_round_is_shown_and_told_o
 
 
 def test_a_correction_that_takes_a_third_of_the_few_positive_labels_is_told(scene):
-    query = (
-        "select i.id from items i join rounds r on r.id = i.round_id where r.number = 1 order by "
-        "i.id"
-    )
-    items = [row["id"] for row in scene.rows(query)]
+    items = scene.items(1)
     positive = [item for item in items if scene.labeler.answers[item] is Answer.POSITIVE]
     third = positive[::3]
     assert LEAST_TURNED <= len(third) < SHARE_TURNED * len(items)
