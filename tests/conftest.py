@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import uuid
+from typing import Any
 
 import pytest
 import structlog
@@ -31,7 +32,7 @@ hypothesis_profiles.load()
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 
 
-class _Compiled(dict):
+class _Compiled(dict[Any, Any]):
     """Statements compiled once for all stores of a kind, and not once for each engine."""
 
     def get(self, key, default=None):
