@@ -222,6 +222,27 @@ def test_labels_later_than_late_labels_are_not_asked_for(scene):
     assert scene.round(1).version == 1
 
 
+def test_a_round_that_closes_after_a_later_one_renews_it(scene):
+    scene.settings = settings(deadline=timedelta(days=30))
+    scene.week(1)
+    scene.run(1)
+    first = dict(scene.labeler.sent)
+    scene.week(2)
+    scene.run(2)
+    for name in first:
+        del scene.labeler.sent[name]
+    scene.answer()
+    scene.run()
+    assert scene.round(2).version == 1
+    assert scene.round(1).state is RoundState.LABELING
+
+    scene.labeler.sent = first
+    scene.answer()
+    scene.run()
+
+    assert (scene.round(1).version, scene.round(2).version) == (1, 2)
+
+
 def test_a_window_of_two_versions_watches_the_newest_and_counts_the_other(scene):
     scene.week(1, version="7")
     for row in scene.source.rows[1500:]:

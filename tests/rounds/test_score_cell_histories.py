@@ -1,6 +1,7 @@
 """Histories of rounds that are drawn by score cells, from draw to closing and after."""
 
 import math
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -268,3 +269,19 @@ def test_a_simulation_goes_by_the_strata_that_the_last_round_was_drawn_by(scene)
 
     assert found.plan.labels.tolist() == by_bands.plan.labels.tolist()
     assert found.scenario.rates.tolist() == by_bands.scenario.rates.tolist()
+
+
+def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):
+    scene = quiet
+    scene.week(4)
+    scene.run(4)
+    scene.answer(0.5)
+    scene.now += timedelta(days=5)
+    scene.run()
+
+    found = rows_of(scene, 4)
+    for metric in WATCHED:
+        own, pooled = found[metric, "round", "window"], found[metric, "pooled", "rate"]
+        assert own.is_worst_case
+        assert own.low < own.point <= own.high
+        assert pooled.low < pooled.point < pooled.high
