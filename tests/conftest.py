@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import os
 import shutil
 import sys
 import uuid
+from typing import Any
 
 import pytest
 import structlog
 from sqlalchemy import create_engine, event, text, update
 from sqlalchemy.engine import make_url
 
+from monitor.storage import database as stores
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import store
@@ -29,6 +32,21 @@ STORE_ID = "00000000-0000-4000-8000-000000000000"
 hypothesis_profiles.load()
 # A traceback as structlog shows it unasked, with each frame's variables, takes a second.
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
+
+
+class _Compiled(dict[Any, Any]):
+    """Statements compiled once for all stores of a kind, and not once for each engine."""
+
+    def get(self, key, default=None):
+        return super().get((key[0].name, *key[1:]), default)
+
+    def __setitem__(self, key, compiled):
+        super().__setitem__((key[0].name, *key[1:]), compiled)
+
+
+_COMPILED = {"compiled_cache": _Compiled()}
+_ENGINE = functools.partial(create_engine, execution_options=_COMPILED)
+pytest.MonkeyPatch().setattr(stores, "create_engine", _ENGINE)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want

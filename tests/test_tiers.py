@@ -86,10 +86,9 @@ def test_tests_that_share_something_are_handed_out_together_and_their_places_exi
     sharing = tiers.Sharing.__new__(tiers.Sharing)
 
     assert sharing._split_scope("tests/tracking/test_a.py::test_x") == "mlflow"
-    assert (
-        sharing._split_scope("tests/rounds/test_a.py::test_x") == "tests/rounds/test_a.py::test_x"
-    )
-    places = [*tiers.TOGETHER, *tiers.ON_BOTH]
+    assert sharing._split_scope("tests/rounds/test_a.py::test_x") == "tests/rounds/test_a.py"
+    assert sharing._split_scope("tests/cli/test_a.py::test_x") == "tests/cli/test_a.py::test_x"
+    places = [*tiers.TOGETHER, *tiers.FILE_BY_FILE, *tiers.ON_BOTH]
     files = [place.partition("::")[0] for place in places]
     assert [file for file in files if not (ROOT / file).exists()] == []
 

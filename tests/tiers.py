@@ -72,10 +72,12 @@ TOGETHER = {
     "tests/deploy/test_airflow.py": "airflow",
 }
 """Where tests share what takes seconds to make: each of these runs in one process."""
+FILE_BY_FILE = ("tests/rounds/", "tests/storage/")
+"""Where each file runs in one process, so that its scenes (`tests/rounds/played.py`) play once."""
 
 
 class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-    """Hands out tests one by one, and those of `TOGETHER` to one process.
+    """Hands out tests one by one, and those that share something to one process.
 
     The marker `xdist_group` does nothing under pytest 9.2: pytest-xdist 3.8 renames a test for it
     in a way that pytest no longer looks at.
@@ -83,7 +85,8 @@ class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
 
     def _split_scope(self, nodeid: str) -> str:
         groups = (group for place, group in TOGETHER.items() if nodeid.startswith(place))
-        return next(groups, nodeid)
+        file = nodeid.partition("::")[0]
+        return next(groups, file if file.startswith(FILE_BY_FILE) else nodeid)
 
 
 def sort(item: pytest.Item) -> None:

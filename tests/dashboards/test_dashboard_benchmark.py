@@ -1,14 +1,16 @@
 """`benchmarks.dashboard_queries` measures every view, and every panel where there are any."""
 
-from benchmarks import dashboard_queries
+from benchmarks import copied_rounds, dashboard_queries
 from benchmarks.dashboard_queries import queries
 from monitor.storage.views import NAMES
 from tests.dashboards import grafana
 from tests.faults.few_points import few_points
 
 
-def test_the_views_are_measured_on_a_store_with_many_rounds(capsys):
-    with few_points(2**8):
+def test_the_views_are_measured_on_a_store_with_many_rounds(capsys, monkeypatch):
+    monkeypatch.setattr(copied_rounds, "PLAYED", 2)
+    monkeypatch.setattr(copied_rounds, "ITEMS", 1000)
+    with few_points(2**6):
         dashboard_queries.main(sqlite=True, monitors=2, rounds=20)
 
     head, *lines = capsys.readouterr().out.splitlines()

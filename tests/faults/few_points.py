@@ -23,54 +23,60 @@ def _modules(package):
 
 @cache
 def _constants():
-    return [vars(module) for module in _modules(monitor.rounds) if hasattr(module, "POINTS")]
+    return [
+        (vars(module), name)
+        for module in _modules(monitor.rounds)
+        for name in ("POINTS", "_DRAWS")
+        if hasattr(module, name)
+    ]
 
 
 @cache
-def _functions():
-    """Functions that draw as many Sobol points, a power of 2, as their parameter `points` says."""
-    found = {
+def _parameters():
+    """Functions that draw as many Sobol points, a power of 2, or curves as a parameter says."""
+    functions = {
         function
         for module in _modules(monitor.stats)
         for _, function in inspect.getmembers(module, inspect.isfunction)
-        if "points" in inspect.signature(function).parameters
     }
-    return [each for each in found if _is_power_of_2(_default(each))]
-
-
-def _default(function):
-    return inspect.signature(function).parameters["points"].default
+    found = [
+        (function, parameter)
+        for function in functions
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name in {"points", "draws"} and isinstance(parameter.default, int)
+    ]
+    return [each for each in found if each[1].name == "draws" or _is_power_of_2(each[1].default)]
 
 
 def _is_power_of_2(default):
-    return isinstance(default, int) and default & (default - 1) == 0
+    return default & (default - 1) == 0
 
 
-def _with_default(function, points):
+def _with_default(function, name, points):
     """Positional defaults of a function with another number of points."""
     parameters = inspect.signature(function).parameters.values()
     names = [
         p.name for p in parameters if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY
     ]
     values = list(function.__defaults__)
-    values[names.index("points")] = points
+    values[names.index(name)] = points
     return tuple(values)
 
 
 def _lower(patch, points):
-    for constants in _constants():
-        patch.setitem(constants, "POINTS", min(points, constants["POINTS"]))
-    for function in _functions():
-        fewer = min(points, _default(function))
-        if "points" in (function.__kwdefaults__ or {}):
-            patch.setitem(function.__kwdefaults__, "points", fewer)
+    for constants, name in _constants():
+        patch.setitem(constants, name, min(points, constants[name]))
+    for function, parameter in _parameters():
+        name, fewer = parameter.name, min(points, parameter.default)
+        if name in (function.__kwdefaults__ or {}):
+            patch.setitem(function.__kwdefaults__, name, fewer)
         else:
-            patch.setattr(function, "__defaults__", _with_default(function, fewer))
+            patch.setattr(function, "__defaults__", _with_default(function, name, fewer))
 
 
 @contextmanager
 def few_points(points: int):
-    """Lower the number of Sobol points of every estimate of the product for a while."""
+    """Lower the number of Sobol points and of drawn curves of the product for a while."""
     with pytest.MonkeyPatch.context() as patch:
         _lower(patch, points)
         yield

@@ -1,6 +1,6 @@
 """Stores that many tests begin with: played once in a process, and copied for each test."""
 
-import functools
+import inspect
 import io
 import pickle
 import sqlite3
@@ -13,17 +13,18 @@ def played(play):
     """Make a fixture of a function that plays rounds in an empty store and returns who is there.
 
     On SQLite it is called once in a process; other tests get a copy of its store and its result.
+    A function may go on with the scene of another such fixture instead of the empty store.
     """
     saved: list[tuple[sqlite3.Connection, bytes]] = []
+    [begun] = inspect.signature(play).parameters
 
-    @functools.wraps(play)
-    def fixture(database):
+    def fixture(request, database):
         if saved and database.is_sqlite:
             copy, pickled = saved[0]
             with closing(database.engine.raw_connection()) as connection:
                 copy.backup(connection.driver_connection)
             return _Unpickler(io.BytesIO(pickled), database).load()
-        made = play(database)
+        made = play(request.getfixturevalue(begun))
         if database.is_sqlite:
             stream = io.BytesIO()
             _Pickler(stream, database).dump(made)
@@ -33,6 +34,7 @@ def played(play):
             saved.append((copy, stream.getvalue()))
         return made
 
+    fixture.__doc__ = play.__doc__
     return pytest.fixture(fixture)
 
 

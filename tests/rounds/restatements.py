@@ -36,7 +36,7 @@ def restate_precision(scene, *numbers, to):
 def file_with(scene, answer, *, annotator=None):
     """A label file that gives every flagged item this answer."""
     [known] = scene.rows("select distinct annotator from label_events where annotator <> 'eva'")
-    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
+    flagged = scene.flagged()
 
     def read(tasks):
         return Collected(

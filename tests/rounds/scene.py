@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 MONDAY = datetime(2025, 3, 3, 6, tzinfo=UTC)
 WEEK = timedelta(days=7)
 THRESHOLD = 0.5
+OTHER = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
 JSON_COLUMNS = {
     column.name
     for table in metadata.sorted_tables
@@ -117,6 +118,28 @@ class Scene:
             chosen = sorted(tasks.values(), key=lambda task: task.key)
             for task in chosen[: round(share * len(chosen))]:
                 self.labeler.answers[task.item_id] = self.truth[task.item_id]
+
+    def items(self, number):
+        """Items of a round that people are asked about, in an order that is the same each time."""
+        return sorted(task.item_id for task in self.labeler.sent[self.round(number).name].values())
+
+    def answer_round(self, number):
+        """Let people answer what is out of one round."""
+        self.labeler.answers |= {item: self.truth[item] for item in self.items(number)}
+
+    def flagged(self):
+        """All items that the classifier flags."""
+        return {row["id"] for row in self.source.rows if row["score"] >= THRESHOLD}
+
+    def judge_flagged(self, number, answer):
+        """Let people say the same of all flagged items of a round."""
+        self.labeler.answers |= dict.fromkeys(
+            self.flagged().intersection(self.items(number)), answer
+        )
+
+    def turn(self, *items):
+        """Let people say the opposite of what they said."""
+        self.labeler.answers |= {item: OTHER[self.labeler.answers[item]] for item in items}
 
     def play(self, number, **changes):
         """Run a whole round: predictions, draw, labels, close."""

@@ -14,6 +14,7 @@ from monitor.domain import crashpoint
 from monitor.domain.block import Block
 from monitor.domain.class_report import ClassReport
 from monitor.domain.model import Answer
+from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.presentation.classes import report_lines
 from monitor.rounds import classes, run
@@ -27,6 +28,7 @@ from tests.rounds.restatements import file_with, restate
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
 
 CLASSES = ("travel", "finance", "news")
+SAMPLE = Sample(max_labels=60, bands=Bands(flagged=1, passed=1))
 REPORTS = "select payload, id from effects where kind = 'class_averages' order by id"
 
 
@@ -53,7 +55,10 @@ class Blocks:
         self.monitors = {
             value: OfClass(
                 database,
-                settings(block=Block(name="mail", kind="classes", value=value, values=classes)),
+                settings(
+                    block=Block(name="mail", kind="classes", value=value, values=classes),
+                    sample=SAMPLE,
+                ),
                 name=siblings[value],
                 siblings=siblings,
             )
@@ -70,14 +75,14 @@ class Blocks:
             scene.siblings.clear()
             scene.siblings.update(names)
             of = Block(name="mail", kind="classes", value=value, values=values)
-            scene.settings = settings(block=of)
+            scene.settings = settings(block=of, sample=SAMPLE)
 
     def look(self):
         """Look at all monitors that the config has, with nothing in memory."""
         for name in {name for scene in self.monitors.values() for name in scene.siblings.values()}:
             next(scene for scene in self.monitors.values() if scene.name == name).run()
 
-    def week(self, number=1, *, count=900, right=0.8):
+    def week(self, number=1, *, count=300, right=0.8):
         """Add the predictions of a week, the same items for each class."""
         rng, start = np.random.default_rng(number), MONDAY + (number - 2) * WEEK
         truth = rng.integers(0, 3, count)
@@ -126,14 +131,27 @@ def block(database):
 
 
 @played
-def reported(database):
-    """A block all of whose rounds of the first window have closed, some answers missing."""
-    found = Blocks(database)
-    found.week()
-    for item in [*found["news"].truth][::9]:
-        found["news"].truth[item] = Answer.CANNOT_TELL
-    found.play()
-    return found
+def waiting(block):
+    """That block, two of whose rounds have closed."""
+    block.play("travel", "finance")
+    return block
+
+
+@played
+def reported(block):
+    """That block, all of whose rounds have closed, some answers missing."""
+    for item in [*block["news"].truth][::9]:
+        block["news"].truth[item] = Answer.CANNOT_TELL
+    block.play()
+    return block
+
+
+@played
+def reported_twice(reported):
+    """And those of the second window."""
+    reported.week(2)
+    reported.play(number=2)
+    return reported
 
 
 def test_averages_are_reported_once_the_last_class_has_closed_in_any_order(block):
@@ -146,7 +164,7 @@ def test_averages_are_reported_once_the_last_class_has_closed_in_any_order(block
     [report] = block.reports
     assert [row.value for row in report.classes] == list(CLASSES)
     assert report.missing == ()
-    assert (report.labels, report.round) == (600, 1)
+    assert (report.labels, report.round) == (180, 1)
     ids = block["news"].rows("select distinct id from items")
     assert report.items == len(ids) < report.labels  # an item of several samples is one
     assert {(row.average, row.metric) for row in report.averages} == {
@@ -163,7 +181,7 @@ def test_a_report_says_what_the_classes_rounds_say_and_is_published_once(reporte
 
     [report] = reported.reports
     scene = reported["news"]
-    assert 0 < report.unlabeled == 600 - report.labels
+    assert 0 < report.unlabeled == 180 - report.labels
     said = f"{report.unlabeled} answers of 3 rounds are missing: these intervals take the answered"
     assert said in "\n".join(report_lines(report))
     points = scene.rows(
@@ -186,9 +204,8 @@ def test_the_last_report_stands_however_many_rounds_wait_since(reported):
     assert reported.overview.report == reported.reports[0]
 
 
-def test_an_abandoned_round_is_named_and_nothing_is_estimated(block):
-    block.play("travel", "finance")
-    scene = block["news"]
+def test_an_abandoned_round_is_named_and_nothing_is_estimated(waiting):
+    block, scene = waiting, waiting["news"]
     scene.run(1)  # nobody answers
     scene.now += timedelta(days=6)
     scene.run()
@@ -201,8 +218,8 @@ def test_an_abandoned_round_is_named_and_nothing_is_estimated(block):
     assert missing.missing.startswith("round 1 was abandoned: ")
 
 
-def test_a_class_without_a_round_is_waited_for_and_then_named(block):
-    block.play("travel", "finance")
+def test_a_class_without_a_round_is_waited_for_and_then_named(waiting):
+    block = waiting
     block.week(2)
     assert block.reports == []
 
@@ -238,9 +255,8 @@ def test_a_class_whose_monitor_has_another_name_now_keeps_the_round_of_the_old_o
 
 def test_a_round_of_for_each_whose_monitor_left_stands_for_no_class(block):
     scene = block["news"]
-    scene.settings = settings(
-        block=scene.settings.block.model_copy(update={"kind": "for_each", "value": "news"})
-    )
+    of = scene.settings.block.model_copy(update={"kind": "for_each", "value": "news"})
+    scene.settings = settings(block=of, sample=SAMPLE)
     block.play("news")
     del block["travel"].siblings["news"]
 
@@ -301,7 +317,7 @@ def test_a_round_counts_for_the_class_that_it_was_opened_for(reported):
     values = ("travel", "finance", "sport")
     for each in reported.monitors.values():
         own = of if each is scene else each.settings.block
-        each.settings = settings(block=own.model_copy(update={"values": values}))
+        each.settings = settings(block=own.model_copy(update={"values": values}), sample=SAMPLE)
     scene.siblings.pop("news")
     scene.siblings["sport"] = scene.name
     wrong = next(iter(scene.labeler.answers))
@@ -320,13 +336,11 @@ class Killed(BaseException):
 
 
 def test_what_a_process_killed_before_it_published_left_is_made_up_for_by_the_next_look(
-    reported, monkeypatch
+    reported_twice, monkeypatch
 ):
-    reported.week(2)
-    reported.play(number=2)
-    scene = reported["finance"]
+    reported, scene = reported_twice, reported_twice["finance"]
     first = next(row["id"] for row in scene.rows("select id from items order by round_id, id"))
-    scene.labeler.answers[first] = OTHER[scene.labeler.answers[first]]  # of the old window
+    scene.turn(first)  # of the old window
 
     with monkeypatch.context() as patch:
         patch.setattr("monitor.rounds.run.publish_classes", kill)
@@ -338,9 +352,6 @@ def test_what_a_process_killed_before_it_published_left_is_made_up_for_by_the_ne
 
     again = reported.reports[2:]
     assert [(report.slot, report.round) for report in again] == [(MONDAY, 1)]
-
-
-OTHER = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
 
 
 def kill(*_):
@@ -379,9 +390,8 @@ def test_a_window_that_fails_keeps_no_other_and_is_tried_again_however_old_it_is
     assert len(block.reports) == 2
 
 
-def test_monitors_of_a_block_read_a_window_once_however_many_look(reported, monkeypatch):
-    reported.week(2)
-    reported.play(number=2)
+def test_monitors_of_a_block_read_a_window_once_however_many_look(reported_twice, monkeypatch):
+    reported = reported_twice
     settled, read = SettledWindows(), []
     contexts = [replace(scene.context, settled=settled) for scene in reported.monitors.values()]
     whole = classes._block_state
@@ -398,9 +408,8 @@ def test_monitors_of_a_block_read_a_window_once_however_many_look(reported, monk
     assert len(reported.reports) == 2
 
 
-def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(block, monkeypatch):
-    block.play("travel", "finance")
-    scene = block["news"]
+def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(waiting, monkeypatch):
+    block, scene = waiting, waiting["news"]
     scene.run(1)
     scene.answer()
     with monkeypatch.context() as patch:
@@ -434,10 +443,9 @@ def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(block,
 
 
 def test_a_state_that_changed_while_it_was_computed_is_left_to_whoever_changed_it(
-    block, monkeypatch
+    waiting, monkeypatch
 ):
-    block.play("travel", "finance")
-    scene = block["news"]
+    block, scene = waiting, waiting["news"]
     scene.run(1)
     scene.answer()
     whole = classes._report
@@ -461,7 +469,7 @@ def test_a_window_that_a_round_without_a_class_is_in_has_no_averages(block):
     for value in ("finance", "news"):  # the config had them in for_each before
         scene = block[value]
         of = scene.settings.block.model_copy(update={"kind": "for_each"})
-        scene.settings = settings(block=of)
+        scene.settings = settings(block=of, sample=SAMPLE)
 
     block.play()
 

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import insert
 
 from monitor.domain.errors import StoreUnavailable, TryLater
-from monitor.domain.model import Answer
 from monitor.rounds import run, versions
 from monitor.rounds.labels import collect
 from monitor.rounds.opening import due
@@ -18,7 +17,7 @@ from monitor.testing import MemoryLabeler
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 from tests.workers import said_by_replicas
 
-ROUNDS = 4
+ROUNDS = 2
 REPLICAS = """
 import structlog
 
@@ -139,10 +138,7 @@ def test_a_correction_that_another_worker_overtakes_makes_the_version_after_his(
 
 def change_answers(scene, every):
     """Let annotators change some of their answers in the closed rounds 1 and 2."""
-    for item in sorted(scene.labeler.answers)[::every]:
-        said = scene.labeler.answers[item]
-        other = Answer.NEGATIVE if said is Answer.POSITIVE else Answer.POSITIVE
-        scene.labeler.answers[item] = other
+    scene.turn(*sorted(scene.labeler.answers)[::every])
     for number in (1, 2):
         collected = collect.collect(scene.context, [scene.round(number).id])
         assert collected is not None

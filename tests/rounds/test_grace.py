@@ -161,13 +161,10 @@ def test_the_newest_window_that_has_predictions_is_named_with_its_command(scene)
     )
 
 
-# The deadline
-
-
 # How often a service looks
 
 
-MINUTES = 4 * 60  # in which it comes to look every quarter of an hour only
+MINUTES = 2 * 60  # in which it comes to look every quarter of an hour only
 
 
 def test_a_service_looks_more_rarely_the_longer_it_waits(scene):

@@ -86,7 +86,7 @@ class Story:
 @played
 def scene(database):
     """A good round and one that fires, of which nobody was told yet."""
-    sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
     scene = Scene(database, settings(limits=LIMITS, sample=sample, hooks=("ops", "am")))
     scene.play(1, precision=0.85)
     scene.play(2, precision=0.3)

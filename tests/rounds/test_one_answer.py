@@ -1,8 +1,8 @@
 """One answer of a person settles several classes, in whatever order rounds and answers come."""
 
 from datetime import timedelta
+from pathlib import Path
 
-import pytest
 from sqlalchemy import update
 
 from monitor.domain.model import Answer
@@ -18,17 +18,26 @@ from monitor.storage.database import Database
 from monitor.storage.pages import page_store
 from monitor.storage.tables import store
 from tests.rounds.class_page import CLASSES, ClassPage
+from tests.rounds.played import played
 from tests.rounds.scene import MONDAY
 
 TRAVEL, FINANCE = map(ClassChosen, range(2))
 DEADLINE = timedelta(days=5)
 
 
-@pytest.fixture
-def block(database, tmp_path):
-    found = ClassPage(database, tmp_path)
+@played
+def block(database):
+    """A block whose first window has predictions."""
+    found = ClassPage(database, Path())
     found.week()
     return found
+
+
+@played
+def opened(block):
+    """That block, whose rounds are labeled."""
+    block.run(number=1)
+    return block
 
 
 class ByColumn(ClassPage):
@@ -62,8 +71,8 @@ def as_wanted(block, items=None):
     return found == {value: block.wanted(value, items) for value in CLASSES}
 
 
-def test_each_item_is_asked_once_and_each_round_gets_labels_of_what_it_drew(block):
-    block.run(number=1)
+def test_each_item_is_asked_once_and_each_round_gets_labels_of_what_it_drew(opened):
+    block = opened
     items = set().union(*map(block.drawn, CLASSES))
     progress = block.desk().progress("ada")
 
@@ -154,8 +163,8 @@ def test_what_only_an_ended_round_asked_leaves_the_page_and_the_rest_stays(block
     assert not shown(block) & (block.drawn("travel") - block.drawn("finance"))
 
 
-def test_an_answer_that_changes_from_class_to_class_changes_both_rounds_also_closed_ones(block):
-    block.run(number=1)
+def test_an_answer_that_changes_from_class_to_class_changes_both_rounds_also_closed_ones(opened):
+    block = opened
     item = shared(block)[0]
     block.truth[item] = "travel"
     block.answer()
@@ -200,8 +209,8 @@ def test_a_late_answer_reaches_the_rounds_that_still_take_labels(database, tmp_p
     assert block.record_answer(only, FINANCE) is AnswerOutcome.NOT_OPEN
 
 
-def test_none_of_these_is_negative_for_all_and_cannot_tell_is_for_none(block):
-    block.run(number=1)
+def test_none_of_these_is_negative_for_all_and_cannot_tell_is_for_none(opened):
+    block = opened
     items = sorted(set.intersection(*map(block.drawn, CLASSES)))
     block.truth[items[0]], block.truth[items[1]] = "other", None
     for answer in (Answer.POSITIVE, ClassChosen(3)):  # are not offered
@@ -236,8 +245,8 @@ def test_two_people_share_the_items_and_differ_only_about_second_copies(database
     assert block.states() == dict.fromkeys(CLASSES, "closed")
 
 
-def test_an_item_that_is_forgotten_shows_as_long_as_one_round_may_show_it(block):
-    block.run(number=1)
+def test_an_item_that_is_forgotten_shows_as_long_as_one_round_may_show_it(opened):
+    block = opened
     item = shared(block)[0]
     drew = [value for value in CLASSES if item in block.drawn(value)]
 

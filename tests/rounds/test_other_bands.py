@@ -5,6 +5,8 @@ import pytest
 from monitor.domain.sample_settings import Bands, Sample
 from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings, week_of_rows
 
+POINTS = 2**10
+
 ONE = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
 THREE = Sample(max_labels=400, bands=Bands(flagged=2, passed=3))
 

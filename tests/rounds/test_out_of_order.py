@@ -16,7 +16,7 @@ from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
 @played
 def scene(database):
     """A good round."""
-    sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
     scene = Scene(database, settings(limits=LIMITS, sample=sample, deadline=52 * WEEK))
     scene.play(1, precision=0.85)
     return scene
@@ -29,12 +29,6 @@ def alert_events(scene):
     return [each for each in told if each[1].startswith("alert.")]
 
 
-def answer(scene, number):
-    """Let people answer all tasks of one round."""
-    for task in scene.labeler.sent[scene.round(number).name].values():
-        scene.labeler.answers[task.item_id] = scene.truth[task.item_id]
-
-
 def open_rounds(scene, rates):
     """Open a round a week, labels still to come, each with its precision."""
     for number, precision in rates.items():
@@ -44,7 +38,7 @@ def open_rounds(scene, rates):
 
 def close(scene, *numbers):
     for number in numbers:
-        answer(scene, number)
+        scene.answer_round(number)
         scene.run()
     return [scene.round(number).state for number in numbers]
 
@@ -86,32 +80,12 @@ def test_an_alert_may_fire_and_be_revised_in_one_pass(scene):
     close(scene, 3)
     assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
-    for item in scene.labeler.answers:
-        if scene.truth[item] is Answer.NEGATIVE and item in flagged(scene):
-            scene.labeler.answers[item] = Answer.POSITIVE
+    for number in (1, 3):
+        scene.judge_flagged(number, Answer.POSITIVE)
     close(scene, 2)
 
     assert [alert.state for alert in scene.alerts()] == [AlertState.REVISED]
     assert [event for _, event in alert_events(scene)] == ["alert.firing", "alert.revised"]
-
-
-def flagged(scene):
-    return {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
-
-
-def test_an_alert_does_not_end_by_rounds_of_the_time_before_it(scene):
-    open_rounds(scene, {2: 0.9, 3: 0.9, 4: 0.9, 5: 0.9, 6: 0.3})
-    close(scene, 6)
-    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
-
-    close(scene, 2, 3, 4, 5)
-
-    rows = recoveries(scene)
-    assert [(row["number"], row["recovery_rounds"], row["log_r"]) for row in rows] == [
-        *((number, 0, None) for number in (2, 3, 4, 5))
-    ]
-    assert all(row["log_recovery"] is None for row in rows)
-    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
 
 def recoveries(scene):
@@ -123,17 +97,19 @@ def recoveries(scene):
     )
 
 
-def test_a_late_round_of_the_time_before_an_alert_leaves_its_recovery_as_it_is(scene):
-    open_rounds(scene, {2: 0.9, 3: 0.3, 4: 0.6, 5: 0.6})
-    close(scene, 3, 4, 2, 5)
+def test_late_rounds_of_the_time_before_an_alert_neither_end_it_nor_move_its_recovery(scene):
+    open_rounds(scene, {2: 0.9, 3: 0.9, 4: 0.3, 5: 0.6, 6: 0.6})
+    close(scene, 4, 2, 5, 3, 6)
 
-    first, late, last = recoveries(scene)
-    assert [row["number"] for row in (first, late, last)] == [4, 2, 5]
+    early, first, late, last = recoveries(scene)
+    assert [row["number"] for row in (early, first, late, last)] == [2, 5, 3, 6]
+    assert (early["recovery_rounds"], early["log_r"], early["log_recovery"]) == (0, None, None)
     assert [row["recovery_rounds"] for row in (first, late, last)] == [1, 1, 2]
     assert (late["log_r"], late["log_recovery"]) == (first["log_r"], None)
     assert last["log_r"] == pytest.approx(
         Recovery(1, first["log_r"]).updated(last["log_recovery"]).log_r
     )
+    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
 
 
 @pytest.mark.slow
@@ -173,11 +149,9 @@ def test_a_bug_in_the_step_of_one_round_stops_that_round_alone(scene, monkeypatc
     scene.week(4)
     slot = MONDAY + (stopped - 1) * WEEK
     break_for(monkeypatch, run if step == "draw" else versions, step, slot)
-    for item, said in list(scene.labeler.answers.items())[:30]:
-        other = Answer.NEGATIVE if said is Answer.POSITIVE else Answer.POSITIVE
-        scene.labeler.answers[item] = other
-    answer(scene, 2)
-    answer(scene, 3)
+    scene.turn(*list(scene.labeler.answers)[:30])
+    scene.answer_round(2)
+    scene.answer_round(3)
 
     with pytest.raises(MonitorError, match="KeyError: 'planted'") as caught:
         scene.run(4)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, event, update
 
-from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import versions
 from monitor.storage.results import past_counts
@@ -15,7 +14,6 @@ from tests.rounds.scene import LIMITS, WEEK, Scene, settings
 
 BANDS = Sample(max_labels=60, bands=Bands(flagged=1, passed=2))
 CELLS = BANDS.model_copy(update={"cells": Cells(flagged=2, passed=4)})
-OTHER = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
 
 
 @pytest.fixture(params=[BANDS, CELLS], ids=["bands", "cells"])
@@ -31,8 +29,7 @@ def open_round(scene, number):
 
 def close(scene, number):
     for _ in range(2):  # a first round of a history has a second wave
-        for task in scene.labeler.sent[scene.round(number).name].values():
-            scene.labeler.answers[task.item_id] = scene.truth[task.item_id]
+        scene.answer_round(number)
         scene.run()
     assert scene.round(number).state == "closed"
 
@@ -40,9 +37,7 @@ def close(scene, number):
 def change_answers(scene, *numbers):
     """Turn the first answers of some rounds, all before one pass."""
     for number in numbers:
-        tasks = scene.labeler.sent[scene.round(number).name].values()
-        for item_id in sorted(task.item_id for task in tasks)[:4]:
-            scene.labeler.answers[item_id] = OTHER[scene.labeler.answers[item_id]]
+        scene.turn(*scene.items(number)[:4])
     scene.run()
 
 
@@ -126,6 +121,7 @@ def test_what_was_published_is_what_a_replay_without_any_packed_row_gives(scene)
     assert rows == len(published) == 4
 
 
+@pytest.mark.parametrize("scene", [CELLS], indirect=True)
 def test_a_round_reads_the_strata_of_earlier_rounds_where_they_are_not_packed_and_packs_them(scene):
     for number in (1, 2, 3):
         open_round(scene, number)

@@ -35,7 +35,7 @@ def scene(database):
 
 
 def test_status_says_how_far_an_alert_is_and_how_long_it_may_take(scene):
-    answer(scene, 4)
+    scene.answer_round(4)
     scene.run()
     scene.play(5, precision=0.8)
 
@@ -79,22 +79,17 @@ def test_the_report_of_a_late_round_moves_what_status_says_though_a_newer_round_
     scene.source.threshold = 0.52
     scene.week(5, precision=0.9)
     scene.run(5)
-    answer(scene, 5)
+    scene.answer_round(5)
     scene.run()
     before = [recovery.rounds for recovery in scene.overview().recoveries.values()]
 
-    answer(scene, 4)
+    scene.answer_round(4)
     scene.run()
 
     after = scene.overview()
     assert (after.last_round, scene.round(4).history_id) != (4, scene.round(5).history_id)
     assert before == [1]
     assert [recovery.rounds for recovery in after.recoveries.values()] == [2]
-
-
-def answer(scene, number):
-    for task in scene.labeler.sent[scene.round(number).name].values():
-        scene.labeler.answers[task.item_id] = scene.truth[task.item_id]
 
 
 def alert_row(**changes):

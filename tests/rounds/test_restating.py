@@ -28,10 +28,9 @@ def scene(database):
 
 
 @played
-def good(database):
+def good(scene):
     """Three good rounds."""
-    scene = scene_of(database)
-    play_good(scene, 1, 2, 3)
+    play_good(scene, 3)
     return scene
 
 
@@ -144,14 +143,8 @@ def test_neither_a_restatement_nor_late_labels_after_it_revise_an_alert_by_its_l
 
 def change_one_answer(scene, number):
     """Somebody changes their mind about an item of a round that takes late labels."""
-    turn_one_answer(scene, number)
+    scene.turn(scene.items(number)[0])
     scene.run()
-
-
-def turn_one_answer(scene, number):
-    item = min(task.item_id for task in scene.labeler.sent[scene.round(number).name].values())
-    turned = scene.labeler.answers[item] is Answer.POSITIVE
-    scene.labeler.answers[item] = Answer.NEGATIVE if turned else Answer.POSITIVE
 
 
 def test_a_round_that_is_open_while_older_ones_are_restated_finds_the_same_evidence(scene):
@@ -313,7 +306,7 @@ def test_a_round_that_is_not_final_or_that_another_worker_has_is_refused(good):
 def test_late_labels_of_a_later_round_stay_to_be_corrected_by_themselves(scene):
     """They came before the restatement that gives their round a version, and are not in it."""
     scene.play(3, precision=0.3, recall=0.6)
-    make_flagged_positive(scene, 3)
+    scene.judge_flagged(3, Answer.POSITIVE)
     collect(scene.context, [scene.round(3).id])
 
     restate_precision(scene, 2, to=Answer.NEGATIVE)
@@ -325,15 +318,8 @@ def test_late_labels_of_a_later_round_stay_to_be_corrected_by_themselves(scene):
     assert [a.state for a in scene.alerts()] == [AlertState.REVISED]
 
 
-def make_flagged_positive(scene, number):
-    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
-    for task in scene.labeler.sent[scene.round(number).name].values():
-        if task.item_id in flagged:
-            scene.labeler.answers[task.item_id] = Answer.POSITIVE
-
-
 def test_late_labels_of_the_round_itself_are_counted_before_it_is_restated(scene):
-    make_flagged_positive(scene, 2)
+    scene.judge_flagged(2, Answer.POSITIVE)
     collect(scene.context, [scene.round(2).id])
     scene.now += timedelta(days=2)
 

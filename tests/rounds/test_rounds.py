@@ -12,7 +12,8 @@ from monitor.rounds import run
 from monitor.storage.labels import label_store
 from monitor.storage.tables import estimates
 from monitor.testing import MemorySource
-from tests.rounds.scene import MONDAY, REFERENCE, WEEK, Scene, settings
+from tests.rounds.played import played
+from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 
 
 @pytest.fixture
@@ -20,9 +21,25 @@ def scene(database):
     return Scene(database, settings())
 
 
-def test_a_due_slot_becomes_a_blind_sample_in_labelers_hands_by_settings_that_stay(scene):
+@played
+def drawn(database):
+    """A round whose items are out."""
+    scene = Scene(database, settings())
     scene.week(1)
     scene.run(1)
+    return scene
+
+
+@played
+def closed(drawn):
+    """That round with all its labels."""
+    drawn.answer()
+    drawn.run()
+    return drawn
+
+
+def test_a_due_slot_becomes_a_blind_sample_in_labelers_hands_by_settings_that_stay(drawn):
+    scene = drawn
     scene.settings = settings(sample=Sample(max_labels=50, bands=Bands(flagged=1, passed=1)))
 
     found = scene.round(1)
@@ -35,14 +52,14 @@ def test_a_due_slot_becomes_a_blind_sample_in_labelers_hands_by_settings_that_st
     assert not any(task.item_id in task.key for task in tasks)
 
 
-def test_a_round_closes_when_all_labels_are_in_and_running_again_changes_nothing(scene):
-    found = scene.play(1)
+def test_a_round_closes_when_all_labels_are_in_and_running_again_changes_nothing(closed):
+    scene, found = closed, closed.round(1)
 
     assert (found.state, found.version, found.partial) == (RoundState.CLOSED, 1, False)
     [matrix] = scene.rows("select * from confusion_matrices")
     assert matrix["tp"] + matrix["fp"] + matrix["fn"] + matrix["tn"] == 200
     assert matrix["flagged_size"] + matrix["passed_size"] == 2000
-    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
+    flagged = scene.flagged()
     positive = {item for item, answer in scene.truth.items() if answer is Answer.POSITIVE}
     both = len(flagged & positive)
     for metric, value in {"precision": both / len(flagged), "recall": both / len(positive)}.items():
@@ -61,8 +78,8 @@ def test_a_round_closes_when_all_labels_are_in_and_running_again_changes_nothing
     assert after == before
 
 
-def test_a_backfill_fills_a_recorded_skip(scene):
-    scene.play(1)
+def test_a_backfill_fills_a_recorded_skip(closed):
+    scene = closed
     scene.week(2)
     scene.play(3)
     scene.labeler.asks_people = False
@@ -94,9 +111,8 @@ def test_a_backfill_waits_for_labels_that_have_not_matured(scene):
     assert scene.round(2).state is RoundState.CLOSED
 
 
-def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(scene):
-    scene.week(1)
-    scene.run(1)
+def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(drawn):
+    scene = drawn
     scene.answer(share=0.5)
     scene.now += timedelta(days=4, hours=23)
     scene.run()
@@ -125,9 +141,8 @@ def test_the_deadline_and_nothing_before_closes_a_round_on_what_came_as_partial(
     assert (late.last_partial, late.worst_case, late.concerns) == (False, None, [])
 
 
-def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(scene):
-    scene.week(1)
-    scene.run(1)
+def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(drawn):
+    scene = drawn
     scene.now += timedelta(days=5)
     scene.run()
 
@@ -158,9 +173,8 @@ def test_a_window_smaller_than_the_plan_is_labeled_whole(scene):
     assert row["low"] == row["high"]
 
 
-def test_answers_that_cannot_tell_are_counted_as_declined(scene):
-    scene.week(1)
-    scene.run(1)
+def test_answers_that_cannot_tell_are_counted_as_declined(drawn):
+    scene = drawn
     scene.answer()
     declined = sorted(scene.labeler.answers)[:20]
     scene.labeler.answers |= dict.fromkeys(declined, Answer.CANNOT_TELL)
@@ -171,20 +185,13 @@ def test_answers_that_cannot_tell_are_counted_as_declined(scene):
     assert scene.round(1).partial
 
 
-def test_a_late_label_renews_its_round_and_every_later_one_and_keeps_the_old_version(scene):
-    for number in (1, 2, 3):
+def test_a_late_label_renews_its_round_and_every_later_one_and_keeps_the_old_version(closed):
+    scene = closed
+    for number in (2, 3):
         scene.play(number)
     scans = scene.source.scans
-    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
-    items = scene.rows(
-        "select i.id from items i join rounds r on r.id = i.round_id where r.number = 2"
-    )
-    wrong = next(
-        row["id"]
-        for row in items
-        if row["id"] in flagged and scene.truth[row["id"]] is Answer.POSITIVE
-    )
-    scene.labeler.answers[wrong] = Answer.NEGATIVE
+    flagged = scene.flagged().intersection(scene.items(2))
+    scene.turn(next(item for item in flagged if scene.truth[item] is Answer.POSITIVE))
     scene.run()
 
     assert [scene.round(n).version for n in (1, 2, 3)] == [1, 2, 2]
@@ -195,8 +202,8 @@ def test_a_late_label_renews_its_round_and_every_later_one_and_keeps_the_old_ver
     assert scans == scene.source.scans == 3
 
 
-def test_labels_that_change_no_count_make_no_version(scene):
-    scene.play(1)
+def test_labels_that_change_no_count_make_no_version(closed):
+    scene = closed
     scene.labeler.annotator = "bo"  # a second person says the same about everything
     scene.run()
 
@@ -234,26 +241,6 @@ def test_a_round_that_closes_after_a_later_one_renews_it(scene):
     scene.run()
 
     assert (scene.round(1).version, scene.round(2).version) == (1, 2)
-
-
-def test_the_same_counts_give_the_same_numbers(database, tmp_path):
-    first = Scene(database, settings(reference=REFERENCE))
-    first.play(1)
-    first.play(2)
-    wanted = "select metric, estimand, basis, point, low, high from estimates e join rounds r on"
-    wanted += " r.id = e.round_id and e.version = r.version where r.number = 2"
-    before = first.rows(wanted)
-
-    item = next(iter(first.labeler.answers))
-    was = first.labeler.answers[item]
-    first.labeler.answers[item] = Answer.CANNOT_TELL
-    first.run()
-    first.labeler.answers[item] = was
-    first.run()
-
-    after = first.rows(wanted)
-    assert first.round(2).version == 3
-    assert sorted(map(str, after)) == sorted(map(str, before))
 
 
 def test_a_window_of_two_versions_watches_the_newest_and_counts_the_other(scene):
@@ -294,8 +281,8 @@ def test_items_that_come_without_a_score_later_open_a_history_with_a_band_for_th
     assert sum(row["size"] for row in sizes) == 200
 
 
-def test_stored_labels_outlive_a_labeler_that_forgets_them(scene):
-    scene.play(1)
+def test_stored_labels_outlive_a_labeler_that_forgets_them(closed):
+    scene = closed
     scene.labeler.answers.clear()
     scene.labeler._given.clear()
     scene.run()
@@ -345,12 +332,7 @@ def rows_of(scene, number, *, pooled):
 
 
 def change_a_label_of(scene, number):
-    item = scene.rows(
-        "select i.id from items i join rounds r on r.id = i.round_id "
-        f"where r.number = {number} limit 1"
-    )[0]["id"]
-    was = scene.labeler.answers[item]
-    scene.labeler.answers[item] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
+    scene.turn(scene.items(number)[0])
     scene.run()
 
 
@@ -361,11 +343,10 @@ def as_of_an_older_release(scene):
 
 
 def test_a_round_whose_labels_change_is_estimated_anew_and_a_later_one_keeps_its_own_numbers(
-    database,
+    closed,
 ):
-    scene = Scene(database, settings())
-    for number in (1, 2):
-        scene.play(number)
+    scene = closed
+    scene.play(2)
     as_of_an_older_release(scene)
     own, with_history = (rows_of(scene, 2, pooled=pooled) for pooled in (False, True))
 

@@ -21,6 +21,8 @@ from monitor.testing import MemorySource
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, THRESHOLD, Scene, settings
 
+POINTS = 2**10
+
 CELLS = Sample(max_labels=360, cells=Cells(), bands=Bands(flagged=2, passed=4))
 BANDS = Sample(max_labels=360, bands=Bands(flagged=2, passed=4))
 WATCHED = ("precision", "recall")
@@ -76,10 +78,7 @@ def flip(scene, number, stratum):
         number=number,
         stratum=stratum,
     )
-    was = scene.labeler.answers[row["id"]]
-    scene.labeler.answers[row["id"]] = (
-        Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
-    )
+    scene.turn(row["id"])
     scene.run()
 
 

@@ -62,7 +62,7 @@ def whole(database):
 
 
 def drawn(scene):
-    scene.week(1, count=4000, share=0.2)
+    scene.week(1, count=2000, share=0.2)
     scene.run(1)
     return scene.round(1)
 
@@ -159,7 +159,7 @@ def test_a_first_round_with_a_margin_plans_its_total_for_the_margin_with_the_ass
         asked = scene.settings.model_copy(update={"sample": sample})
         one = Scene(scene.database, asked, source=scene.source, name=f"mail-{assurance}")
         if not one.source.rows:
-            one.week(1, count=4000, share=0.2)
+            one.week(1, count=2000, share=0.2)
         one.run(1)
         totals.append(sum(part.planned for part in strata_of(one, one.round(1))))
         assert len(sent(one)) == pytest.approx(0.4 * totals[-1], abs=6)
@@ -349,7 +349,7 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
 def test_a_plan_knows_the_first_round_and_the_round_after_it_has_one_wave(whole):
     planned = scan_to_plan(whole.context)
     new = Scene(whole.database, whole.settings, source=whole.source, name="new", now=whole.now)
-    whole.week(2, count=4000, share=0.2)
+    whole.week(2, count=2000, share=0.2)
     whole.run(2)
 
     assert planned.basis == "one earlier round"
@@ -365,9 +365,9 @@ def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_
     limits = Limits.model_validate({"recall": 0.95, "false_alarm_every": 2})
     scene.settings = scene.settings.model_copy(update={"limits": limits, "reference": REFERENCE})
     for number in (2, 3, 4):
-        scene.play(number, count=4000, share=0.2)
+        scene.play(number, count=2000, share=0.2)
 
-    found = scene.play(5, count=4000, share=0.2, version="another model")
+    found = scene.play(5, count=2000, share=0.2, version="another model")
 
     with scene.database.read() as connection:
         readings = evidence_store.frozen_readings_of(connection, [found.id])
@@ -440,8 +440,7 @@ def test_a_late_label_of_either_wave_makes_a_version_with_the_evidence_of_both(w
     with scene.database.read() as connection:
         labels = read_labels(connection, closed)
     turned = next(item.id for item in labels.items if item.wave == 2)
-    other = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
-    scene.labeler.answers[turned] = other[scene.truth[turned]]
+    scene.turn(turned)
 
     scene.run()
 

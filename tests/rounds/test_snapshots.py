@@ -19,14 +19,14 @@ def lake(tmp_path):
 @pytest.fixture
 def scene(database, lake):
     scene = Scene(database, settings(sample=TWO_WAVES), source=lake.source())
-    rows, scene.truth = week_of_rows(MONDAY - WEEK, count=4000, share=0.2)
+    rows, scene.truth = week_of_rows(MONDAY - WEEK, count=2000, share=0.2)
     lake.write(rows)
     return scene
 
 
 def rewrite(lake, *, suffix, text):
     """Put other rows into the place of those of the week."""
-    rows, _ = week_of_rows(MONDAY - WEEK, count=4000, share=0.2)
+    rows, _ = week_of_rows(MONDAY - WEEK, count=2000, share=0.2)
     others = [{**row, "id": f"{row['id']}{suffix}", "text": text} for row in rows]
     lake.write(others, mode="overwrite")
 

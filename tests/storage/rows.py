@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from sqlalchemy import text
+
 from monitor.domain.model import BandEdges, EffectKind, Item, Stratum
 from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
@@ -15,6 +17,22 @@ from tests.rounds.scene import MONDAY, WEEK, settings
 FLAGGED, PASSED = Stratum("flagged", flagged=True), Stratum("passed", flagged=False)
 STRATA = (FLAGGED, PASSED)
 MODEL: dict[str, Any] = {"model_version": None, "threshold": 0.5, "key_parts": (None, 1, 1)}
+
+
+class Taking:
+    """A sink that takes everything and keeps it."""
+
+    def __init__(self):
+        self.got: list[Any] = []
+
+    def deliver(self, effect):
+        self.got.append(effect)
+        return "taken"
+
+
+def rows(database, query, **values):
+    with database.read() as connection:
+        return [dict(row) for row in connection.execute(text(query), values).mappings()]
 
 
 def slot_of(number):

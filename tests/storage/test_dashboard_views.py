@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import insert, select, update
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Answer, LabelEvent, LabelKind
@@ -22,13 +22,9 @@ from monitor.storage.tables import alerts, effects, monitors, rounds
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, Scene, settings
 from tests.storage.released.write import play
+from tests.storage.rows import rows
 
 SAMPLE = Sample(max_labels=60, bands=Bands(flagged=1, passed=1))
-
-
-def rows(database, query, **values):
-    with database.read() as connection:
-        return [dict(row) for row in connection.execute(text(query), values).mappings()]
 
 
 def results(database):

@@ -27,6 +27,7 @@ from monitor.storage.rounds import round_store
 from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, settings
 from tests.storage.plans import GROWING, Sent, fill_the_rest, read_whole, recorded
+from tests.storage.rows import Taking
 
 pytestmark = pytest.mark.postgresql
 
@@ -35,13 +36,6 @@ NOW = MONDAY + timedelta(hours=1)
 LIMITS = Limits.model_validate({"precision": 0.5, "recall": 0.2})
 SAMPLE = Sample(max_labels=60, bands=Bands(flagged=1, passed=1))
 """Small, so that filling the store takes seconds."""
-
-
-class Sink:
-    """Takes everything."""
-
-    def deliver(self, effect):
-        return f"taken: {effect.key}"
 
 
 class Stage:
@@ -100,7 +94,7 @@ class Stage:
             self._pass(idle)
 
     def _pass(self, idle):
-        database, sinks = self.database, {"log": Sink(), "mlflow": Sink()}
+        database, sinks = self.database, {"log": Taking(), "mlflow": Taking()}
         page = self.page(lambda: self.now)
         context = MonitorContext(self.settings, database, self.source, page, clock=lambda: self.now)
         for look in idle.needed([context]):

@@ -17,15 +17,9 @@ from monitor.rounds.status import overviews
 from monitor.service.change_detection import Idle
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
+from tests.storage.rows import Taking
 
 GROWING = "items|payloads|tasks|label_events|counts|estimates|evidence|effects|round_events|rounds"
-
-
-class Sink:
-    """Takes everything."""
-
-    def deliver(self, effect):
-        return f"taken: {effect.key}"
 
 
 @pytest.fixture
@@ -58,8 +52,8 @@ def test_no_query_of_a_round_reads_a_growing_table_from_end_to_end(database):
         for look in idle.needed([scene.context]):
             idle.record_check(look, well=True)
         idle.keep()
-        deliver(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
-        retire_orphans(database, {"log": Sink(), "mlflow": Sink()}, lambda: scene.now)
+        deliver(database, {"log": Taking(), "mlflow": Taking()}, lambda: scene.now)
+        retire_orphans(database, {"log": Taking(), "mlflow": Taking()}, lambda: scene.now)
         forget_removed_monitors(database, [scene.name], lambda: scene.now)
     of_class = replace(scene.context, class_monitors={"a": scene.name})
     for _ in range(2):  # the first look of a process, and later ones

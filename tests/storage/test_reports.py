@@ -2,32 +2,15 @@
 
 from dataclasses import asdict
 
-from sqlalchemy import text
-
 from monitor.domain.report import RoundReport
 from monitor.rounds.delivery.deliver import deliver
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.estimation.small_counts import small_count_caution
 from monitor.storage.results import estimate_store, report_store
 from tests.rounds.scene import LIMITS, Scene, settings
+from tests.storage.rows import Taking, rows
 
 REPORTING = ("round_run", "fleet_point", "model_tags")
-
-
-class Taking:
-    """A sink that takes everything and keeps it."""
-
-    def __init__(self):
-        self.got = []
-
-    def deliver(self, effect):
-        self.got.append(effect)
-        return "taken"
-
-
-def rows(database, query, **values):
-    with database.read() as connection:
-        return [dict(row) for row in connection.execute(text(query), values).mappings()]
 
 
 def test_a_report_is_stored_once_and_who_delivers_an_effect_gets_the_one_that_it_refers_to(

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text
 
 from monitor.domain.model import EffectKind, Stratum
 from monitor.domain.report import EstimateRow
@@ -13,18 +12,22 @@ from monitor.storage.results import estimate_store
 from monitor.storage.rounds import round_transitions
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import MONDAY
-from tests.storage.rows import STRATA, add_effect, add_round, claimed, claimed_effect, draw, slot_of
+from tests.storage.rows import (
+    STRATA,
+    add_effect,
+    add_round,
+    claimed,
+    claimed_effect,
+    draw,
+    rows,
+    slot_of,
+)
 
 BANDS = (
     Stratum("flagged-1", flagged=True),
     Stratum("flagged-2", flagged=True),
     Stratum("passed", flagged=False),
 )
-
-
-def rows(database, query, **values):
-    with database.read() as connection:
-        return [dict(row) for row in connection.execute(text(query), values).mappings()]
 
 
 def closed(database, number, versions, *, sizes, wanted, strata=STRATA):

@@ -20,19 +20,22 @@ def proxy(mlflow_url):
 
 
 class Stub(ThreadingHTTPServer):
-    """Answers every request after the health check with one status."""
+    """Answers every request but the health check with one status, or as a function of its path."""
 
     daemon_threads = True
 
     def __init__(self, status, body=b"{}", wait=0.0):
+        self.asked = asked = []
+
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 time.sleep(wait)
-                healthy = self.path == "/health"
-                self.send_response(200 if healthy else status)
-                self.send_header("content-length", str(len(body)))
+                asked.append(self.path)
+                code, text = status(self.path) if callable(status) else (status, body)
+                self.send_response(200 if self.path == "/health" else code)
+                self.send_header("content-length", str(len(text)))
                 self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write(text)
 
             do_POST = do_GET  # noqa: N815
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-import threading
 import time
-from contextlib import contextmanager
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -107,32 +104,14 @@ def test_a_registry_that_does_not_answer_is_waited_for_once_a_minute(monkeypatch
     assert 1 <= took < 20  # seconds: it waited at most a second each time
 
 
-@contextmanager
-def refusing(model):
+def all_but_spam(path):
     """A registry that tells nobody of one model, and of every other that it is at version 3."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            refused = f"name={model}&" in self.path
-            body = b"{}" if refused else b'{"model_version": {"version": "3"}}'
-            self.send_response(403 if refused else 200)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    return (403, b"{}") if "name=spam&" in path else (200, b'{"model_version": {"version": "3"}}')
 
 
 def test_a_model_that_is_not_told_of_keeps_no_other_from_being_looked_up():
-    with refusing("spam") as url:
-        aliases = aliases_of(url)
+    with Stub(all_but_spam) as stub:
+        aliases = aliases_of(stub.url)
         for _ in range(2):
             with pytest.raises(RegistryUnavailable, match="a user who may READ the model"):
                 aliases.version_of("models:/spam@champion")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -14,7 +12,7 @@ from monitor.tracking.mlflow import MlflowSettings
 from monitor.tracking.runs import FORGOTTEN
 from monitor.tracking.shown import MlflowRuns
 from tests.servers import free_port
-from tests.tracking.conftest import the_run
+from tests.tracking.conftest import Stub, the_run
 from tests.tracking.reports import make_effect, make_report, slot_of
 from tests.tracking.test_mlflow import FLEET, ROUND, runs_in
 
@@ -129,24 +127,10 @@ def test_an_mlflow_that_is_down_or_new_is_told_from_one_that_shows_nothing(tmp_p
     ],
 )
 def test_a_server_that_does_not_tell_its_newest_run_is_left_alone_for_a_while(status, body, why):
-    asked = []
-
-    class Odd(BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(self.path)
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Odd) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        shown = runs_for(f"http://127.0.0.1:{server.server_port}", "monitor")
+    with Stub(status, body) as stub:
+        shown = runs_for(stub.url, "monitor")
         for _ in range(2):
             with pytest.raises(DeliveryFailed, match=re.escape(why)):
                 shown.newest_slot(STORE, MAIL)
-        server.shutdown()
 
-    assert len(asked) == 1
+    assert len(stub.asked) == 1

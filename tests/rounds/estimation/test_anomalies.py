@@ -22,6 +22,8 @@ from tests.rounds.estimation.tallies import tally_of
 from tests.rounds.scene import Scene, settings
 from tests.tracking.reports import make_report as made_up_report
 
+POINTS = 2**10
+
 # --- what is told, from counts alone ----------------------------------------------------------
 
 
@@ -200,9 +202,8 @@ def test_late_labels_change_notices_in_the_report_and_repeat_nothing_in_the_log(
     scene.play(1)
     scene.play(2, precision=0.2, recall=0.27)
     before = logged(scene)
-    flagged = {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
-    sent = scene.labeler.sent[scene.round(2).name].values()
-    right = [task.item_id for task in sent if task.item_id in flagged][: len(flagged) // 3]
+    flagged = scene.flagged()
+    right = [item for item in scene.items(2) if item in flagged][: len(flagged) // 3]
 
     scene.labeler.answers.update(dict.fromkeys(right, Answer.POSITIVE))
     scene.now += timedelta(days=1)

@@ -7,6 +7,8 @@ from monitor.rounds.estimation.attribution import pooled, precision_cause
 from monitor.rounds.estimation.tally import Tally
 from monitor.storage.samples.frame_store import StratumTally
 
+POINTS = 2**10
+
 
 def tally(tp=430, fp=70, fn=5, tn=995, flagged=3_300, passed=96_700):
     """Make a round of one stratum a class."""

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from monitor.domain.model import Answer
 from monitor.domain.report import RoundReport
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.settings import POOLED_COVERAGE
@@ -116,8 +115,7 @@ def test_the_alert_on_precision_says_the_cause(scene):
 
 def test_a_round_that_only_carries_a_late_label_keeps_the_curves_it_has(scene):
     item = scene.rows("select id from items where round_id = 1 limit 1")[0]["id"]
-    was = scene.labeler.answers[item]
-    scene.labeler.answers[item] = Answer.NEGATIVE if was is Answer.POSITIVE else Answer.POSITIVE
+    scene.turn(item)
     scene.run()
 
     first, second = reports(scene)[-2:]

@@ -19,7 +19,7 @@ YES, NO = Answer.POSITIVE, Answer.NEGATIVE
 
 @played
 def scene(database):
-    sample = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+    sample = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
     scene = Scene(database, settings(limits=LIMITS, sample=sample, adjudicator="boss"))
     scene.play(1, precision=0.85)
     return scene
@@ -47,10 +47,6 @@ def say(scene, number, annotator, answer):
         label_store.add_events(connection, "files", events, scene.now)
 
 
-def flagged(scene):
-    return {row["id"] for row in scene.source.rows if row["score"] >= 0.5}
-
-
 def alerts(scene):
     return [(a.metric, a.state) for a in scene.alerts()]
 
@@ -70,7 +66,7 @@ def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_f
     scene.play(2, precision=0.3)
     assert alerts(scene) == [("precision", AlertState.FIRING)]
 
-    say_yes(scene, 2, to=flagged(scene).__contains__)
+    say_yes(scene, 2, to=scene.flagged().__contains__)
     scene.run()
 
     assert points(scene, 2)["precision"] > 0.9  # of the few on which all agree
@@ -83,7 +79,7 @@ def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_f
     scene.week(3, precision=0.3)
     scene.run(3)
     say_truth(scene, 3, by="ada")
-    say_yes(scene, 3, to=flagged(scene).__contains__)
+    say_yes(scene, 3, to=scene.flagged().__contains__)
     scene.run()
 
     assert points(scene, 3)["precision"] > 0.9
@@ -97,7 +93,7 @@ def test_a_second_file_that_answers_1_to_everything_neither_revises_nor_ends_a_f
 def test_a_class_of_which_every_answer_is_disputed_closes_and_counts_as_evidence(scene):
     scene.week(2, precision=0.01)
     scene.run(2)
-    up = flagged(scene)
+    up = scene.flagged()
     scene.truth |= dict.fromkeys(up & scene.truth.keys(), NO)
     say_truth(scene, 2, by="ada")
     say_yes(scene, 2, to=up.__contains__)
@@ -118,7 +114,7 @@ def test_disputes_keep_an_alert_from_ending_until_they_are_decided(scene):
         scene.week(number, precision=0.95)
         scene.run(number)
         say_truth(scene, number, by="ada")
-        say(scene, number, "eve", lambda item: NO if item in flagged(scene) else None)
+        say(scene, number, "eve", lambda item: NO if item in scene.flagged() else None)
         scene.run()
     disputed = alerts(scene)
     gathered = scene.rows("select max(log_r) as most from evidence where metric = 'precision'")
@@ -132,7 +128,7 @@ def test_disputes_keep_an_alert_from_ending_until_they_are_decided(scene):
 
 
 def test_a_dispute_on_which_no_limit_hangs_is_no_concern(scene):
-    [some] = [item for item in sorted(flagged(scene)) if scene.truth[item] is NO][:1]
+    [some] = [item for item in sorted(scene.flagged()) if scene.truth[item] is NO][:1]
     say_yes(scene, 1, to=some.__eq__)
     scene.run()
 
@@ -191,7 +187,7 @@ def counted_by(label_of):
 
 def test_a_dispute_that_grows_is_shown_as_it_is_now_and_told_once_until_it_is_decided(scene):
     scene.play(2, precision=0.6)
-    up = flagged(scene)
+    up = scene.flagged()
     say_yes(scene, 2, to=lambda item: item in up and item[-1] in "01234")
     scene.run()
     first = scene.concerns(2)

@@ -16,6 +16,8 @@ from monitor.stats.estimation.cell_matrix import cell_posterior
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.scene import LIMITS, settings
 
+POINTS = 2**10
+
 ONE = Sample(max_labels=300, cells=Cells(flagged=1, passed=1), bands=Bands(flagged=1, passed=1))
 ONE_BAND = Sample(max_labels=300, bands=Bands(flagged=1, passed=1))
 MANY = Sample(max_labels=360, cells=Cells(flagged=4, passed=6), bands=Bands(flagged=2, passed=2))

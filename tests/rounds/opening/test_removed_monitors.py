@@ -13,7 +13,7 @@ from monitor.rounds.opening.removed_monitors import (
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, WEEK, Scene, settings
 
-SAMPLE = Sample(max_labels=600, bands=Bands(flagged=1, passed=1))
+SAMPLE = Sample(max_labels=400, bands=Bands(flagged=1, passed=1))
 
 
 @played
