@@ -8,8 +8,16 @@ from datetime import timedelta
 import pytest
 
 from tests.cli.workplace import PEOPLE, Workplace
+from tests.faults.few_points import few_points
 
 LIMITS = ("    labeling", "    limits: {recall: 0.95, false_alarm_every: 10}\n    labeling")
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _coarse():
+    """Estimate coarsely: commands print what the functions give, however fine."""
+    with few_points(2**9):
+        yield
 
 
 @pytest.fixture
