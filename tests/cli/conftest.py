@@ -13,10 +13,13 @@ from tests.faults.few_points import few_points
 LIMITS = ("    labeling", "    limits: {recall: 0.95, false_alarm_every: 10}\n    labeling")
 
 
-@pytest.fixture(autouse=True, scope="package")
+POINTS = 2**9
+
+
+@pytest.fixture(autouse=True)
 def _coarse():
     """Estimate coarsely: commands print what the functions give, however fine."""
-    with few_points(2**9):
+    with few_points(POINTS):
         yield
 
 
@@ -59,7 +62,7 @@ def asked_folder(tmp_path_factory, store_tables):
 def after_a_pass(folder, store_tables, *labeling):
     shutil.copy(store_tables, folder / "monitor.db")
     place = Workplace(folder)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, few_points(POINTS):
         patch.chdir(folder)
         place.predictions()
         place.config(*labeling)
