@@ -65,15 +65,15 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
 
 def _blocks(raw: Sequence[RawBlock | None], filling: Filling) -> Iterator[Block | None]:
     """Make the block of each monitor; the values of one are read once for all of its monitors."""
-    existing: dict[str, Block] = {}
+    blocks_by_name: dict[str, Block] = {}
     for each in raw:
         if each is None:
             yield None
             continue
         name = str(each["name"])
-        if name not in existing:
-            existing[name] = Block.model_validate(filling.values(each))
-        yield existing[name].model_copy(update={"value": filling.values(each["value"])})
+        if name not in blocks_by_name:
+            blocks_by_name[name] = Block.model_validate(filling.values(each))
+        yield blocks_by_name[name].model_copy(update={"value": filling.values(each["value"])})
 
 
 def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
@@ -83,8 +83,8 @@ def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
         first.setdefault((_of_block(way, blocks), problem), way)
     problems = [(line, tree.path(way), why) for (_, (line, why)), way in first.items()]
     lines = [
-        f"{path}:{line}, {location}: {' '.join(why.split())[:_LONGEST]}"
-        for line, location, why in sorted(problems)[:MOST_PROBLEMS]
+        f"{path}:{line}, {setting}: {' '.join(why.split())[:_LONGEST]}"
+        for line, setting, why in sorted(problems)[:MOST_PROBLEMS]
     ]
     if len(problems) > MOST_PROBLEMS:
         lines.append(f"{path}: {len(problems) - MOST_PROBLEMS} more problems; fix these first")
@@ -93,8 +93,8 @@ def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
 
 def _of_block(way: Way, blocks: Sequence[RawBlock | None]) -> Way:
     """Where the file has it: what is wrong with a block is wrong with all of its monitors."""
-    location = way[1] if way[:1] == ("monitors",) and len(way) > 1 else None
-    block = blocks[location] if isinstance(location, int) and location < len(blocks) else None
+    index = way[1] if way[:1] == ("monitors",) and len(way) > 1 else None
+    block = blocks[index] if isinstance(index, int) and index < len(blocks) else None
     return way if block is None else ("monitors", str(block["name"]), *way[2:])
 
 

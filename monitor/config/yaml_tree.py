@@ -195,12 +195,12 @@ def _mapping(tree: Tree, node: _Node, way: Way) -> dict[str, Value]:
             tree.refuse(way, "a key must be a plain word", key.line)
             continue
         name = key.event.value
-        here = (*way, name)
+        path = (*way, name)
         if name in values:
-            first = f"the key stands here twice, first in line {tree.lines[here]}"
-            tree.refuse(here, f"{first}; keep one of them", key.line)
+            first = f"the key stands here twice, first in line {tree.lines[path]}"
+            tree.refuse(path, f"{first}; keep one of them", key.line)
         else:
-            values[name] = _value(tree, value, key.line, here)
+            values[name] = _value(tree, value, key.line, path)
     return values
 
 

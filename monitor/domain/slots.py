@@ -65,11 +65,11 @@ def _first_wall(zone: ZoneInfo, start: datetime, *, reverse: bool) -> datetime:
 
     If the clock is set back between the two, times of the wall come that it showed before.
     """
-    here = start.astimezone(zone)
-    prefetcher = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
-    change = (_offset(prefetcher) - _offset(here)) * (1 if reverse else -1)
+    local = start.astimezone(zone)
+    beyond = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
+    change = (_offset(beyond) - _offset(local)) * (1 if reverse else -1)
     back = max(change, timedelta(0))
-    return here.replace(tzinfo=None, fold=0) + (back if reverse else -back)
+    return local.replace(tzinfo=None, fold=0) + (back if reverse else -back)
 
 
 def _offset(moment: datetime) -> timedelta:

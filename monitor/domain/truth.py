@@ -56,8 +56,8 @@ def truth_rows(
     newest: dict[str, int] = {}
     for value, at, style in rows:
         time = UNORDERED if style in unordered else at or 0
-        before = newest.get(value, time)
-        newest[value] = UNORDERED if UNORDERED in (before, time) else max(before, time)
+        previous = newest.get(value, time)
+        newest[value] = UNORDERED if UNORDERED in (previous, time) else max(previous, time)
     return [TruthRow(*row) for row in newest.items()]
 
 

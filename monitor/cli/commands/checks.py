@@ -69,7 +69,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         name = context.settings.name
         yield _tried(f"source of {name}", partial(check_source, context))
         yield _tried(f"labels of {name}", partial(_labels, context))
-        yield from _expected(context)
+        yield from _forecast(context)
     reached = _tried("MLflow", partial(_mlflow, application.config))
     yield reached
     yield from _aliases(application) if reached.problem else _models(application)
@@ -118,7 +118,7 @@ def promise_lines(config: Config) -> list[str]:
     return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
 
 
-def _expected(context: MonitorContext) -> Iterator[Check]:
+def _forecast(context: MonitorContext) -> Iterator[Check]:
     """Return the assurance of the next rounds, and the drops that their labels can find."""
     settings, name = context.settings.round, context.settings.name
     if not settings.limits.bounds and not settings.sample.margin.wanted():
@@ -126,10 +126,10 @@ def _expected(context: MonitorContext) -> Iterator[Check]:
     from monitor.rounds.forecast.simulate import expected_round
 
     try:
-        existing = expected_round(context, None, None)
+        upcoming = expected_round(context, None, None)
     except MonitorError:
         return  # a new monitor, or one whose source has a problem shown above
-    for what, line in (("plan", plan_line(existing)), ("alerts", alerts_line(context, existing))):
+    for what, line in (("plan", plan_line(upcoming)), ("alerts", alerts_line(context, upcoming))):
         if line is not None:
             yield Check(f"{what} of {name}", line)
 

@@ -145,10 +145,10 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
-    location = _TEXTS_ONLY.get(context.labeler.name)
-    if pictures and location is not None:
+    text_only = _TEXTS_ONLY.get(context.labeler.name)
+    if pictures and text_only is not None:
         yield (
-            f"pictures ({', '.join(pictures)}) stand in {location} by their paths or as a remark; "
+            f"pictures ({', '.join(pictures)}) stand in {text_only} by their paths or as a remark; "
             "labeling of kind page shows them"
         )
     if isinstance(context.labeler, PageLabeler):
@@ -277,11 +277,14 @@ def _class_warnings(
             "labels that exist for flagged items more often bias recall where the choice of "
             "passed items depends on what they are"
         )
-    before = next(iter(windows_before(context.settings.round.schedule, join.window)), None)
-    if before is None:
+    previous = next(iter(windows_before(context.settings.round.schedule, join.window)), None)
+    if previous is None:
         return
-    earlier = reach_of(context, labeler, before)
-    pairs = (("flagged", flagged, earlier.flagged), ("passed", passed, earlier.passed))
+    previous_reach = reach_of(context, labeler, previous)
+    pairs = (
+        ("flagged", flagged, previous_reach.flagged),
+        ("passed", passed, previous_reach.passed),
+    )
     for name, now, then in pairs:
         if _is_fewer(now, then):
             yield (
@@ -348,10 +351,10 @@ def _joined_window(context: MonitorContext, matures: timedelta) -> Window | None
 
 def _unjoined(join: _Join) -> str:
     """Show both sides of a join that finds too little."""
-    here, there = (
+    predicted, labeled = (
         ", ".join(map(repr, each[:_SHOWN])) for each in (sorted(join.ids), join.examples)
     )
     return (
         f"{_share(join.all)} items from {join.window} have a label: predictions have ids such as "
-        f"{here}, the truth such as {there}; are they written alike, and of the same items?"
+        f"{predicted}, the truth such as {labeled}; are they written alike, and of the same items?"
     )

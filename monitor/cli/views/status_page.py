@@ -137,7 +137,7 @@ def with_links(overview: Overview, link: Link) -> Overview:
 def echo_overview(overview: Overview) -> None:
     """Print an overview."""
     echo(f"{overview.monitor}: {painted(overview.status.upper(), COLOURS[overview.status])}")
-    for line in _existing(overview):
+    for line in _last_estimate(overview):
         echo(f"  {line}", indent="  ")
     for alert in overview.alerts:
         for line in _alert(alert, overview):
@@ -147,7 +147,7 @@ def echo_overview(overview: Overview) -> None:
     echo(f"  {next_round_line(overview.next_slot)}")
 
 
-def _existing(overview: Overview) -> Iterator[str]:
+def _last_estimate(overview: Overview) -> Iterator[str]:
     """Describe what the last closed round found."""
     if overview.last_round is not None and overview.last_slot is not None:
         yield last_estimate_line(
