@@ -136,9 +136,9 @@ def _where(alert: Limited, recovery: RecoveryRow) -> str:
     if recovery.level is None:
         return f"{alert.metric} is {NOT_ESTIMABLE} with earlier rounds"
     beyond = "under" if alert.side == "at_least" else "over"
-    location = "within" if keeps(alert.side, alert.limit, recovery.level) else beyond
+    side = "within" if keeps(alert.side, alert.limit, recovery.level) else beyond
     return (
-        f"{alert.metric} is {recovery.level:.2f} with earlier rounds, {location} its limit "
+        f"{alert.metric} is {recovery.level:.2f} with earlier rounds, {side} its limit "
         f"{alert.limit:g}"
     )
 
@@ -146,8 +146,8 @@ def _where(alert: Limited, recovery: RecoveryRow) -> str:
 def _gathered(recovery: RecoveryRow) -> str:
     """Return how much evidence of recovery there is, and how much ends the alert."""
     if not recovery.rounds:
-        expected = f"evidence of recovery of {recovery.ends_at:g}"
-        return f"No later round has closed yet, and {expected} ends the alert"
+        needed = f"evidence of recovery of {recovery.ends_at:g}"
+        return f"No later round has closed yet, and {needed} ends the alert"
     return capital(_recovery_text(recovery.evidence, recovery.rounds, recovery.ends_at))
 
 

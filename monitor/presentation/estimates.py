@@ -97,8 +97,8 @@ def answered_at_random_text(missing: int, rounds: int = 1, what: str = "these in
     >>> answered_at_random_text(1).split(": ")[0], answered_at_random_text(9, 3).split(": ")[0]
     ('1 answer of the round is missing', '9 answers of 3 rounds are missing')
     """
-    of = "the round" if rounds == 1 else f"{rounds} rounds"
-    answers = f"1 answer of {of} is" if missing == 1 else f"{missing:,} answers of {of} are"
+    which = "the round" if rounds == 1 else f"{rounds} rounds"
+    answers = f"1 answer of {which} is" if missing == 1 else f"{missing:,} answers of {which} are"
     return f"{answers} missing: {what} take the answered items for a random part of all"
 
 

@@ -99,5 +99,5 @@ def _smallest_drop_text(metric: str, result: Mapping[Misses, float | None]) -> s
     if "in_lowest_band" not in result:
         return text
     lowest = result["in_lowest_band"]
-    there = "none" if lowest is None else f"{lowest:.2f}"
-    return f"{text} ({there} if all new misses lie in the lowest band)"
+    lowest_text = "none" if lowest is None else f"{lowest:.2f}"
+    return f"{text} ({lowest_text} if all new misses lie in the lowest band)"

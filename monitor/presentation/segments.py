@@ -59,7 +59,7 @@ def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:
 
 def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:
     """Cells of the line under a segment's: what its own labels say; none in rounds of before."""
-    own = {row.metric: row.alone for row in rows}
-    if all(estimate.point is None for estimate in own.values()):
+    alone = {row.metric: row.alone for row in rows}
+    if all(estimate.point is None for estimate in alone.values()):
         return []
-    return [OWN_LABELS, "", "", "", *map(interval_text, (own["precision"], own["recall"])), ""]
+    return [OWN_LABELS, "", "", "", *map(interval_text, (alone["precision"], alone["recall"])), ""]

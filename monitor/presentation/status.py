@@ -231,12 +231,12 @@ def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
     ['bad rows left out: 3 score NaN, 1 id missing', 'the table grew']
     """
     excluded = [f"{count} {what}" for what, (count, is_bad) in issues.items() if is_bad]
-    others = [
+    included = [
         what if count == 1 else f"{count} {what}"
         for what, (count, is_bad) in issues.items()
         if not is_bad
     ]
-    return [f"bad rows left out: {', '.join(excluded)}", *others] if excluded else others
+    return [f"bad rows left out: {', '.join(excluded)}", *included] if excluded else included
 
 
 def until_text(until: datetime | None) -> str:

@@ -64,8 +64,10 @@ def narrow_curves(report: RoundReport) -> list[bytes]:
             ("Precision-recall-gain", _gain),
         ):
             drawn[name] = draw(report.curves, operating, _NARROW)
-    of = f"{report.monitor}, round {report.round}"
-    return [picture(_NARROW_SIZE, f"{of}: {name}", "", shapes) for name, shapes in drawn.items()]
+    source = f"{report.monitor}, round {report.round}"
+    return [
+        picture(_NARROW_SIZE, f"{source}: {name}", "", shapes) for name, shapes in drawn.items()
+    ]
 
 
 def draw_p3(
@@ -108,8 +110,10 @@ def _p3(
     panel.names("prevalence of actual positives", "Precision")
     if title is not None:
         panel.title(title)
-    remaining, top, width, height = box
-    corner = (remaining + width - legend.column_width(keys) - 6, top + height - 10)
+    corner = (
+        box.left + box.width - legend.column_width(keys) - 6,
+        box.top + box.height - 10,
+    )
     return [*panel.shapes(), *_legend(keys, box, corner, 9)]
 
 

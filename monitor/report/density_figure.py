@@ -103,7 +103,7 @@ def _between(row: DensityRow, low: float, high: float) -> tuple[list[float], lis
 
 def _height(row: DensityRow, at: float) -> float:
     """Read a density between its places; 0 beyond its ends."""
-    for (remaining, below), (right, above) in pairwise(zip(row.x, row.density, strict=True)):
-        if remaining <= at <= right:
-            return below + (above - below) * (at - remaining) / (right - remaining)
+    for (start, below), (end, above) in pairwise(zip(row.x, row.density, strict=True)):
+        if start <= at <= end:
+            return below + (above - below) * (at - start) / (end - start)
     return 0.0

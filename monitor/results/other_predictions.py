@@ -88,8 +88,8 @@ def _flag_text(
     table.need(score or "", "--score")
     value = _number(score)
     values["threshold"] = threshold
-    existing = at_threshold(value, threshold, values, "threshold")
-    return f"case when not isnan({value}) then {existing} >= $threshold end"
+    compared = at_threshold(value, threshold, values, "threshold")
+    return f"case when not isnan({value}) then {compared} >= $threshold end"
 
 
 def _number(score: str | None) -> str:
