@@ -188,20 +188,20 @@ def _refuse_swallowed(path: str, separator: str, columns: int) -> None:
 
 def _holds_rows(row: Sequence[str], at: int, separator: str) -> bool:
     """Whether a cell is the end of a row, rows, and the start of one, by what their cells hold."""
-    ended, *whole = (piece.split(separator) for piece in _BREAK.split(row[at]))
-    if not whole:
+    ended, *rows = (piece.split(separator) for piece in _BREAK.split(row[at]))
+    if not rows:
         return False
-    started = whole.pop()
+    started = rows.pop()
     if len(ended) != len(row) - at or len(started) != at + 1:
         return False
-    if any(len(cells) != len(row) for cells in whole):
+    if any(len(cells) != len(row) for cells in rows):
         return False
     notified = [_kind(cell) if index != at else "" for index, cell in enumerate(row)]
-    pieces: list[list[str | None]] = [[None] * at + ended, *map(list, whole), [*started]]
-    existing = [
+    pieces: list[list[str | None]] = [[None] * at + ended, *map(list, rows), [*started]]
+    similar = [
         each for each in (_is_similar(cells, notified) for cells in pieces) if each is not None
     ]
-    return bool(existing) and sum(existing) * 2 > len(existing)
+    return bool(similar) and sum(similar) * 2 > len(similar)
 
 
 def _is_similar(cells: Sequence[str | None], notified: Sequence[str]) -> bool | None:

@@ -52,5 +52,5 @@ def value_text(column: str, kind: str, *, is_text: bool = False) -> str:
         return text
     number = f"cast({value} as double)"
     is_whole = f"abs({number}) < {_EXACT} and {number} = trunc({number})"
-    whole = f"cast(cast({number} as bigint) as varchar)"
-    return f"case when isnan({number}) then null when {is_whole} then {whole} else {text} end"
+    integer = f"cast(cast({number} as bigint) as varchar)"
+    return f"case when isnan({number}) then null when {is_whole} then {integer} else {text} end"

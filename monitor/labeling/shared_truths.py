@@ -80,8 +80,8 @@ class SharedTruths:
         cached = self._cached
         if cached.state == state and cached.items.issuperset(items):
             return cached
-        expected = cached.items.union(items)
-        now = _CachedTruths(expected, state, read(expected))
+        items_to_read = cached.items.union(items)
+        now = _CachedTruths(items_to_read, state, read(items_to_read))
         with self._counting:
             if self._cached is cached:
                 self._cached = now

@@ -174,12 +174,12 @@ def _read_below(folder: Path, path: str) -> bytes:
     Neither ``..`` nor a link leads out of the folder.
     """
     root = os.path.realpath(folder, strict=True)
-    whole = os.path.realpath(os.path.join(root, path), strict=True)  # noqa: PTH118  as above
-    if os.path.commonpath([root, whole]) != root:
+    file = os.path.realpath(os.path.join(root, path), strict=True)  # noqa: PTH118  as above
+    if os.path.commonpath([root, file]) != root:
         message = "its path leads out of the folder of pictures"
         raise ValueError(message)
     # Non-blocking, since a pipe would have its reader wait.
-    opened = os.open(whole, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with open(opened, "rb") as stream:  # noqa: PTH123  what was opened already
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             message = "it is no file"

@@ -95,8 +95,8 @@ class TableInfo:
     def check_number(self, name: str, setting: str) -> None:
         """Refuse a column that holds no numbers."""
         kind = self.need(name, setting)
-        numbers = isinstance(kind, types.Numeric | types.Float | types.Integer)
-        if self.dialect.has_types and not numbers:
+        is_number = isinstance(kind, types.Numeric | types.Float | types.Integer)
+        if self.dialect.has_types and not is_number:
             raise self.refuse_type(name, setting, f"numbers; {_CASTED}")
 
     def refuse_type(self, name: str, setting: str, expected: str) -> InputRefused:

@@ -42,10 +42,10 @@ class DeltaLake:
         """
         from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415
 
-        version, _, existing = snapshot.partition(".")
+        version, _, table_id = snapshot.partition(".")
         try:
             table = self._table(int(version))
-            if existing in ("", _id_of(table)):
+            if table_id in ("", _id_of(table)):
                 return DeltaSnapshot(table)
         except TableNotFoundError:
             pass

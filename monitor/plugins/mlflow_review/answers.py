@@ -58,26 +58,24 @@ class ReviewReading:
             answer = self._annotator_answer(key, question, one)
             if answer is None:
                 continue
-            own = by_name.setdefault(answer.annotator, {})
-            before = own.get(answer.name)
-            if before is None or (before.at, before.id) < (answer.at, answer.id):
-                own[answer.name] = answer
+            latest = by_name.setdefault(answer.annotator, {})
+            previous = latest.get(answer.name)
+            if previous is None or (previous.at, previous.id) < (answer.at, answer.id):
+                latest[answer.name] = answer
         self.said[key] = {}
         for annotator, names in by_name.items():
             current = self._current(key, names.get(question), names.get(CANNOT_TELL))
             if current is not None:
                 self.said[key][annotator] = current
 
-    def take_stored(self, key: str, retained: str) -> None:
+    def take_stored(self, key: str, stored: str) -> None:
         """Take what is stored of a task whose trace is gone (`cursor_text`)."""
-        self._digest.update(f"{key} {retained}".encode())
+        self._digest.update(f"{key} {stored}".encode())
         try:
-            rows = [
-                (str(name), Answer(answer), time_of(at)) for name, answer, at in _rows(retained)
-            ]
+            rows = [(str(name), Answer(answer), time_of(at)) for name, answer, at in _rows(stored)]
         except (TypeError, ValueError):
             reason = "what was kept of it cannot be read"
-            self.refused.append(Refusal(f"task {key}", reason, retained[:40]))
+            self.refused.append(Refusal(f"task {key}", reason, stored[:40]))
             rows = []
         self.said[key] = {
             name: AnswerState(answer, at) for name, answer, at in rows if at is not None
@@ -147,8 +145,8 @@ def cursor_text(reported: Mapping[str, AnswerState]) -> str:
     return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in reported.items()])
 
 
-def _rows(retained: str) -> list[list[Any]]:
-    rows = json.loads(retained)
+def _rows(stored: str) -> list[list[Any]]:
+    rows = json.loads(stored)
     if not isinstance(rows, list):
         raise TypeError
     return rows
@@ -165,35 +163,35 @@ class ReviewCursor:
     def of(cls, text: str | None) -> ReviewCursor:
         """Read a cursor; one that cannot be read knows nothing."""
         try:
-            retained = json.loads(text or "{}")
-            existing = {
+            stored = json.loads(text or "{}")
+            states = {
                 key: {
                     name: AnswerState(
                         Answer(answer) if answer else None, datetime.fromisoformat(at)
                     )
                     for name, (answer, at) in reported.items()
                 }
-                for key, reported in retained["known"].items()
+                for key, reported in stored["known"].items()
             }
-            return cls(str(retained["mark"]), existing)
+            return cls(str(stored["mark"]), states)
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls()
 
     def text(self) -> str:
         """Write it down."""
-        existing = {
+        states = {
             key: {name: [answer, at.isoformat()] for name, (answer, at) in reported.items()}
             for key, reported in self.known.items()
         }
-        return json.dumps({"mark": self.mark, "known": existing})
+        return json.dumps({"mark": self.mark, "known": states})
 
     def after(self, marker: str, answer: Mapping[str, Mapping[str, AnswerState]]) -> ReviewCursor:
         """Return the cursor after a reading; what was not read stays known."""
         read = {key: self._moved(key, current) for key, current in answer.items()}
-        others = {key: before for key, before in self.known.items() if key not in read}
-        retained = dict(list(others.items())[-CURSOR_LIMIT:])
+        unread = {key: before for key, before in self.known.items() if key not in read}
+        newest_unread = dict(list(unread.items())[-CURSOR_LIMIT:])
         return ReviewCursor(
-            marker, retained | {key: current for key, current in read.items() if current}
+            marker, newest_unread | {key: current for key, current in read.items() if current}
         )
 
     def _moved(self, key: str, answer: Mapping[str, AnswerState]) -> dict[str, AnswerState]:

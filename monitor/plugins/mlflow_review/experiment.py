@@ -65,13 +65,13 @@ class ReviewExperiment:
     id: str
     name: str
 
-    def search(self, expected: str) -> Iterator[list[dict[str, Any]]]:
+    def search(self, condition: str) -> Iterator[list[dict[str, Any]]]:
         """Find the traces that a filter wants, page by page: their tags and assessments.
 
         Not by their ids: with accounts, MLflow refuses those if one of them is not there.
         """
         location = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": self.id}}
-        body: dict[str, Any] = {"locations": [location], "filter": expected, "max_results": PAGE}
+        body: dict[str, Any] = {"locations": [location], "filter": condition, "max_results": PAGE}
         while True:
             answer = self.calls.post(f"{V3}/traces/search", body)
             yield answer.get("traces", [])
@@ -129,14 +129,14 @@ class ReviewExperiment:
         return self._asking(result["review_queue"])
 
     def _asking(self, queue: Mapping[str, Any]) -> ReviewQueue:
-        requested = [
+        names = [
             self.calls.get(f"{V3}/label-schemas/get", schema_id=id_)["label_schema"]["name"]
             for id_ in queue.get("schema_ids", [])
         ]
-        questions = [text for text in requested if text != CANNOT_TELL]
-        if len(questions) != 1 or CANNOT_TELL not in requested:
+        questions = [text for text in names if text != CANNOT_TELL]
+        if len(questions) != 1 or CANNOT_TELL not in names:
             message = (
-                f"MLflow's review queue {queue['name']} asks {requested}, wanted are one question "
+                f"MLflow's review queue {queue['name']} asks {names}, wanted are one question "
                 f"and {CANNOT_TELL!r}; delete that queue, and it is made anew"
             )
             raise LabelsRefused(message)

@@ -76,8 +76,8 @@ class MlflowRest:
 
     def cleaned(self, text: str) -> str:
         """Repeat on one line, and cut, what another program says, without our credentials."""
-        existing = {*secrets(), *secrets_of({"uri": self.uri})}
-        return visible(masked(text, existing))[:_LONGEST]
+        credentials = {*secrets(), *secrets_of({"uri": self.uri})}
+        return visible(masked(text, credentials))[:_LONGEST]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,9 @@ _INSTANTS = Times(Typed("timestamp"), _instant, int, read=_micros)
 
 
 def _local(zone: str) -> Times:
-    existing = local_times(zone)
+    zone_times = local_times(zone)
     return Times(
-        Typed("timestamp_ntz"), lambda at: existing.bound(at).isoformat(), existing.instant
+        Typed("timestamp_ntz"), lambda at: zone_times.bound(at).isoformat(), zone_times.instant
     )
 
 
@@ -136,12 +136,19 @@ class SparkQuery(Query):
         is_drawn = c.h < func.get(_texts(listed), c.bucket)
         if version is not None:
             is_drawn = is_drawn & (c.version == version)
-        own = _own(c, is_drawn, self.carried)
+        drawn_columns = _own(c, is_drawn, self.carried)
         score = null() if self.settings.columns.score is None else func.min(c.score)
         return select(
-            *(c.bucket, c.version, func.count(), self.newest(c.t), *own[:2], score.label("s")),
-            *(*own[2:], *self.decisions(c)),
-        ).group_by(c.bucket, c.version, *own)
+            *(
+                c.bucket,
+                c.version,
+                func.count(),
+                self.newest(c.t),
+                *drawn_columns[:2],
+                score.label("s"),
+            ),
+            *(*drawn_columns[2:], *self.decisions(c)),
+        ).group_by(c.bucket, c.version, *drawn_columns)
 
     def without_ids(self) -> SparkQuery:
         """Build statements that take every row for one with an id, and so need not read them."""
@@ -174,8 +181,8 @@ class SharedSparkQuery(SharedQuery):
 
     def for_each(self, rows: Subquery) -> Subquery:
         """Let each row are there once for every monitor, whose place it has as ``k``."""
-        locations = func.sequence(code_of(0), code_of(len(self.scans) - 1))
-        return select(*rows.c, func.explode(locations).label("k")).subquery()
+        positions = func.sequence(code_of(0), code_of(len(self.scans) - 1))
+        return select(*rows.c, func.explode(positions).label("k")).subquery()
 
     def count_and_draw(
         self,
@@ -189,9 +196,9 @@ class SharedSparkQuery(SharedQuery):
         hashed = select(*rows.c, self.common.hashed(seed, rows.c.id).label("h")).subquery()
         each = self.for_each(hashed)
         bucket = self.chosen(
-            each, [self.placed(each, location, code_of) for location in self.positions]
+            each, [self.placed(each, position, code_of) for position in self.positions]
         )
-        score = self.chosen(each, [each.c[f"score_{location}"] for location in self.positions])
+        score = self.chosen(each, [each.c[f"score_{position}"] for position in self.positions])
         segments = [each.c[name] for name in self.common.segments]
         c = (
             select(
@@ -203,18 +210,24 @@ class SharedSparkQuery(SharedQuery):
         )
         most = max(len(scan.strata) for scan in self.scans)
         listed = [
-            bounds.get(location, {}).get(n, "") for location in self.positions for n in range(most)
+            bounds.get(position, {}).get(n, "") for position in self.positions for n in range(most)
         ]
         bound = func.get(_texts(listed), c.k * code_of(most) + c.bucket)
         is_drawn = (c.bucket >= code_of(0)) & (c.h < bound)
         if version is not None:
             is_drawn = is_drawn & (c.version == version)
         carried = [*self.common.segments, *(["challenged"] if self.has_challenger else [])]
-        own, groups = _own(c, is_drawn, carried), (c.k, c.bucket, c.version)
+        drawn_columns, groups = _own(c, is_drawn, carried), (c.k, c.bucket, c.version)
         return select(
-            *(*groups, func.count(), self.common.newest(c.t), *own[:2], func.min(c.score)),
-            *(*own[2:], *(decisions_of(c) if self.has_challenger else [])),
-        ).group_by(*groups, *own)
+            *(
+                *groups,
+                func.count(),
+                self.common.newest(c.t),
+                *drawn_columns[:2],
+                func.min(c.score),
+            ),
+            *(*drawn_columns[2:], *(decisions_of(c) if self.has_challenger else [])),
+        ).group_by(*groups, *drawn_columns)
 
     def without_ids(self) -> SharedSparkQuery:
         """Build statements that take every row for one with an id, and so need not read them."""
