@@ -45,11 +45,11 @@ def check_alias(context: MonitorContext, model: str) -> MonitorError | None:
     """Note which version an alias names now; returns what kept it from being known."""
     if context.aliases is None:
         return None
-    requested = context.clock()
+    now = context.clock()
     try:
         version = context.aliases.version_of(model)
         with context.database.write() as connection:
-            alias_store.note_observation(connection, model, version, requested)
+            alias_store.note_observation(connection, model, version, now)
     except MonitorError as error:
         log.info("alias not looked up", model=model, reason=str(error))
         return error

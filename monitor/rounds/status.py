@@ -184,14 +184,16 @@ def _read(
     restated = read_restated_rows(connection, closed)
     for settings in monitors:
         name = settings.name
-        own = seen.get(name, NOTHING_SEEN)
-        first = own.newest.id if own.newest else NO_ROUND
-        last = own.closed.id if own.closed else NO_ROUND
+        monitor_rounds = seen.get(name, NOTHING_SEEN)
+        first = monitor_rounds.newest.id if monitor_rounds.newest else NO_ROUND
+        last = monitor_rounds.closed.id if monitor_rounds.closed else NO_ROUND
         yield _StatusOfOne(
             settings=settings,
             now=now,
-            seen=own,
-            open_rounds=[OpenRound.of(round_, progress[round_.id]) for round_ in own.waiting],
+            seen=monitor_rounds,
+            open_rounds=[
+                OpenRound.of(round_, progress[round_.id]) for round_ in monitor_rounds.waiting
+            ],
             alerts=alerts_of.get(name, []),
             held_up=held_up.get(name, []),
             without_estimate=without_estimate.get(name, []),
@@ -247,9 +249,9 @@ def _concerns(one: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
     return [*noted, *(round_line(one.last.number, sentence) for sentence in missed.values())]
 
 
-def _of_alerts(existing: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:
+def _of_alerts(facts: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:
     """Choose the facts about some alerts, by their ids."""
-    return {alert.id: existing[alert.id] for alert in alerts if alert.id in existing}
+    return {alert.id: facts[alert.id] for alert in alerts if alert.id in facts}
 
 
 def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:

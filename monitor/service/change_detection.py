@@ -129,7 +129,7 @@ class Idle:
         context: MonitorContext,
         current: MonitorVersion,
         labels: str,
-        retained: _SavedScan | None,
+        saved: _SavedScan | None,
         now: datetime,
     ) -> bool:
         """Whether a look now would find what a good one found, of this process or another."""
@@ -138,8 +138,8 @@ class Idle:
         good = self._good.get(context.settings.name)
         if good is not None and good.still_holds(context, current, labels, now):
             return True
-        return retained is not None and self._as_stored(
-            retained, context.settings.name, current, labels, now
+        return saved is not None and self._as_stored(
+            saved, context.settings.name, current, labels, now
         )
 
     def _labelers(self, context: MonitorContext, current: MonitorVersion) -> tuple[Labeler, ...]:
@@ -150,12 +150,12 @@ class Idle:
         with self._database.read() as connection:
             name, now = context.settings.name, self._clock()
             rounds = round_store.unfinished_rounds(connection, name, now)
-        locations = {
+        labelers = {
             endpoint_name(labeler): labeler
             for round_ in rounds
             for labeler in context.labelers_of(round_.settings)
         }
-        return (context.labeler, *locations.values())
+        return (context.labeler, *labelers.values())
 
     def prefetcher(self, checks: Sequence[MonitorScan]) -> Prefetcher:
         """Know which of these looks will read the same labels."""
@@ -187,12 +187,12 @@ class Idle:
         )
 
     def _as_stored(
-        self, retained: _SavedScan, name: str, current: MonitorVersion, labels: str, now: datetime
+        self, saved: _SavedScan, name: str, current: MonitorVersion, labels: str, now: datetime
     ) -> bool:
         config = (self._configs or {}).get(name)
-        if config is None or retained.mark != _version_of(current, labels, config):
+        if config is None or saved.mark != _version_of(current, labels, config):
             return False
-        return _is_quiet(current, now, retained.at, retained.next_slot)
+        return _is_quiet(current, now, saved.at, saved.next_slot)
 
 
 def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[MonitorScan]]:
@@ -202,8 +202,8 @@ def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[Mo
     other, the one that waited longest first.
     """
     others = [scan for scan in checks if scan.version.left is None]
-    remaining = [scan for scan in checks if scan.version.left is not None]
-    return others, sorted(remaining, key=lambda scan: scan.version.left or 0)
+    interrupted = [scan for scan in checks if scan.version.left is not None]
+    return others, sorted(interrupted, key=lambda scan: scan.version.left or 0)
 
 
 def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
@@ -214,22 +214,22 @@ def _longest_open(monitors: Sequence[MonitorContext]) -> timedelta:
     return max(spans, default=timedelta(0)) + _SLACK
 
 
-def _labels(labelers: Sequence[Labeler], locations: dict[str, str]) -> str:
+def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:
     """Describe the state of where labels come from; empty where one cannot tell it from others.
 
     Monitors may share a place, which is looked at once.
     """
-    results = []
+    described = []
     for labeler in labelers:
         if not isinstance(labeler, Watchable):
             return ""
-        if labeler.place not in locations:
+        if labeler.place not in states:
             try:
-                locations[labeler.place] = labeler.state()
+                states[labeler.place] = labeler.state()
             except (MonitorError, OSError):
-                locations[labeler.place] = ""
-        results.append(locations[labeler.place])
-    return " ".join(results) if all(results) else ""
+                states[labeler.place] = ""
+        described.append(states[labeler.place])
+    return " ".join(described) if all(described) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,14 +247,14 @@ class _SavedScan:
 
 def _version_of(current: MonitorVersion, labels: str, config: str) -> str:
     """Give a mark that two states of a monitor do not share."""
-    whole = repr((current.recent, current.open, labels, config))
-    return hashlib.sha256(whole.encode()).hexdigest()
+    text = repr((current.recent, current.open, labels, config))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _read_saved(connection: Connection) -> dict[str, _SavedScan]:
     """Read the good scans by monitor, without those in another version's format."""
     by_name = {name: _saved(text) for name, text in read_scans(connection).items()}
-    return {name: retained for name, retained in by_name.items() if retained is not None}
+    return {monitor: scan for monitor, scan in by_name.items() if scan is not None}
 
 
 def _saved(text: str) -> _SavedScan | None:

@@ -137,14 +137,14 @@ def one_pass(
     """
     idle = idle or Idle(application.database, application.clock)
     errors = check_aliases(monitors)
-    others, remaining = last_ones(idle.needed(monitors))
+    others, interrupted = last_ones(idle.needed(monitors))
     errors |= _check(idle, others, previous_scan)
     tidy(application)
     delivered = deliver(
         application.database, application.handlers, application.clock, link=application.link
     )
-    if remaining:
-        errors |= _check(idle, remaining, previous_scan)
+    if interrupted:
+        errors |= _check(idle, interrupted, previous_scan)
         delivered.add(
             deliver(
                 application.database, application.handlers, application.clock, link=application.link
@@ -200,20 +200,20 @@ def serve(
     while the service ran; `StoppedByBug` if an import of a worker thread failed, which a new
     process makes anew.
     """
-    requested = signals.listen()
+    requests = signals.listen()
     import_for_workers()
-    work = MonitorWork(application, path, tick, end=requested.put)
+    work = MonitorWork(application, path, tick, end=requests.put)
     servers = [one for one in (_web(work.running), _pages(work.running)) if one]
     scheduler = _ticking(work, tick)
     log.info("serving", monitors=len(application.monitors), web=_address(application))
-    while (reason := _next_request(requested, scheduler, application)) == signals.RELOAD:
+    while (reason := _next_request(requests, scheduler, application)) == signals.RELOAD:
         work.running.reload()
     _log_stopping(reason)
-    remaining = _abandoned_after(grace, work, scheduler)
+    unfinished = _abandoned_after(grace, work, scheduler)
     for server in servers:
         server.stop()
-    if remaining:
-        _abandon(remaining, reason)
+    if unfinished:
+        _abandon(unfinished, reason)
     application.database.close()
     log.info("stopped")
     if isinstance(reason, MonitorError):
@@ -312,14 +312,14 @@ def _ticking(work: MonitorWork, tick: timedelta) -> BackgroundScheduler:
 
 
 def _next_request(
-    requested: SimpleQueue[int | MonitorError],
+    requests: SimpleQueue[int | MonitorError],
     scheduler: BackgroundScheduler,
     application: Application,
 ) -> int | MonitorError:
     """Wait for a signal or for a reason to end, and meanwhile see to it that the ticks go on."""
     while True:
         try:
-            return requested.get(timeout=CLOCK_CHECK.total_seconds())
+            return requests.get(timeout=CLOCK_CHECK.total_seconds())
         except Empty:
             tick_on(scheduler, application.clock())
 

@@ -260,10 +260,10 @@ def _wait(effect: Effect, attempts: int, error: DeliveryFailed) -> timedelta:
     Longer if the sink asks for it, but not for more than an hour: it may not hold alerts up.
     """
     longest = LONGEST_WAIT_IF_DEAD if error.lasting else LONGEST_WAIT
-    whole = min(FIRST_WAIT * (1 << min(attempts, 11)), longest)  # 2^11 minutes are over a day
+    backoff = min(FIRST_WAIT * (1 << min(attempts, 11)), longest)  # 2^11 minutes are over a day
     chance = hashlib.sha256(f"{effect.key}/{attempts}".encode()).digest()[0] / 256
-    requested = min(error.retry_after or timedelta(0), LONGEST_WAIT)
-    return max(whole * (1 - JITTER * chance), requested)
+    retry_after = min(error.retry_after or timedelta(0), LONGEST_WAIT)
+    return max(backoff * (1 - JITTER * chance), retry_after)
 
 
 def _keep_alerts(

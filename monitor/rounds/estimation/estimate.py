@@ -96,7 +96,7 @@ def estimate_round(
     completed: ``history_state`` if all missing answers of the history were negative, and if all
         were positive; empty where none is missing.
     """
-    before = before_launch(now.frame, reference)
+    launch = before_launch(now.frame, reference)
     pooled = _with_robust_weight(history_state, settings)
     scaled = pooled_matrix(history_state)
     own = _own_estimates(now, settings, seed)
@@ -125,11 +125,11 @@ def estimate_round(
         size=history_state.now.size,
         scaled=scaled,
         readings=_readings(
-            evidence, earlier if evidence_earlier is None else evidence_earlier, before, settings
+            evidence, earlier if evidence_earlier is None else evidence_earlier, launch, settings
         ),
         proposed_limits={}
         if settings.limits.bounds
-        else propose_limits([*earlier, now], before, settings.sample, seed=seed),
+        else propose_limits([*earlier, now], launch, settings.sample, seed=seed),
         proposed_unlabeled=unlabeled_of([*earlier, now]),
     )
 
@@ -254,10 +254,10 @@ def propose_limits(
     """
     if len(rounds) < LEARNING_ROUNDS:
         return {}
-    existing = [counted.counts for counted in rounds[-LEARNING_ROUNDS:]]
+    pooled = [counted.counts for counted in rounds[-LEARNING_ROUNDS:]]
     if reference is not None:
-        existing.append(reference)
-    draws, size = _drawn_as_one(existing, rounds[-1].counts.size, sample, seed)
+        pooled.append(reference)
+    draws, size = _drawn_as_one(pooled, rounds[-1].counts.size, sample, seed)
     result = {metric: metric_quantile(draws, size, metric, PROPOSED_QUANTILE) for metric in BOUNDED}
     return {
         metric: round(value - proposal_margin(value), 3)
@@ -296,5 +296,5 @@ def _drawn_as_one(
     )
     if sample.cells is None:
         return draw(round_posterior(together), seed=seed), size
-    [existing] = labels_to_pool([together], size, cells=True)
-    return draw(existing.posterior(), seed=seed), existing.size
+    [pooled] = labels_to_pool([together], size, cells=True)
+    return draw(pooled.posterior(), seed=seed), pooled.size

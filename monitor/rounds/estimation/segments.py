@@ -39,9 +39,9 @@ def segment_rows(
     strata = _strata(cells, [part.stratum.name for part in drawn] if by_cells else [])
     rows: list[SegmentRow] = []
     for segment in sorted({cell.segment for cell in cells}):
-        own = [cell for cell in cells if cell.segment == segment]
-        whole = _counts(own, strata)
-        for value, cells_of in _by_value(own):
+        segment_cells = [cell for cell in cells if cell.segment == segment]
+        whole = _counts(segment_cells, strata)
+        for value, cells_of in _by_value(segment_cells):
             part = _counts(cells_of, strata)
             borrowing = segment_estimates(part, whole, metrics=METRICS, seed=seed, cells=by_cells)
             alone = estimates(

@@ -260,8 +260,8 @@ def _prior_rates(
 ) -> Floats | None:
     newest = tallies[-1]
     if settings.sample.cells is not None:
-        existing = rates_of_cells(newest.frame, newest.counts.size.tolist(), tallies, reference)
-        return None if existing is None else existing.rate
+        prior_rates = rates_of_cells(newest.frame, newest.counts.size.tolist(), tallies, reference)
+        return None if prior_rates is None else prior_rates.rate
     pooled = pooled_before(tallies, newest.frame, reference, settings.pooling)
     return None if pooled is None else pooled.mean()
 

@@ -109,8 +109,8 @@ def refuse_unreached(context: MonitorContext, labeler: ReadsTruth, window: Windo
     """
     reach = Reach()
     earlier = windows_before(context.settings.round.schedule, window)
-    for one in (window, *islice(earlier, WINDOWS - 1)):
-        reach += reach_of(context, labeler, one)
+    for checked in (window, *islice(earlier, WINDOWS - 1)):
+        reach += reach_of(context, labeler, checked)
         if reach.passed.known or reach.expected * WINDOWS < EXPECTED:
             return
         if reach.misses_passed:

@@ -241,8 +241,8 @@ def _status(
 
 def _undefined(rows: Sequence[EstimateRow]) -> list[str]:
     """Name what people look at first and this round could not estimate."""
-    results = [(metric, find_row(rows, metric, "round")) for metric in _FIRST]
-    return [metric for metric, row in results if row is None or row.point is None]
+    first_rows = [(metric, find_row(rows, metric, "round")) for metric in _FIRST]
+    return [metric for metric, row in first_rows if row is None or row.point is None]
 
 
 def _evidence(metric: str, side: str, reading: LimitReading, *, is_compared: bool) -> EvidenceRow:

@@ -57,7 +57,7 @@ class MlflowAccounts:
         """Ask MLflow whose name and password these are; its answer has the name."""
         if ":" in name:
             return None  # which ends a name where the two are sent
-        answer = self._requested(name, password)
+        answer = self._sign_in(name, password)
         if answer.status == HTTPStatus.UNAUTHORIZED:
             return None
         if answer.status != HTTPStatus.OK:
@@ -77,7 +77,7 @@ class MlflowAccounts:
         """
         name = base64.urlsafe_b64encode(os.urandom(12)).decode()
         try:
-            answer = self._requested(name, name)
+            answer = self._sign_in(name, name)
         except AccountsAway as away:
             raise TryLater(str(away)) from None
         if answer.status == HTTPStatus.UNAUTHORIZED:
@@ -110,7 +110,7 @@ class MlflowAccounts:
             raise AccountsAway(message)
         return name
 
-    def _requested(self, name: str, password: str) -> _AccountAnswer:
+    def _sign_in(self, name: str, password: str) -> _AccountAnswer:
         credentials = base64.b64encode(f"{name}:{password}".encode()).decode()
         try:
             return _get(

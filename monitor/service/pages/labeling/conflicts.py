@@ -91,12 +91,12 @@ def decide(request: Request, session: Administering, form: OwnForm) -> Response:
     answer = answer_of(form)
     key, revision = refusal_text(form)
     with queue.database.read() as connection:
-        own = {
+        own_keys = {
             one.task.key
             for one in conflicts(queue, connection)
             if one.adjudicator == session.annotator
         }
-    if key not in own:
+    if key not in own_keys:
         raise PageRefused(HTTPStatus.CONFLICT, _SETTLED)
     outcome = queue.record_answer(session.annotator, key, answer, revision, decides=True)
     if outcome is not AnswerOutcome.TAKEN:
@@ -114,8 +114,8 @@ def conflicts(queue: TaskQueue, connection: Connection) -> list[Conflict]:
     copies: defaultdict[tuple[str, str], list[PageTask]] = defaultdict(list)
     for task in page_store.read_page_tasks(connection, names):
         copies[task.round_name, task.item].append(task)
-    results = (_conflict(tasks, answer, deciding.get(name)) for (name, _), tasks in copies.items())
-    return [one for one in results if one is not None]
+    per_item = (_conflict(tasks, answer, deciding.get(name)) for (name, _), tasks in copies.items())
+    return [one for one in per_item if one is not None]
 
 
 def _conflict(
@@ -135,10 +135,10 @@ def _conflict(
 
 def _is_disputed(page_statements: Sequence[PageStatement], adjudicator: str | None) -> bool:
     """Whether people differ and most do not agree, of a class by what each said of that one."""
-    locations = {one.answer.place for one in page_statements if isinstance(one.answer, ClassChosen)}
+    indices = {one.answer.place for one in page_statements if isinstance(one.answer, ClassChosen)}
     return any(
-        is_disputed([_statement(one, location) for one in page_statements], adjudicator)
-        for location in locations or {0}
+        is_disputed([_statement(one, index) for one in page_statements], adjudicator)
+        for index in indices or {0}
     )
 
 
