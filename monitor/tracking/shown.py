@@ -47,12 +47,12 @@ class MlflowRuns:
 
     def find(self, store_id: str, monitor: str) -> list[ShownRun]:
         """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
-        results: list[ShownRun] = []
+        all_runs: list[ShownRun] = []
         page: str | None = ""
         while page is not None:
             runs, page = self._page(store_id, monitor, page)
-            results += runs
-        return sorted(results, key=lambda run: (run.slot, run.version))
+            all_runs += runs
+        return sorted(all_runs, key=lambda run: (run.slot, run.version))
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
         """Notify the latest slot that a live run is of; None without one.
@@ -151,8 +151,8 @@ class MlflowRuns:
             experiment = client.get_experiment_by_name(self._prefix)
             if experiment is None:
                 return
-            requested = f"tags.`{key.tag}` = '{key.safe}'"
-            for run in client.search_runs([experiment.experiment_id], requested):
+            condition = f"tags.`{key.tag}` = '{key.safe}'"
+            for run in client.search_runs([experiment.experiment_id], condition):
                 if int(run.data.tags.get("monitor.round", 0)) > newest_round:
                     client.set_tag(run.info.run_id, "monitor.round", str(newest_round))
 

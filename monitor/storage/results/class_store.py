@@ -120,11 +120,11 @@ def ended_windows(
     query = _windows(names)
     if since is not None:
         query = query.where(rounds.c.slot > since)
-    results = (
+    windows = (
         (slot, over, ClassVersion(*marker)) for slot, over, *marker in connection.execute(query)
     )
     return {
-        slot: marker for slot, over, marker in results if marker.closed and over == marker.rounds
+        slot: marker for slot, over, marker in windows if marker.closed and over == marker.rounds
     }
 
 
