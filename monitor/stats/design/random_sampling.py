@@ -61,9 +61,11 @@ def random_sampling_labels(
     }
     needed = 0.0
     for name, margin in margins.items():
-        result, among = shares[name]
-        if among > 0:
-            per_label = (result / among) * (1 - result / among) * total / among
+        numerator, denominator = shares[name]
+        if denominator > 0:
+            per_label = (
+                (numerator / denominator) * (1 - numerator / denominator) * total / denominator
+            )
             labels = per_label / ((margin / z) ** 2 + per_label / total)
             if assurance is not None:
                 wider = _wider(name, size, up, prior_rates, labels, assurance)
