@@ -16,7 +16,7 @@ _PLACEHOLDER = re.compile(rf"\{{\{{({WORD})\}}\}}|(?<!\$)\{{({WORD})\}}")
 
 
 def filled(value: Value, row: Row) -> Value:
-    """Place the values of one monitor in; one that is all of a setting keeps its type."""
+    """Fill in the values of one monitor; a placeholder that is all of a setting keeps its type."""
     if isinstance(value, dict):
         return {key: filled(child, row) for key, child in value.items()}
     if isinstance(value, list):

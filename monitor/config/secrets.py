@@ -76,7 +76,7 @@ class Filling:
         return values
 
     def without_secrets(self, way: Way, message: str) -> str:
-        """Place ``${NAME}`` back wherever a message repeats what was read for its place."""
+        """Restore ``${NAME}`` wherever a message repeats the value that was read for it."""
         held = [one for one in self.held if one[0][: len(way)] == way[: len(one[0])]]
         # The longest first, as one secret may be part of another; escaped or cut in messages.
         for _, text, name in sorted(held, key=lambda one: -len(one[1])):

@@ -117,7 +117,7 @@ def _tree_of(content: bytes) -> Tree:
 
 
 class _NoTree(Exception):
-    """There are no values; the message goes on after the name of the file."""
+    """The file has no values; the message continues after the name of the file."""
 
 
 def _check_size(line: int, *, depth: int, values: int) -> None:

@@ -1,4 +1,4 @@
-"""Forms in which other tools write an id, so that a label is found that its item does not find."""
+"""Forms in which other tools write an id, to find a label whose id differs from its item's."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _TRUST = (
 
 @cache
 def _trust(insecure: str | None, authority: str | None, certificate: str | None) -> ssl.SSLContext:
-    """Make of MLflow's variables what certificates are checked by; loading them takes a while."""
+    """Build the TLS context that MLflow's variables ask for; loading certificates takes a while."""
     import httpx  # noqa: PLC0415
 
     context = ssl.create_default_context(cafile=authority) if authority else None
@@ -69,7 +69,7 @@ def _stored_credentials() -> Mapping[str, str]:
 
 
 def secrets() -> list[str]:
-    """Collect what no message may repeat of it."""
+    """Collect the credentials, which no message may repeat."""
     pair = basic()
     token = os.environ.get("MLFLOW_TRACKING_TOKEN", "")
     return [one for one in ((pair or ("", ""))[1], token) if one.strip()]

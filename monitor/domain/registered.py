@@ -63,7 +63,7 @@ class AliasObservation:
 
 @dataclass(frozen=True, slots=True)
 class AliasMove:
-    """An alias that named another version some time after the one look and by the other."""
+    """An alias that began to name another version between two looks."""
 
     before: str
     now: str

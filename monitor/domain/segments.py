@@ -37,7 +37,7 @@ def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) 
 
 
 def folded(sizes: Mapping[str, int], largest: frozenset[str]) -> dict[str, int]:
-    """Place the values that are not kept together as ``(other)``; empty ones are left out.
+    """Add up the values that are not among the largest as ``(other)``; omit empty ones.
 
     >>> folded({"CZ": 5, "SK": 1, "PL": 2, "DE": 0}, frozenset({"CZ"}))
     {'CZ': 5, '(other)': 3}

@@ -63,7 +63,7 @@ def _is_at_set_times(cron: str) -> bool:
 def _first_wall(zone: ZoneInfo, start: datetime, *, reverse: bool) -> datetime:
     """Where to begin on the wall clock so that no instant beyond ``start`` is left out.
 
-    If the clock is set back between the two, times of the wall come that it showed before.
+    If the clock is set back between the two, it shows some times again.
     """
     local = start.astimezone(zone)
     beyond = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)

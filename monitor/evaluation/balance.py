@@ -1,8 +1,8 @@
 """What speaks against the way in which a set is said to be drawn, as far as its labels can tell.
 
 Of a set alone little can be known: 1,013 flagged and 987 passed items may be all there are of a
-classifier that flags half, or drawn from one that flags a percent. Told are only balances that
-hardly come about by chance, and what a flagged rate that is given speaks against.
+classifier that flags half, or drawn from one that flags a percent. Only balances that hardly come
+about by chance are reported, and those that contradict a flagged rate, where one is stated.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class PageLabeler:
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Place the tasks on the page that are not there yet."""
+        """Add the tasks that are not on the page yet."""
         page_round = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
         gold = self.gold()
         with self._database.write() as connection:
@@ -84,7 +84,7 @@ class PageLabeler:
     def _share(
         self, connection: Connection, block: Block, page_round: PageRound, tasks: Sequence[Task]
     ) -> None:
-        """Place the tasks on the page as one round for all monitors that ask the same."""
+        """Add the tasks to the page as one round for all monitors that ask the same."""
         name = shared_task_store.page_rounds_of(connection, [page_round.name]).get(page_round.name)
         if name is None:
             shared = _shared_round(block, page_round, tasks)

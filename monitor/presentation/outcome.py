@@ -1,4 +1,4 @@
-"""How a round came out, for who has ten seconds: a verdict and what to do."""
+"""How a round came out, for a reader with ten seconds: a verdict and what to do."""
 
 from __future__ import annotations
 

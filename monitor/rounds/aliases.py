@@ -24,8 +24,8 @@ log = structlog.get_logger("monitor.rounds")
 def check_aliases(contexts: Sequence[MonitorContext]) -> dict[str, MonitorError]:
     """Check the aliases of all monitors, each once, where that is cheap.
 
-    Returns what somebody has to know of, by monitor: not that MLflow is away, which the rounds say
-    that are drawn meanwhile.
+    Returns the errors that need somebody, by monitor. That MLflow is away is not one of them: the
+    rounds that are drawn meanwhile say so.
     """
     named: dict[str, list[MonitorContext]] = {}
     for context in contexts:

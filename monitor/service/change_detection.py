@@ -246,7 +246,7 @@ class _SavedScan:
 
 
 def _version_of(current: MonitorVersion, labels: str, config: str) -> str:
-    """Give a mark that two states of a monitor do not share."""
+    """Digest the state of a monitor, so that any two states differ."""
     text = repr((current.recent, current.open, labels, config))
     return hashlib.sha256(text.encode()).hexdigest()
 

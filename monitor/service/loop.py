@@ -81,7 +81,7 @@ def advance(
 ) -> MonitorError | None:
     """Take a monitor as far as it gets; what stops it is logged and returned.
 
-    around: What this is done in; a fault of it stops the monitor too.
+    around: The context that this runs in; a fault of it stops the monitor too.
     """
     name = context.settings.name
     try:

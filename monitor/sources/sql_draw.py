@@ -75,7 +75,7 @@ def of_one_state(
     draw: Callable[[T], T],
     is_whole: Callable[[T], bool],
 ) -> T:
-    """Count and draw; again where what is drawn `has_all` not, or may be of another state."""
+    """Count and draw; repeat while rows are missing (`has_all`), or may be of another state."""
     for _ in range(ATTEMPTS):
         counted = count()
         drawn = draw(counted)

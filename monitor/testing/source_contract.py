@@ -92,7 +92,7 @@ class SourceContract:
             assert part.size == len(ids) > 0
 
     def _members(self, rows: list[Row], stratum: Stratum) -> list[Row]:
-        """Rows of the window that belong into a stratum."""
+        """Rows of the window that belong to a stratum."""
         return [
             row
             for row in rows

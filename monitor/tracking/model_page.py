@@ -74,7 +74,7 @@ def _write_description(
 
 
 def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> str:
-    """Place how a monitor stands into a description, in place of what it said there before.
+    """Write how a monitor stands into a description, replacing what it said there before.
 
     The rest belongs to people. A monitor's part stands between two comments, which the page does
     not show and its editor does; a new one comes last.

@@ -55,7 +55,7 @@ class MlflowRuns:
         return sorted(all_runs, key=lambda run: (run.slot, run.version))
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
-        """Notify the latest slot that a live run is of; None without one.
+        """Find the latest slot that has a live run; None without one.
 
         The service asks for all monitors after a pause, so a server is asked without MLflow's
         library, and left alone for a while once it did not answer.

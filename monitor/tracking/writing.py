@@ -210,7 +210,7 @@ def _log_inputs(client: MlflowClient, run: Run, report: RoundReport, model_id: s
 
 
 def _log_files(client: MlflowClient, run: Run, files: Mapping[str, bytes]) -> None:
-    """Place files into the run's folder, replacing an earlier version's."""
+    """Write files into the run's folder, replacing an earlier version's."""
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
     with TemporaryDirectory(prefix="monitor-") as folder:

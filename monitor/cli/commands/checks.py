@@ -31,8 +31,7 @@ class Check:
     """One check: its result, or the problem and its exit code.
 
     A ``note`` is worth knowing; there is nothing to fix.
-    ``looks`` need a look and are no problem: a round goes on, and so may a classifier that it
-    watches be.
+    ``looks`` are worth a look and are no problem: rounds go on in spite of them.
     """
 
     what: str

@@ -156,7 +156,7 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
 
 
 def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
-    """Describe by what people would tell gold items, which are texts, from tasks."""
+    """Describe how people could tell gold items, which are texts only, from tasks."""
     try:
         gold = labeler.gold()
     except LabelsRefused:
@@ -322,7 +322,7 @@ def _unmatched_warnings(context: MonitorContext, labeler: ColumnLabeler) -> Iter
 
 
 def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str, ...]:
-    """Describe which values are odd; refuse those that mean nothing if too many to be noise do."""
+    """Describe odd values; refuse values without a meaning if they are too many to be noise."""
     values, block = labeler.values(), context.settings.round.block
     classes = () if block is None else block.values
     similar = {text: rows for text, rows in values.case_variants.items() if text not in classes}

@@ -78,7 +78,7 @@ def label(
 
 
 def teller(*, no_browser: bool, json: bool) -> Callable[[str, str | None], None]:
-    """Make what tells the links of the page, and opens a browser on the first."""
+    """Return a function that prints each link of the page, and opens a browser on the first."""
 
     def show_link(link: str, entered: str | None) -> None:
         if json:

@@ -166,7 +166,7 @@ def serve(
 def _write_metrics(
     path: Path, application: Application, monitors: Sequence[MonitorContext], result: Pass
 ) -> None:
-    """Write the metrics of a pass; when one last ended well stays if this one did not."""
+    """Write the metrics of a pass; after a failed one the time of the last good pass stays."""
     from monitor.service.web.metrics import Own, exposition
     from monitor.service.web.textfile import last_success, write_textfile
 

@@ -274,7 +274,7 @@ class _StudioCursor(BaseModel):
 
     url: The server; of another one nothing here holds.
     asked: Digest of the tasks that were asked for.
-    looks: What `Projects.look` said of each project that was read.
+    looks: What `Projects.state_of` said of each project that was read.
     known: For each project that was ever read the key of one of its tasks, which tells whether it
         is asked for, and its mark.
     answers: The answers of each project, so that one that is missing next time is known as

@@ -37,7 +37,7 @@ class DeltaLake:
     def at(self, snapshot: str) -> DeltaSnapshot:
         """Read the list of a snapshot's files; of an id that is a version alone, that version.
 
-        Raises `SnapshotGone` if the table's log begins later by now, or another table took its
+        Raises `SnapshotMissing` if the table's log begins later by now, or another table took its
         place.
         """
         from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415

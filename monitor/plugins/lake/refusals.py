@@ -39,8 +39,8 @@ def as_ours(location: str, settings: LakeSettings, setting: str | None = None) -
     setting: What the config names the table by, where that is not a setting of the source.
 
     Raises `SourceRefused` if there is no such table or bucket, if settings or credentials do not
-    lead to it, or if what reads it is not installed; `SnapshotGone` if files of a snapshot are not
-    there; `SourceUnavailable` if anything else went wrong, most of which passes.
+    lead to it, or if what reads it is not installed; `SnapshotMissing` if files of a snapshot are
+    not there; `SourceUnavailable` if anything else went wrong, most of which passes.
     """
     try:
         yield
@@ -89,6 +89,6 @@ def _ours(
 
 
 def _cleaned(text: str, settings: LakeSettings) -> str:
-    """Place a message on one line, without secrets of the config and of signed addresses."""
+    """Return a message on one line, without secrets of the config and of signed addresses."""
     line = " ".join(_COLOUR.sub("", text).split())
     return masked(line, secrets_of(settings.storage | settings.catalog))

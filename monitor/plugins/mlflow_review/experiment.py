@@ -161,7 +161,7 @@ class ReviewExperiment:
         return str(schema["schema_id"])
 
     def attach(self, queue: ReviewQueue, ids: Sequence[str]) -> None:
-        """Place traces into a queue; those that are in it stay as they are."""
+        """Add traces to a queue; those that are in it stay as they are."""
         for part in parts(ids):
             body = {"queue_id": queue.id, "item_ids": part}
             self.calls.post(f"{V3}/review-queues/items/add", body)

@@ -75,7 +75,7 @@ class MlflowRest:
         )
 
     def cleaned(self, text: str) -> str:
-        """Repeat on one line, and cut, what another program says, without our credentials."""
+        """Shorten a message of another program to one line, without our credentials."""
         credentials = {*secrets(), *secrets_of({"uri": self.uri})}
         return visible(masked(text, credentials))[:_LONGEST]
 

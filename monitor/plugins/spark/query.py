@@ -151,7 +151,7 @@ class SparkQuery(Query):
         ).group_by(c.bucket, c.version, *drawn_columns)
 
     def without_ids(self) -> SparkQuery:
-        """Build statements that take every row for one with an id, and so need not read them."""
+        """Build statements that assume an id in every row, and so need not read ids."""
         without = _WithoutIds(self.table, self.settings, self.times, self.shown)
         return replace(without, challenger=self.challenger)
 
@@ -168,7 +168,7 @@ class SparkQuery(Query):
 
 
 class _WithoutIds(SparkQuery):
-    """Of a number that need not be right, as a bound is only made of it: ids cost most to read."""
+    """Counts rows without reading their ids, which cost most: a bound needs no exact count."""
 
     def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
         reasons = SparkQuery._reasons(self, c)
@@ -180,7 +180,7 @@ class SharedSparkQuery(SharedQuery):
     """Builds statements of Spark for several monitors."""
 
     def for_each(self, rows: Subquery) -> Subquery:
-        """Let each row are there once for every monitor, whose place it has as ``k``."""
+        """Repeat each row once for every monitor, whose index it has as ``k``."""
         positions = func.sequence(code_of(0), code_of(len(self.scans) - 1))
         return select(*rows.c, func.explode(positions).label("k")).subquery()
 
@@ -230,7 +230,7 @@ class SharedSparkQuery(SharedQuery):
         ).group_by(*groups, *drawn_columns)
 
     def without_ids(self) -> SharedSparkQuery:
-        """Build statements that take every row for one with an id, and so need not read them."""
+        """Build statements that assume an id in every row, and so need not read ids."""
         ours = (cast("SparkQuery", scan.query) for scan in self.scans)  # as `query_of` made them
         without = (query.without_ids() for query in ours)
         return SharedSparkQuery(
@@ -239,7 +239,7 @@ class SharedSparkQuery(SharedQuery):
 
 
 def _own(c: Any, is_drawn: ColumnElement[bool], segments: Sequence[str]) -> list[Any]:
-    """Write what makes a row that is drawn its own group."""
+    """Columns by which each drawn row becomes a group of its own."""
     return [case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *segments)]
 
 

@@ -158,7 +158,7 @@ class _Call:
         return effect
 
     def _with_link(self, effect: Effect) -> Effect:
-        """Place the link into a notice before any sink gets it, so that all get the same one."""
+        """Add the link to a notice before any sink gets it, so that all get the same one."""
         if self.link is None or effect.kind is not EffectKind.NOTICE:
             return effect
         if effect.payload.get("link") is not None:

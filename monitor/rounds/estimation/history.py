@@ -38,7 +38,7 @@ CLASSES = {"flagged": True, "passed": False}
 class HistoryState:
     """The prior of a round (None without one), and the posterior.
 
-    ``now`` are those labels as they were taken in, and ``steps`` has, by predicted class, how; the
+    ``now`` has the round's labels as they were pooled, and ``steps`` how, by predicted class. The
     round is the ``place``-th of its history, from 1.
     """
 
@@ -57,7 +57,7 @@ def history_states(
     cells: bool = False,
     since: int = 0,
 ) -> list[HistoryState]:
-    """Pooling a history round by round; one `HistoryState` for each.
+    """Pool a history round by round; return one `HistoryState` for each.
 
     rounds: The rounds of a history in slot order, one or more, all with the same strata.
     reference: What was labeled in these strata before launch, or None.

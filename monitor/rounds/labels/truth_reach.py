@@ -48,7 +48,7 @@ class ClassReach:
     positive: int = 0
 
     def __add__(self, other: ClassReach) -> ClassReach:
-        """Place the items of both together."""
+        """Add the items of both."""
         return ClassReach(
             self.size + other.size,
             self.checked + other.checked,
@@ -67,7 +67,7 @@ class Reach:
     windows: int = 0
 
     def __add__(self, other: Reach) -> Reach:
-        """Place the windows of both together."""
+        """Add the windows of both."""
         return Reach(
             self.flagged + other.flagged,
             self.passed + other.passed,
@@ -82,7 +82,7 @@ class Reach:
 
 
 def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Reach:
-    """Check the items of a window up in the truth, class by class.
+    """Find the items of a window in the truth, class by class.
 
     ``expected`` are the rows of passed items that a recall of ``RECALL`` leaves among those that
     were looked up: beside :math:`T` flagged positives :math:`T (1 - R) / R` passed ones.

@@ -1,4 +1,4 @@
-"""What each round looks at: its slot's window, less what other rounds have.
+"""The window of each round: its slot's window, less what other rounds have.
 
 By one schedule windows touch and never overlap (`monitor.domain.slots.window_of`). Where the
 schedule was another before or after a slot, the window begins where the round before ended and

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 
 def is_ours(host_header: str, listen: str) -> bool:
-    """Whether a request is for this machine; one without a host is of no browser."""
+    """Whether a request is for this machine; one without a host comes from no browser."""
     name = host_name(host_header)
     if name in {"localhost", listen}:
         return True

@@ -78,7 +78,7 @@ class Scenario:
     def of(
         cls, size: ArrayLike, labeled: ArrayLike, is_flagged: ArrayLike, rates: ArrayLike
     ) -> Scenario:
-        """Make a scenario of lists."""
+        """Make a scenario from lists."""
         return cls(
             size=np.asarray(size, dtype=np.int64),
             labeled=np.asarray(labeled, dtype=np.int64),

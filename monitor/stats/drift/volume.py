@@ -52,7 +52,7 @@ class ExpectedCount:
 
 
 def expected_count(now: float, earlier: Sequence[float]) -> ExpectedCount | None:
-    r"""Predict the count ``now`` from earlier windows, oldest first; say how rare so low a one is.
+    r"""Predict the count ``now`` from earlier windows, oldest first, and how rare so low a one is.
 
     With :math:`x_t = \ln(y_t + 1/2)`, :math:`k` windows, their mean time :math:`\bar t`,
     :math:`q = \sum (t - \bar t) x_t` and :math:`\lambda = s^2/\tau^2`:

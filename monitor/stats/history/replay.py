@@ -48,7 +48,7 @@ class ClassHistory(NamedTuple):
         return len(self.labeled)
 
     def pattern(self, rounds: int) -> list[bool]:
-        """Return of the reference and of the first rounds whether each has a label."""
+        """Whether the reference and each of the first rounds has a label."""
         counted = [self.reference_labeled, *self.labeled[:rounds]]
         return [bool(labeled.any()) for labeled in counted]
 

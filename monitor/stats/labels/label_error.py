@@ -52,7 +52,7 @@ POINTS = 2**12  # draws picked from them by weight
 METHOD = "corrected for label errors: posterior of labels and audit"
 
 FEWEST_SUPPORTED = 3.0
-"""Of the ``FIRST_LOOK`` proposals of the audit alone, as many as the labels leave at least; with
+"""How many of the ``FIRST_ANALYSIS`` proposals of the audit alone the labels leave at least; with
 fewer the two contradict each other."""
 
 _HALF_CELL = 2.0**-31  # as in draws: moves a Sobol point to the middle of its cell
@@ -71,7 +71,7 @@ class CorrectedDraws(Draws):
     effective
         How many equally likely draws they are worth.
     supported
-        How many of ``FIRST_LOOK`` proposals by the audit alone the labels leave; with an audit
+        How many of ``FIRST_ANALYSIS`` proposals by the audit alone the labels leave; with an audit
         for each class, the fewer of the two.
     """
 

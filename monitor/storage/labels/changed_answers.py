@@ -1,4 +1,4 @@
-"""Answers that replace an earlier one of the same person, and those that come too late to."""
+"""Answers that replace an earlier one of the same person, and those that come too late for it."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class SentTask:
 
 
 def read_sent(connection: Connection, round_ids: Sequence[int]) -> SentTask:
-    """Read of some rounds how many of their tasks the labeler has."""
+    """Read how many tasks of some rounds the labeler has."""
     sent = func.count(tasks.c.sent_at).label("sent")
     query = select(tasks.c.round_id, sent, func.count().label("tasks"))
     of_rounds = query.where(tasks.c.round_id.in_(round_ids)).group_by(tasks.c.round_id)

@@ -303,7 +303,7 @@ def put_off_effect(
 def put_link(
     connection: Connection, effect: Effect, keys: Collection[str], link: str
 ) -> dict[str, Any]:
-    """Place a link into a notice and its copies for other sinks, unless one of them has one.
+    """Add a link to a notice and its copies for other sinks, unless one of them has one.
 
     Returns the notice as it is from now on.
 

@@ -43,7 +43,7 @@ def read_attention(
 def without_estimate(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> list[Attention]:
-    """Read of each monitor whose newest ended round was abandoned which one that is, and why."""
+    """Read the newest ended round of each monitor where that was abandoned, and why."""
     query = (
         select(monitors.c.name, rounds.c.number, rounds.c.reason)
         .join(rounds, rounds.c.id == _newest(_ENDED, now))

@@ -62,7 +62,7 @@ class MonitorRounds:
 def read_monitor_rounds(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> dict[str, MonitorRounds]:
-    """Read of a monitor, or of all, the rounds that people ask about."""
+    """Read the rounds that people ask about, of one monitor or of all."""
     of_monitor = _read_newest(connection, now, monitor)
     future = _by_id(connection, _future_round_ids(connection, now, monitor))
     for round_ in sorted(future.values(), key=_slot):
@@ -82,7 +82,7 @@ def read_monitor_rounds(
 def _read_newest(
     connection: Connection, now: datetime, monitor: str | None
 ) -> dict[str, MonitorRounds]:
-    """Read of each monitor the newest round and the newest closed one, and count the closed."""
+    """Read each monitor's newest round and newest closed one, and count the closed ones."""
     ends = select(monitors.c.name, _newest(now), _newest(now, RoundState.CLOSED))
     if monitor is not None:
         ends = ends.where(monitors.c.name == monitor)
@@ -128,7 +128,7 @@ def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
 
 
 def read_before(connection: Connection, round_ids: Sequence[int], *, skipped: bool) -> list[Round]:
-    """Read of some rounds those before them in a list, and the last that were drawn."""
+    """Read the rounds before some rounds in a list, and the last ones that were drawn."""
     ids: set[int] = set()
     for some in chunks(round_ids):
         ids.update(round_lists.rounds_before(connection, some, skipped=skipped))

@@ -98,7 +98,7 @@ def open_round(connection: Connection, round_: PageRound, now: datetime) -> None
 
 
 def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
-    """Place tasks on the page; those that are there stay as they are.
+    """Add tasks to the page; those that are there stay as they are.
 
     Their order is the random one of their places, which tells no strata, so any part
     that comes first is a random part.

@@ -32,7 +32,7 @@ class SharedTask(NamedTuple):
 def share_tasks(
     connection: Connection, page_round: str, round_name: str, tasks: Sequence[Task], index: int
 ) -> None:
-    """Place the items of a round's tasks on the page that are not there yet, and note who asks.
+    """Add the items of a round's tasks that are not on the page yet, and note who asks.
 
     Keys and order follow from the items alone, so they do not depend on which round comes first,
     and tell nothing about a stratum. The round on the page is locked before.

@@ -81,7 +81,7 @@ def has_rounds(connection: Connection, monitor: str | None) -> bool:
 def rounds_before(
     connection: Connection, round_ids: Collection[int], *, skipped: bool
 ) -> list[int]:
-    """Find of each of these rounds the one before it in the list, and the last that was drawn."""
+    """Find for each of these rounds the one before it in the list, and the last that was drawn."""
     earlier, this_round = rounds.alias(), rounds
     query = (
         select(earlier.c.id)

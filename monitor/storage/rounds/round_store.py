@@ -1,4 +1,4 @@
-"""Rounds in the store, and how to find them; `round_moves` opens and moves them."""
+"""Rounds in the store, and how to find them; `round_transitions` opens and moves them."""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ def read_figures(
 ) -> list[Figures]:
     """Read the figures of everybody who answered in some rounds, by name.
 
-    ``adjudicators`` names for each round on the page who decides conflicts: they agree with nobody
-    by chance.
+    ``adjudicators`` names for each round on the page who decides conflicts: their
+    answers are compared with nobody's.
     """
     names = list(adjudicators)
     tasks = {task.key: task for task in page_store.read_page_tasks(connection, asking)}

@@ -55,7 +55,7 @@ def judged(
     """Judge an answer, or with None an undoing, by the ``latest`` answer of the person.
 
     ``revision`` counts what they had said when they saw the item. None if it is to be taken;
-    `Outcome.TAKEN` where it was, since what is sent again is taken once.
+    `AnswerOutcome.TAKEN` if it was taken before: an answer that is sent again counts once.
     """
     if latest is not None and (latest.revision, latest.answer) == (revision + 1, answer):
         return AnswerOutcome.TAKEN

@@ -96,7 +96,7 @@ class TaskQueue:
             return page_store.has_tasks(connection, list(self.accepting(connection)))
 
     def screen(self, annotator: str, *, first: str = "") -> Screen:
-        """Pass somebody the next tasks, those that they have already among them.
+        """Return somebody's next tasks, including those on their screen already.
 
         ``first`` is the key of a task that comes before others if it is theirs.
         """
