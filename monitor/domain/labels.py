@@ -39,7 +39,10 @@ def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
     answer outlives a withdrawal, since no answer may be lost, and two that differ are "cannot
     tell".
     """
-    latest = {name: _answer_at_once(result) for name, result in _latest(statements).items()}
+    latest = {
+        name: _answer_at_once(latest_statements)
+        for name, latest_statements in _latest(statements).items()
+    }
     return {name: answer for name, answer in latest.items() if answer is not None}
 
 

@@ -41,20 +41,20 @@ def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
     if drawn.flagged_rate is not None:
         return _near_the_rate(flagged, len(rows), drawn.flagged_rate)
     positive, negative = int(rows.positive.sum()), int((~rows.positive).sum())
-    notified = None
+    problem = None
     if by := _drawn_evenly(flagged, passed):
-        notified = (
+        problem = (
             f"{flagged:,} flagged and {passed:,} passed items are labeled: {by}, so recall would "
             "be that of the set, not of the classifier's traffic"
         )
     elif by := _drawn_evenly(positive, negative):
-        notified = (
+        problem = (
             f"{positive:,} positive and {negative:,} negative items are labeled: {by}, so "
             "precision would describe the set"
         )
-    if notified is None:
+    if problem is None:
         return []
-    sure = f"{notified}; {_ADVICE}. If they are a plain random sample all the same, give"
+    sure = f"{problem}; {_ADVICE}. If they are a plain random sample all the same, give"
     if not drawn.random:
         message = f"{sure} random=True, or the flagged_rate of all items"
         raise InputRefused(message)
@@ -62,11 +62,11 @@ def balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
 
 
 def _of_actual_classes(flagged: int, passed: int) -> list[str]:
-    notified = _drawn_evenly(flagged, passed)
-    if not notified:
+    problem = _drawn_evenly(flagged, passed)
+    if not problem:
         return []
     return [
-        f"{flagged:,} flagged and {passed:,} passed items are labeled: {notified}, by predicted "
+        f"{flagged:,} flagged and {passed:,} passed items are labeled: {problem}, by predicted "
         "class. A prevalence adjusts labels drawn by actual class or at random; of these recall "
         "would be wrong: give sizes instead"
     ]

@@ -196,22 +196,20 @@ def _holds_rows(row: Sequence[str], at: int, separator: str) -> bool:
         return False
     if any(len(cells) != len(row) for cells in rows):
         return False
-    notified = [_kind(cell) if index != at else "" for index, cell in enumerate(row)]
+    kinds = [_kind(cell) if index != at else "" for index, cell in enumerate(row)]
     pieces: list[list[str | None]] = [[None] * at + ended, *map(list, rows), [*started]]
-    similar = [
-        each for each in (_is_similar(cells, notified) for cells in pieces) if each is not None
-    ]
+    similar = [each for each in (_is_similar(cells, kinds) for cells in pieces) if each is not None]
     return bool(similar) and sum(similar) * 2 > len(similar)
 
 
-def _is_similar(cells: Sequence[str | None], notified: Sequence[str]) -> bool | None:
+def _is_similar(cells: Sequence[str | None], expected: Sequence[str]) -> bool | None:
     """Whether numbers and times stand where a row has them; None if it tells of none."""
     pairs = [
         (_kind(cell), kind)
-        for cell, kind in zip(cells, notified, strict=False)
+        for cell, kind in zip(cells, expected, strict=False)
         if kind and cell is not None
     ]
-    return all(result == kind for result, kind in pairs) if pairs else None
+    return all(actual == kind for actual, kind in pairs) if pairs else None
 
 
 def _kind(text: str) -> str:

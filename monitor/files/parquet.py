@@ -71,7 +71,7 @@ def _mixed(tables: Sequence[Types]) -> frozenset[str]:
         for name, kind in types.items():
             kinds.setdefault(name.lower(), set()).add(_kind(kind))
     return frozenset(
-        name for name, result in kinds.items() if len(result) > 1 and None not in result
+        name for name, kinds_of in kinds.items() if len(kinds_of) > 1 and None not in kinds_of
     )
 
 

@@ -170,15 +170,15 @@ def _shared_round(block: Block, page_round: PageRound, tasks: Sequence[Task]) ->
 
 def _statements_of(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
     """Read all that was said about some tasks, of a shared one what it says of each class."""
-    reported = page_store.statements(connection, keys)
+    statements = page_store.statements(connection, keys)
     shares: defaultdict[str, list[SharedTask]] = defaultdict(list)
     for share in shared_task_store.read_shares(connection, keys):
         shares[share.page_key].append(share)
     for shared in page_store.statements(connection, sorted(shares)):
         for share in shares[shared.task_key]:
             answer = None if shared.answer is None else answer_for(shared.answer, share.place)
-            reported.append(shared._replace(task_key=share.task_key, answer=answer))
-    return reported
+            statements.append(shared._replace(task_key=share.task_key, answer=answer))
+    return statements
 
 
 def _about(path: Path, why: str) -> str:

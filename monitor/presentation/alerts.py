@@ -261,8 +261,10 @@ def evidence_sentence(row: EvidenceRow, *, fires: bool) -> str:
     """
     parts = [_NO_EVIDENCE[row.state]] if row.state in _NO_EVIDENCE else []
     if row.log_evidence is not None:
-        result = math.exp(min(row.log_evidence, _LARGEST))
-        parts.append(f"evidence {result:.3g}, an alert fires at {math.exp(row.log_threshold):.3g}")
+        evidence = math.exp(min(row.log_evidence, _LARGEST))
+        parts.append(
+            f"evidence {evidence:.3g}, an alert fires at {math.exp(row.log_threshold):.3g}"
+        )
     if fires:
         parts.append("the alert fired here")
     return f"limit {limit_text(row.metric, row.side, row.limit)}: {', '.join(parts)}"
@@ -287,7 +289,7 @@ def _recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
     'evidence of recovery is 4.21 after 3 later rounds, and 20 ends the alert'
     """
     # Rounded down, so that too little does not look enough.
-    result = math.floor(evidence * 100) / 100
-    shown = f"{result:g}" if result else "under 0.01"
+    rounded = math.floor(evidence * 100) / 100
+    shown = f"{rounded:g}" if rounded else "under 0.01"
     later = "1 later round" if rounds == 1 else f"{rounds} later rounds"
     return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"

@@ -117,6 +117,6 @@ def _rounds(numbers: Sequence[int]) -> str:
 
 def best_text(rows: Sequence[EstimateRow], metric: str) -> str:
     """Write the best estimate of a metric that there is, with earlier rounds before alone."""
-    result = {(row.basis, row.estimand): row for row in rows if row.metric == metric}
-    best = (result[shown] for shown in _BEST_FIRST if shown in result)
+    by_basis = {(row.basis, row.estimand): row for row in rows if row.metric == metric}
+    best = (by_basis[shown] for shown in _BEST_FIRST if shown in by_basis)
     return number_text(next((row for row in best if row.point is not None), None))

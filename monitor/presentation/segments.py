@@ -51,10 +51,10 @@ def _grouped(
 
 def _cells(value: str, rows: Sequence[SegmentRow]) -> list[str]:
     first = rows[0]
-    result = {row.metric: interval_text(row) for row in rows}
+    intervals = {row.metric: interval_text(row) for row in rows}
     needs = "; ".join(filter(None, map(needs_text, rows)))
     counts = [f"{count:,}" for count in (first.size, first.flagged, first.labeled)]
-    return [value, *counts, result["precision"], result["recall"], needs or "-"]
+    return [value, *counts, intervals["precision"], intervals["recall"], needs or "-"]
 
 
 def _alone_cells(rows: Sequence[SegmentRow]) -> list[str]:

@@ -98,8 +98,8 @@ def lost_windows(context: MonitorContext) -> dict[datetime, ClassVersion]:
     if not context.class_monitors:
         return {}
     settled, names = context.settled, list(context.class_monitors.values())
-    own = context.settings.round
-    since = context.clock() - own.late_labels - own.deadline - _SLACK
+    round_settings = context.settings.round
+    since = context.clock() - round_settings.late_labels - round_settings.deadline - _SLACK
     with context.database.read() as connection:
         if not settled.is_new:
             return settled.others(class_store.ended_windows(connection, names, since=since))
@@ -316,13 +316,13 @@ def _with_averages(
 def _average_row(row: ClassAverage) -> AverageRow:
     from monitor.presentation.reasons import undefined_reason  # noqa: PLC0415  loads the statistics
 
-    result = row.interval
+    interval = row.interval
     return AverageRow(
         average=row.average,
         metric=row.metric,
-        point=None if result is None else result.point,
-        low=None if result is None else result.low,
-        high=None if result is None else result.high,
+        point=None if interval is None else interval.point,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
         classes=row.classes,
         left_out=row.left_out,
         few_labels=row.few_labels,

@@ -239,7 +239,7 @@ def _open(
 ) -> bool:
     """Open the round of a lost slot; false if another worker did.
 
-    Its notices go out like those of a scheduled one. Only a slot before the newest known one that
+    Its notices go out as for a scheduled round. Only a slot before the newest known one that
     the store never had, not even as skipped, was filled by a backfill, which wakes nobody now
     either.
     """

@@ -376,10 +376,10 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     """Describe why the model version that the config names was not tagged by the last round."""
     if settings.round.model is None:
         return []
-    result = effect_admin.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
-    if result is None:
+    last_done = effect_admin.last_done(connection, settings.name, EffectKind.MODEL_TAGS)
+    if last_done is None:
         return []
-    report, receipt = result
+    report, receipt = last_done
     why = why_untagged(receipt)
     if why is None or report["model"] != settings.round.model:
         return []
@@ -389,8 +389,8 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
 def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, Notice]:
     """Read the notices of open alerts as the log has them, without notices still to be written."""
     keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
-    result = effect_admin.with_keys(connection, list(keys)) if keys else {}
-    return {keys[key]: Notice.model_validate(payload) for key, payload in result.items()}
+    payloads = effect_admin.with_keys(connection, list(keys)) if keys else {}
+    return {keys[key]: Notice.model_validate(payload) for key, payload in payloads.items()}
 
 
 def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, RecoveryRow]:
@@ -404,8 +404,8 @@ def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[st
     reported = many_rounds.read_reported(connection, sorted(set(newest.values())), "alerts")
     rows = {
         (round_id, row["id"]): AlertRow.model_validate(row).recovery
-        for round_id, result in reported.items()
-        for row in result
+        for round_id, reported_rows in reported.items()
+        for row in reported_rows
     }
     now = {alert_id: rows.get((round_id, alert_id)) for alert_id, round_id in newest.items()}
     return {alert_id: recovery for alert_id, recovery in now.items() if recovery is not None}

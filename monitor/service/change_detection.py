@@ -77,7 +77,7 @@ class Idle:
     """Remembers the last good look at each monitor.
 
     configs: All that the config has on each monitor, by name, as a text. Where it is given, good
-        looks of earlier processes count too, and `keep` keeps those of this one.
+        looks of earlier processes count too, and `keep` keeps this process's.
     """
 
     def __init__(
@@ -92,21 +92,21 @@ class Idle:
         """Choose the monitors that may have anything to do."""
         now = self._clock()
         with self._database.read() as connection:
-            current = standings(connection, now - _longest_open(monitors))
-            retained = {} if self._configs is None else _read_saved(connection)
-        locations: dict[str, str] = {}
+            versions = standings(connection, now - _longest_open(monitors))
+            saved = {} if self._configs is None else _read_saved(connection)
+        states: dict[str, str] = {}
         checks = []
         for context in monitors:
             name = context.settings.name
-            stands = current.get(name, NOTHING)
-            labelers, labels = self._state_of_labels(context, stands, locations)
-            if not self._is_unchanged(context, stands, labels, retained.get(name), now):
+            version = versions.get(name, NOTHING)
+            labelers, labels = self._state_of_labels(context, version, states)
+            if not self._is_unchanged(context, version, labels, saved.get(name), now):
                 following = next_slot(context.settings.round.schedule, now)
-                checks.append(MonitorScan(context, now, stands, labels, following, labelers))
+                checks.append(MonitorScan(context, now, version, labels, following, labelers))
         return checks
 
     def _state_of_labels(
-        self, context: MonitorContext, current: MonitorVersion, locations: dict[str, str]
+        self, context: MonitorContext, current: MonitorVersion, states: dict[str, str]
     ) -> tuple[tuple[Labeler, ...], str]:
         """Return the labelers of a monitor's rounds and the state of their places.
 
@@ -114,7 +114,7 @@ class Idle:
         """
         try:
             labelers = self._labelers(context, current)
-            return labelers, _labels(labelers, locations)
+            return labelers, _labels(labelers, states)
         except StoreUnavailable:
             raise
         except MonitorError:

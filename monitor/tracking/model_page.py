@@ -36,7 +36,7 @@ _OF_ONE = re.compile(rf"monitor\.(?P<name>.+)\.(?P<field>{'|'.join(_FIELDS)})", 
 class RoundLinks:
     """Where MLflow's pages show a round and all rounds, and the timeline as Markdown.
 
-    ``address`` is that of all rounds as people may open it from anywhere, where MLflow has one.
+    ``address`` leads to all rounds from anywhere, where MLflow has such an address.
     ``picture`` is empty where the round has none, or where the page of the version could not show
     it: on another server than the runs.
     """

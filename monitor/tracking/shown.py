@@ -84,11 +84,11 @@ class MlflowRuns:
 
     def _newest_tags(self, client: httpx.Client, experiment: str, begin: str) -> list[Any]:
         name = {"experiment_name": experiment}
-        result = self._ask(client, "GET", "experiments/get-by-name", params=name)
-        if result is None:
+        answer = self._ask(client, "GET", "experiments/get-by-name", params=name)
+        if answer is None:
             return []
         search = {
-            "experiment_ids": [result["experiment"]["experiment_id"]],
+            "experiment_ids": [answer["experiment"]["experiment_id"]],
             "filter": _of_round(begin),
             "run_view_type": "ACTIVE_ONLY",
             "max_results": 1,
@@ -127,14 +127,14 @@ class MlflowRuns:
                 with self._connection.open("the report of a round") as client:
                     path = client.download_artifacts(run.run_id, _REPORT, folder)
                 # MLflow 3.1 gives no path, and no error, for a file that is not there.
-                result = json.loads(Path(path).read_text(encoding="utf-8")) if path else None
+                report = json.loads(Path(path).read_text(encoding="utf-8")) if path else None
             except DeliveryFailed as error:
                 if error.sink_down or error.lasting:
                     raise
                 return None
             except ValueError:
                 return None
-        return result if isinstance(result, dict) else None
+        return report if isinstance(report, dict) else None
 
     def retire(self, runs: Sequence[ShownRun]) -> None:
         """Delete runs of rounds that are done again, so that no one finds or restores them."""

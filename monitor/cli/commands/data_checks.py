@@ -256,14 +256,14 @@ def _refuse_unjoined(join: _Join) -> None:
 
 def _join_warnings(join: _Join, *, has_a_row_each: bool) -> Iterator[str]:
     """Warn about a join; ``has_a_row_each``: every item should have its truth by now."""
-    result = join.all
-    least = _FEW * result.checked if has_a_row_each else min(1, result.checked)
-    if join.examples and result.known < least:
+    reach = join.all
+    least = _FEW * reach.checked if has_a_row_each else min(1, reach.checked)
+    if join.examples and reach.known < least:
         yield _unjoined(join)
     if has_a_row_each and not join.examples:
         yield "it has no row yet"
-    if result.known and not result.positive:
-        yield f"none of the {result.known} known is positive; is labeling.positive right?"
+    if reach.known and not reach.positive:
+        yield f"none of the {reach.known} known is positive; is labeling.positive right?"
 
 
 def _class_warnings(

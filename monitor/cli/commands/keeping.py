@@ -118,10 +118,10 @@ def _forgotten(application: Application, item: str, monitor: str | None) -> list
 
 
 def _labelers(application: Application, round_: Round) -> Sequence[Labeler]:
-    existing = [
+    contexts = [
         context for context in application.monitors if context.settings.name == round_.monitor
     ]
-    return existing[0].labelers_of(round_.settings) if existing else ()
+    return contexts[0].labelers_of(round_.settings) if contexts else ()
 
 
 def _not_checked(freed: Sequence[ForgottenItem]) -> list[str]:

@@ -73,7 +73,7 @@ def restate(
     _refuse_wrong(reason, names=bool(numbers) or since is not None, changes=changes_labels)
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
-        requested = RestateRequest(
+        request = RestateRequest(
             by=_name(by),
             why=reason.strip(),
             rounds=tuple(numbers or ()),
@@ -82,7 +82,7 @@ def restate(
             truth=truth,
             without=without,
         )
-        outcome = restated(context, requested, dry_run=dry_run)
+        outcome = restated(context, request, dry_run=dry_run)
     if json:
         echo_json(_json(outcome, dry_run=dry_run))
     else:

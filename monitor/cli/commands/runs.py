@@ -181,8 +181,8 @@ def _write_metrics(
         last_success=now if well else previous,
         failing={name: name in result.errors for name in names},
     )
-    existing = [context.settings.name for context in application.monitors]
-    write_textfile(path, exposition(application.database, existing, own, now))
+    configured = [context.settings.name for context in application.monitors]
+    write_textfile(path, exposition(application.database, configured, own, now))
 
 
 def _chosen(application: Application, monitor: str | None) -> Sequence[MonitorContext]:

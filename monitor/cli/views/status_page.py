@@ -71,7 +71,7 @@ def echo_status(
         echo()
         for line in block_lines(block):
             echo(line, indent="  ")
-    echo_block(f"warning: {remaining.sentence}" for remaining in removed_monitors)
+    echo_block(f"warning: {removed.sentence}" for removed in removed_monitors)
     echo_block(promises)
 
 
@@ -170,8 +170,8 @@ def _alert(alert: StoredAlert, overview: Overview) -> Iterator[str]:
 
 
 def _learning(overview: Overview) -> list[str]:
-    remaining = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
-    return learning_lines(remaining, overview.proposed_limits)
+    rounds_to_go = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
+    return learning_lines(rounds_to_go, overview.proposed_limits)
 
 
 def _number(row: EstimateRow) -> str:

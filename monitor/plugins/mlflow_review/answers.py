@@ -140,9 +140,9 @@ def _read(one: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _
     return _Assessment(annotator, str(name), value, at, str(one.get("assessment_id")))
 
 
-def cursor_text(reported: Mapping[str, AnswerState]) -> str:
+def cursor_text(states: Mapping[str, AnswerState]) -> str:
     """Write the answers to a task, to be kept when its trace goes."""
-    return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in reported.items()])
+    return json.dumps([[name, answer, at.isoformat()] for name, (answer, at) in states.items()])
 
 
 def _rows(stored: str) -> list[list[Any]]:
@@ -169,9 +169,9 @@ class ReviewCursor:
                     name: AnswerState(
                         Answer(answer) if answer else None, datetime.fromisoformat(at)
                     )
-                    for name, (answer, at) in reported.items()
+                    for name, (answer, at) in by_annotator.items()
                 }
-                for key, reported in stored["known"].items()
+                for key, by_annotator in stored["known"].items()
             }
             return cls(str(stored["mark"]), states)
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -180,8 +180,8 @@ class ReviewCursor:
     def text(self) -> str:
         """Write it down."""
         states = {
-            key: {name: [answer, at.isoformat()] for name, (answer, at) in reported.items()}
-            for key, reported in self.known.items()
+            key: {name: [answer, at.isoformat()] for name, (answer, at) in by_annotator.items()}
+            for key, by_annotator in self.known.items()
         }
         return json.dumps({"mark": self.mark, "known": states})
 

@@ -32,11 +32,11 @@ class ReviewQueue(NamedTuple):
 
 def find_experiment(calls: Calls, name: str) -> ReviewExperiment | None:
     """Find an experiment; None if it was not made yet. Raises `LabelsRefused` if it was deleted."""
-    result = calls.find(f"{_EXPERIMENTS}/get-by-name", experiment_name=name)
-    if result is None:
+    answer = calls.find(f"{_EXPERIMENTS}/get-by-name", experiment_name=name)
+    if answer is None:
         return None
-    id_ = str(result["experiment"]["experiment_id"])
-    if result["experiment"].get("lifecycle_stage") == "deleted":
+    id_ = str(answer["experiment"]["experiment_id"])
+    if answer["experiment"].get("lifecycle_stage") == "deleted":
         message = (
             f"MLflow's experiment {name} was deleted, and what people answered with it; restore it "
             f"(mlflow experiments restore --experiment-id {id_})"

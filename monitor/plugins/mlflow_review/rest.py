@@ -156,8 +156,8 @@ class Calls:
             hint = "is mlflow.tracking_uri right, and is it MLflow 3.17.2 or later?"
             message = f"{where} does not know {path} (it answers {status}); {hint}"
             raise MlflowRefused(message)
-        reported = self.server.cleaned(str(answer.get("message", "")))
-        message = f"{where} does not do {path}: {reported or status}"
+        reason = self.server.cleaned(str(answer.get("message", "")))
+        message = f"{where} does not do {path}: {reason or status}"
         raise MlflowRefused(message, str(answer.get("error_code", "")))
 
     def _no_answer(self, why: str) -> LabelsUnavailable:

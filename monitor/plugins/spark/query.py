@@ -239,7 +239,7 @@ class SharedSparkQuery(SharedQuery):
 
 
 def _own(c: Any, is_drawn: ColumnElement[bool], segments: Sequence[str]) -> list[Any]:
-    """Columns by which each drawn row becomes a group of its own."""
+    """Columns by which each drawn row becomes a separate group."""
     return [case((is_drawn, c[name])).label(f"own_{name}") for name in ("h", "id", *segments)]
 
 

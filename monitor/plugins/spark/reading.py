@@ -185,4 +185,4 @@ def _of_both_kinds(schemas: str) -> list[str]:
     kinds: dict[str, set[str]] = {}
     for name, kind in _TIME.findall(schemas):
         kinds.setdefault(name.strip(), set()).add(kind)
-    return [name for name, result in kinds.items() if len(result) > 1]
+    return [name for name, kinds_of in kinds.items() if len(kinds_of) > 1]

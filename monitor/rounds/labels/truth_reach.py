@@ -89,14 +89,14 @@ def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Re
     """
     with outside("scan"):
         frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "truth")
-    result = {True: ClassReach(), False: ClassReach()}
+    by_class = {True: ClassReach(), False: ClassReach()}
     for part in frame.strata:
         ids = [candidate.id for candidate in part.candidates]
         with outside("collect"):
             truth = labeler.truth_of(ids)
         one = ClassReach(part.size, len(ids), truth.known, truth.positive)
-        result[part.stratum.flagged] += one
-    flagged, passed = result[True], result[False]
+        by_class[part.stratum.flagged] += one
+    flagged, passed = by_class[True], by_class[False]
     positives = flagged.positive * flagged.size / max(flagged.checked, 1)
     missed = positives * (1 - RECALL) / RECALL
     return Reach(flagged, passed, missed * passed.checked / max(passed.size, 1), 1)

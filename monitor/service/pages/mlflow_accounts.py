@@ -48,8 +48,8 @@ class MlflowAccounts:
         self, tracking_uri: str, login: LoginSettings, *, seconds: float = _SECONDS
     ) -> None:
         parts = urlsplit(tracking_uri)
-        location = parts.netloc.rpartition("@")[2]  # a password of ours is for nobody else's use
-        self.shown = f"{parts.scheme}://{location}{parts.path.rstrip('/')}"
+        host = parts.netloc.rpartition("@")[2]  # a password of ours is for nobody else's use
+        self.shown = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
         self._login = login
         self._seconds = seconds
 
@@ -132,13 +132,13 @@ class _AccountAnswer:
 def _get(url: str, headers: Mapping[str, str], seconds: float) -> _AccountAnswer:
     """Ask one address: no redirect is followed, and no proxy of the environment used."""
     backend = GuardedBackend(allow_private=True, seconds=seconds)
-    provided = [("host", urlsplit(url).netloc), ("accept", "application/json"), *headers.items()]
+    all_headers = [("host", urlsplit(url).netloc), ("accept", "application/json"), *headers.items()]
     with (
         httpcore.ConnectionPool(ssl_context=_trust(), network_backend=backend) as pool,
         pool.stream(
             "GET",
             url,
-            headers=provided,
+            headers=all_headers,
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
         ) as response,
     ):
@@ -163,10 +163,10 @@ def _trust() -> ssl.SSLContext:
 def _usable(name: str) -> str:
     """Take a name that stands for one account only, regardless of what is done to it."""
     try:
-        retained = annotator_name(name)
+        stored_name = annotator_name(name)
     except ValueError as problem:
         raise NameRefused(str(problem)) from None
-    if retained != name:
-        message = f"Answers would be kept under {retained}, which may be somebody else's name."
+    if stored_name != name:
+        message = f"Answers would be kept under {stored_name}, which may be somebody else's name."
         raise NameRefused(message)
     return name

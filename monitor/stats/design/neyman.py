@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 class AllocationProblem:
     """Strata, bounds on their labels, and each metric's coefficients c, shape ``(H,)``.
 
-    ``doubt`` is d, in labels; ``cost`` is that of one label of each stratum, in any unit;
+    ``doubt`` is d, in labels; ``cost`` is the cost of one label of each stratum, in any unit;
     ``share_by_size`` the share of the passed labels that is spread by size. ``uniform`` is u of
     the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
     """

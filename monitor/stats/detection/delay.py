@@ -282,9 +282,9 @@ def large_drop_delay(
     >>> round(large_drop_delay(before, before.dropped("precision", 0.3), limit), 2)
     0.54
     """
-    window, truth, expected = before.window, inside(after.rates), inside(before.rates)
+    window, truth, usual = before.window, inside(after.rates), inside(before.rates)
     space = half_space(limit, window.size, window.is_flagged)
-    about = (limit, window.size, window.is_flagged, expected)
+    about = (limit, window.size, window.is_flagged, usual)
     threshold = log_threshold(every, watched)
     delays = [math.inf]
     beyond, labeled = steps(*about, window.labeled), window.labeled

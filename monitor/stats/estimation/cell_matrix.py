@@ -251,8 +251,8 @@ def _rest(
     unlabeled = size - labeled
     counted = float(positive.sum()), float((labeled - positive).sum())
     by_chance = float(np.ceil(items_by_chance(unlabeled, labeled, positive)))
-    rest = law(unlabeled, counts_of_the_rest(unlabeled, labeled, positive))
-    return _Rest(*counted, float(unlabeled.sum()), by_chance, rest)
+    class_law = law(unlabeled, counts_of_the_rest(unlabeled, labeled, positive))
+    return _Rest(*counted, float(unlabeled.sum()), by_chance, class_law)
 
 
 def _of_answers(flagged: bool, size: Values, answers: EffectiveCounts) -> BetaMixture:

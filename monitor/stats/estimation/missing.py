@@ -71,7 +71,7 @@ def missing_bounds(
     >>> print(missing_bounds(counts, np.array([5, 10]), "recall"))
     0.727 [0.464, 0.843]
     """
-    result = partial(
+    estimated = partial(
         estimates,
         metrics=(name,),
         estimands=(estimand,),
@@ -80,8 +80,8 @@ def missing_bounds(
         points=points,
         cells=cells,
     )
-    corners = [result(corner) for corner in completions(counts, missing)]
-    return worst_case(result(counts), corners)[0]
+    corners = [estimated(corner) for corner in completions(counts, missing)]
+    return worst_case(estimated(counts), corners)[0]
 
 
 def worst_case(

@@ -134,8 +134,8 @@ def _plain_part(segment: Counts, whole: Counts) -> tuple[Counts, Counts]:
         **{name: getattr(whole, name) - getattr(segment, name) for name in names},
         is_flagged=whole.is_flagged,
     )
-    part, rest = plain_counts(segment), plain_counts(others)
-    both = {name: getattr(part, name) + getattr(rest, name) for name in names}
+    part, other = plain_counts(segment), plain_counts(others)
+    both = {name: getattr(part, name) + getattr(other, name) for name in names}
     return part, Counts.of_arrays(**both, is_flagged=part.is_flagged)
 
 

@@ -33,8 +33,8 @@ AT_ONCE = 64
 class ClassHistory(NamedTuple):
     """Labels of one predicted class: of its T rounds, and of the reference.
 
-    ``positive`` and ``labeled`` have the shape ``(T, H)``, T being 1 or more, those of the
-    reference ``(H,)``, zeros without one.
+    ``positive`` and ``labeled`` have the shape ``(T, H)``, T being 1 or more, those
+    for the reference ``(H,)``: zeros without one.
     """
 
     positive: Values
@@ -145,5 +145,5 @@ def _first(run: Run, count: int) -> Run:
 
 
 def _last_step(before: Run, after: Run, i: int, log_predictive: float) -> LastStep:
-    existing, learned = mixture_of(before, i), mixture_of(after, i)
-    return LastStep(existing, PoolingStep(learned, after.started[i], log_predictive))
+    prior, learned = mixture_of(before, i), mixture_of(after, i)
+    return LastStep(prior, PoolingStep(learned, after.started[i], log_predictive))

@@ -318,9 +318,9 @@ def _alpha(patterns: Values, times: Values) -> Values:
 
 def _corrected(observed: Values, expected: Values) -> Values:
     """One minus observed over expected disagreement, NaN where none is expected."""
-    result = np.full(observed.shape, np.nan)
-    np.divide(observed, expected, out=result, where=expected > 0)
-    return 1 - result
+    ratio = np.full(observed.shape, np.nan)
+    np.divide(observed, expected, out=ratio, where=expected > 0)
+    return 1 - ratio
 
 
 def _nothing(items: int) -> Agreement:

@@ -73,11 +73,11 @@ def class_rates(
     log_likely = np.zeros((components, len(s)))
     drawn = np.empty((components, len(s), strata))
     for h in range(strata):
-        likelihoods, result = _stratum_rates(
+        likelihoods, rates = _stratum_rates(
             mixture.alpha[:, h] - positive[h], positive[h], labeled[h], s, t, uniforms[:, h]
         )
         log_likely += likelihoods
-        drawn[:, :, h] = result
+        drawn[:, :, h] = rates
     likely = np.exp(log_likely - log_likely.max(axis=1, keepdims=True))
     # 1e-300 keeps a component without any weight at 0 instead of 0/0.
     likely /= np.maximum(likely @ weight / weight.sum(), 1e-300)[:, np.newaxis]

@@ -158,8 +158,8 @@ def current_labels(connection: Connection, round_id: int) -> dict[str, Answer]:
     """Read the current label of every item of a round that has one."""
     reported = statements_of(connection, round_id)
     adjudicator = adjudicator_of(connection, round_id) if reported else None
-    result = {item: current_label(statements, adjudicator) for item, statements in reported.items()}
-    return {item: answer for item, answer in result.items() if answer is not None}
+    labels = {item: current_label(statements, adjudicator) for item, statements in reported.items()}
+    return {item: answer for item, answer in labels.items() if answer is not None}
 
 
 def statements_of(connection: Connection, round_id: int) -> dict[str, list[Statement]]:
@@ -232,9 +232,9 @@ def task_locations(connection: Connection, keys: Sequence[str]) -> dict[str, tup
         tasks.c.key.in_(listed(connection, keys))
     )
     rows = connection.execute(query) if keys else ()
-    result = {row.key: (row.round_id, row.item_id) for row in rows}
-    _refuse_removed(keys, result)
-    return result
+    locations = {row.key: (row.round_id, row.item_id) for row in rows}
+    _refuse_removed(keys, locations)
+    return locations
 
 
 def _refuse_removed(keys: Sequence[str], existing: Collection[str]) -> None:

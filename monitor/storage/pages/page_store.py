@@ -1,8 +1,8 @@
 """The labeling page's own tables: tasks in a random order, and what people said about them.
 
-Nothing here reads a round, an item or a stratum, so the page can show none of them. Several rounds
-may share a round on the page (`monitor.storage.pages.shared_task_store`); each round's name then
-identifies its question.
+Nothing here reads a round, an item or a stratum, so the page cannot show any of them. Several
+rounds may share a round on the page (`monitor.storage.pages.shared_task_store`); each round's name
+then identifies its question.
 """
 
 from __future__ import annotations

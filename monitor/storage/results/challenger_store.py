@@ -160,10 +160,10 @@ def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[C
 def _counted(
     part: ChallengedStratum, counts: Mapping[tuple[str, bool], tuple[int, int]]
 ) -> ChallengedStratum:
-    (passed, missed), (flagged, result) = (
+    (passed, missed), (flagged, positive) = (
         counts.get((part.stratum, flags), (0, 0)) for flags in (False, True)
     )
-    return replace(part, labeled=(passed, flagged), positive=(missed, result))
+    return replace(part, labeled=(passed, flagged), positive=(missed, positive))
 
 
 def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:

@@ -104,8 +104,8 @@ def write_packed(
                 [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
             )
     rows = [
-        {"round_id": round_id, "version": version, "counts": _stored(result)}
-        for (round_id, version), result in packed.items()
+        {"round_id": round_id, "version": version, "counts": _stored(counts)}
+        for (round_id, version), counts in packed.items()
     ]
     put_all(connection, packed_counts, rows, changed=("version", "counts"))
 

@@ -61,13 +61,13 @@ def conflicts_page(request: Request, session: Administering) -> Response:
     """Show the next conflict that is this person's to decide, and who decides the others."""
     queue: TaskQueue = request.app.state.desk
     with queue.database.read() as connection:
-        result = conflicts(queue, connection)
-        own = [one for one in result if one.adjudicator == session.annotator]
+        all_conflicts = conflicts(queue, connection)
+        own = [one for one in all_conflicts if one.adjudicator == session.annotator]
         rounds = {one.name: one for one in page_store.read_rounds(connection, _names(own[:1]))}
         shown = page_store.read_shown(connection, [one.task for one in own[:1]])
     others = Counter(
         (one.task.round_name, one.adjudicator)
-        for one in result
+        for one in all_conflicts
         if one.adjudicator != session.annotator
     )
     round_ = rounds[own[0].task.round_name] if own else None
@@ -149,5 +149,5 @@ def _statement(page_statement: PageStatement, index: int) -> Statement:
     return Statement(page_statement.at, page_statement.annotator, LabelKind.GIVEN, answer)
 
 
-def _names(result: Sequence[Conflict]) -> list[str]:
-    return [one.task.round_name for one in result]
+def _names(some: Sequence[Conflict]) -> list[str]:
+    return [one.task.round_name for one in some]

@@ -1,10 +1,11 @@
 """Which task comes next for whom, and what they say about it.
 
-Tasks are handed out block by block of the random order of their round, and each person has a
-random order of their own within a block. Who asks next gets one that is as likely as any other that
-is not out yet, whatever went before; so whatever part of a round goes out first is a random part
-(docs/method.md). A task on somebody's screen is nobody else's for a while; if it is not answered by
-then it comes back. Nothing that decides here depends on an answer, but whether there is one.
+Tasks are handed out block by block of the random order of their round, and each person has
+their own random order within a block. Who asks next gets one that is as likely as any other that is
+not out yet, regardless of what went before; so any part of a round that goes out first is a random
+part (docs/method.md). A task on somebody's screen is nobody else's for a while; if it is not
+answered by then it comes back. Nothing that decides here depends on
+an answer, but whether there is one.
 """
 
 from __future__ import annotations
