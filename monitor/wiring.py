@@ -195,13 +195,13 @@ def _labelers(
     return _folders(stored, today)
 
 
-def _folders(files_labeler: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
+def _folders(opened_with: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, ...]:
     """Labelers of a round's own folder and of today's, where that is another one."""
     if not today.filled.exists():
-        return (files_labeler,)
-    if files_labeler.settings.own() == today.settings.own():
+        return (opened_with,)
+    if opened_with.settings.own() == today.settings.own():
         return (today,)
-    return (files_labeler,) if files_labeler.place == today.place else (files_labeler, today)
+    return (opened_with,) if opened_with.place == today.place else (opened_with, today)
 
 
 def _asks_equally(stored: Mapping[str, Any], labeling: Labeling) -> bool:

@@ -111,9 +111,9 @@ def _negative(chosen: Chosen, described: Described) -> list[str]:
             f"{', '.join(map(repr, values))}{hint}"
         )
         raise InputRefused(message)
-    others = [value for value in values if value != chosen.positive]
-    listed = ", ".join(_value(value) for value in others)
-    return [f"      negative: [{listed}]   # any other value is refused"] if others else []
+    negatives = [value for value in values if value != chosen.positive]
+    listed = ", ".join(_value(value) for value in negatives)
+    return [f"      negative: [{listed}]   # any other value is refused"] if negatives else []
 
 
 def _table(chosen: Chosen) -> list[str]:

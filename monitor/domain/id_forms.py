@@ -54,8 +54,8 @@ def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
     exponents = set[tuple[int, str]]()
     frames, cuts = Counter[tuple[str, str]](), Counter[int]()
     for example in written:
-        if number := _SCIENTIFIC.fullmatch(example):
-            exponents.add((len(number[2] or ""), number[3]))
+        if match := _SCIENTIFIC.fullmatch(example):
+            exponents.add((len(match[2] or ""), match[3]))
         if example in ids:
             continue
         if example in beginnings:
@@ -119,8 +119,8 @@ def other_forms(item: str, styles: IdStyles) -> Iterator[tuple[str, str]]:
     if not item.isascii():
         composed = (unicodedata.normalize(how, item) for how in ("NFC", "NFD", "NFKC"))
         forms += [("the composition of its letters", form) for form in composed]
-    for before, after in styles.around:
-        forms += [("what is around it", f"{before}{form}{after}") for form in {item, *cases[:2]}]
+    for prefix, suffix in styles.around:
+        forms += [("what is around it", f"{prefix}{form}{suffix}") for form in {item, *cases[:2]}]
     forms += [("its end", item[:width]) for width in styles.cuts]
     seen = {item}
     for what, form in forms:

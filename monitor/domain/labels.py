@@ -132,8 +132,10 @@ def corrected_evidence_label(
     answers = [statement for statement in statements if _is_answer(statement)]
     if at_close is not None or not answers:
         return at_close
-    own = [statement for statement in answers if statement.annotator == answers[0].annotator]
-    return max(own, key=lambda statement: statement.at).answer
+    same_annotator = [
+        statement for statement in answers if statement.annotator == answers[0].annotator
+    ]
+    return max(same_annotator, key=lambda statement: statement.at).answer
 
 
 def _is_answer(statement: Statement) -> bool:

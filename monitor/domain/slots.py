@@ -142,8 +142,8 @@ def _days(cron_days: str) -> tuple[datetime, ...]:
 
     Hundreds of monitors differ in their time of day, but hardly in their days.
     """
-    before = _FIRST.replace(tzinfo=None) - timedelta(days=1, minutes=1)
-    return tuple(islice(CronSim(f"0 0 {cron_days}", before), _MANY + 2))
+    start = _FIRST.replace(tzinfo=None) - timedelta(days=1, minutes=1)
+    return tuple(islice(CronSim(f"0 0 {cron_days}", start), _MANY + 2))
 
 
 def newest_slot(schedule: Schedule, now: datetime) -> datetime:

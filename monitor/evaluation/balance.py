@@ -82,12 +82,12 @@ def _near_the_rate(flagged: int, labeled: int, rate: float) -> list[str]:
     ]
 
 
-def _drawn_evenly(one: int, other: int) -> str | None:
+def _drawn_evenly(first: int, second: int) -> str | None:
     """Describe why two counts look chosen; None if they may be chance."""
-    if min(one, other) < _FEWEST:
+    if min(first, second) < _FEWEST:
         return None
-    if one == other:
+    if first == second:
         return "as many of each"
-    if np.all(np.array([one, other]) % _ROUND == 0):
+    if np.all(np.array([first, second]) % _ROUND == 0):
         return "round numbers of each"
     return None

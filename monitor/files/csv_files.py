@@ -163,7 +163,7 @@ def _count(cell: str, character: str) -> str:
 
 def _refuse_swallowed(path: str, separator: str, columns: int) -> None:
     """Read the file row by row, to say in which lines it is."""
-    before = csv.field_size_limit(_LONGEST_CELL)
+    previous = csv.field_size_limit(_LONGEST_CELL)
     try:
         with _opened(path) as stream:
             reader = csv.reader(stream, delimiter=separator)
@@ -183,7 +183,7 @@ def _refuse_swallowed(path: str, separator: str, columns: int) -> None:
         message = f"{Path(path).name}, line {reader.line_num}: {error}"
         raise BrokenFile(message) from error
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(previous)
 
 
 def _holds_rows(row: Sequence[str], at: int, separator: str) -> bool:

@@ -33,8 +33,8 @@ def reading(
     """
     folders = [dict(_FOLDER.findall(path)) for path in all_paths or paths]
     keys = {key for key in folders[0] if all(key in names for names in folders)}
-    own = {name.lower() for name in columns}
-    ours = sorted(key for key in keys if key.lower() not in own)
+    file_columns = {name.lower() for name in columns}
+    ours = sorted(key for key in keys if key.lower() not in file_columns)
     if not ours:
         return f"{function}({listed(paths)}, {options}, hive_partitioning = false)"
     days = {key for key in ours if all(_DAY.fullmatch(of[key]) for of in folders)}

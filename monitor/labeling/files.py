@@ -122,15 +122,15 @@ class FilesLabeler:
         though the file does not change.
         """
         self._check_folder()
-        before, stamps = FileCursor.of(cursor), self._stamps()
-        if self._state(stamps, tasks) == before.state:
-            return Collected(cursor=cursor, waits=before.waits, anew=False)
+        previous, stamps = FileCursor.of(cursor), self._stamps()
+        if self._state(stamps, tasks) == previous.state:
+            return Collected(cursor=cursor, waits=previous.waits, anew=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
             file_stability.pause()  # so that the second stamps show who is being written
         scan = FolderScan(
             stamps, self._stamps(), {**self._others(tasks), **tasks}, self._unknown_hint()
         )
-        read = scan.read(before)
+        read = scan.read(previous)
         # An empty state equals none, so that the next pass reads the folder again.
         state = "" if scan.retry else self._state(scan.stamps, tasks)
         return replace(

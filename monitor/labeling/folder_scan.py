@@ -34,9 +34,9 @@ class FolderScan:
     _waits: list[str] = field(default_factory=list)
     _went_on: list[CutRow] = field(default_factory=list)
 
-    def read(self, before: FileCursor) -> Collected:
+    def read(self, previous: FileCursor) -> Collected:
         """Read the files, the one saved last at the end, and collect what came of each."""
-        self.cut = dict(before.cut)
+        self.cut = dict(previous.cut)
         for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):
             self._take(path, self.stamps[path])
         answers = {(event.task_key, event.annotator) for event in self._events}

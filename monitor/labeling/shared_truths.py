@@ -58,7 +58,7 @@ class SharedTruths:
         items: Collection[str],
         state: object,
         read: Callable[[Collection[str]], Truths],
-        idle_timeout: timedelta = WAIT_LIMIT,
+        wait_limit: timedelta = WAIT_LIMIT,
     ) -> Truths:
         """Give the truths of some items as they are in this state of the table.
 
@@ -66,7 +66,7 @@ class SharedTruths:
         reading alone.
         """
         is_expected = self._cached.items.issuperset(items)
-        if not is_expected or not self._reading.acquire(timeout=idle_timeout.total_seconds()):
+        if not is_expected or not self._reading.acquire(timeout=wait_limit.total_seconds()):
             return read(items)
         try:
             cached = self._read_once(items, state, read)

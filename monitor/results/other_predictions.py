@@ -43,9 +43,9 @@ def read_others(
         item = table.id_text(id_column, "--id")
         values: dict[str, object] = {}
         flag = _flag_text(table, score, predicted, threshold, values)
-        number = _number(score) if predicted is None else "null"
+        score_sql = _number(score) if predicted is None else "null"
         decisions = table.rows(
-            f"select {item}, {flag}, {number} from {table.relation} where {item} in "  # noqa: S608
+            f"select {item}, {flag}, {score_sql} from {table.relation} where {item} in "  # noqa: S608
             "(select unnest($ids))",
             {"ids": list(ids), **values},
         )

@@ -70,11 +70,11 @@ def _number(
 
 
 def _counted_from(report: ClassReport, rounds: Iterable[ClassRound]) -> list[int]:
-    numbers = {row.monitor: row.round for row in report.classes if row.round is not None}
+    round_of = {row.monitor: row.round for row in report.classes if row.round is not None}
     return [
-        report.round + each.number - numbers[each.monitor]
+        report.round + each.number - round_of[each.monitor]
         for each in rounds
-        if each.monitor in numbers
+        if each.monitor in round_of
     ]
 
 

@@ -287,13 +287,13 @@ def _with_averages(
     from monitor.stats.estimation.class_averages import class_averages  # noqa: PLC0415
     from monitor.stats.estimation.class_samples import ClassSample  # noqa: PLC0415
 
-    numbers: dict[str, int] = {}  # the same item has the same id in the rounds of all classes
+    item_numbers: dict[str, int] = {}  # the same item has the same id in the rounds of all classes
     classes = [
         ClassSample(
             value,
             sample,
             [
-                numbers.setdefault(item.id, len(numbers))
+                item_numbers.setdefault(item.id, len(item_numbers))
                 for item in labels[state.rounds[value].id].labeled
             ],
         )

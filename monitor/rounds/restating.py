@@ -166,7 +166,7 @@ def _changed_labels(
         if rounds and not by_people:
             raise InputRefused(not_by_people_text(context.settings.name))
         result = _in_file(context, request.read_file, by_people)
-        events.update((each, list(answer)) for each, answer in result.events.items())
+        events.update((round_id, list(answer)) for round_id, answer in result.events.items())
         refused = result.refused
     if request.truth:
         if rounds and not by_column:

@@ -55,7 +55,7 @@ def run(context: MonitorContext) -> None:
     interrupted = _abandoned_in_step(rounds)
     obstacles = [
         noted,
-        *_advance(context, [this_round for this_round in rounds if this_round not in interrupted]),
+        *_advance(context, [round_ for round_ in rounds if round_ not in interrupted]),
     ]
     for round_ in interrupted:
         obstacles += _advance(context, [round_])

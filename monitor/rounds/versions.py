@@ -369,7 +369,7 @@ def _estimate(
     batch: HistoryBatch,
     member: Member,
     index: int,
-    history_state: HistoryState,
+    history: HistoryState,
     ways: Sequence[HistoryState],
 ) -> RoundEstimate:
     earlier = batch.before(index)
@@ -378,7 +378,7 @@ def _estimate(
     estimate = estimate_round(
         member.tally,
         earlier,
-        history_state,
+        history,
         evidence=batch.evidence[member.round.id],
         evidence_earlier=batch.before_restated(index),
         reference=batch.history.reference,
@@ -386,7 +386,7 @@ def _estimate(
         seed=seed,
         completed=() if is_complete else ways,
     )
-    changes = round_anomalies(member.tally, earlier, history_state, settings, seed=seed)
+    changes = round_anomalies(member.tally, earlier, history, settings, seed=seed)
     notices = [*changes.notices, *(_recurring(batch, member) if settings.limits.bounds else ())]
     return replace(estimate, notices=notices, distances=changes.distances)
 

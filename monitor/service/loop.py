@@ -126,25 +126,25 @@ def one_pass(
     monitors: Sequence[MonitorContext],
     *,
     idle: Idle | None = None,
-    previous_scan: Callable[[MonitorContext], None] = lambda _: None,
+    before_check: Callable[[MonitorContext], None] = lambda _: None,
 ) -> Pass:
     """Do once what the service does at every tick.
 
     Before anything that ended another worker is tried again, all else is done and delivered.
 
     idle: Knows which monitors need no look; without it all are looked at.
-    previous_scan: Called with each monitor before it is looked at; the others stay as they are.
+    before_check: Called with each monitor before it is looked at; the others stay as they are.
     """
     idle = idle or Idle(application.database, application.clock)
     errors = check_aliases(monitors)
     others, interrupted = last_ones(idle.needed(monitors))
-    errors |= _check(idle, others, previous_scan)
+    errors |= _check(idle, others, before_check)
     tidy(application)
     delivered = deliver(
         application.database, application.handlers, application.clock, link=application.link
     )
     if interrupted:
-        errors |= _check(idle, interrupted, previous_scan)
+        errors |= _check(idle, interrupted, before_check)
         delivered.add(
             deliver(
                 application.database, application.handlers, application.clock, link=application.link
@@ -163,14 +163,14 @@ def _dead(application: Application, monitors: Sequence[MonitorContext]) -> list[
 
 
 def _check(
-    idle: Idle, checks: Sequence[MonitorScan], previous_scan: Callable[[MonitorContext], None]
+    idle: Idle, checks: Sequence[MonitorScan], before_check: Callable[[MonitorContext], None]
 ) -> dict[str, MonitorError]:
     """Take monitors as far as they get, and note how the looks at them ended."""
     prefetcher = idle.prefetcher(checks)
     scans = SharedScans([scan.context for scan in checks])
 
     def begun(scan: MonitorScan) -> MonitorContext:
-        previous_scan(scan.context)
+        before_check(scan.context)
         return scan.context
 
     errors = advance_all(map(begun, checks), prepared(prefetcher, scans))

@@ -197,7 +197,7 @@ def finish(
 
 
 def _cut(
-    before: Frame | None, counted: Sequence[frames.BucketCount], strata: Sequence[Stratum]
+    frame: Frame | None, counted: Sequence[frames.BucketCount], strata: Sequence[Stratum]
 ) -> Mapping[int, Sequence[Candidate]]:
     """Give each stratum the candidates of a frame that it holds, in their order.
 
@@ -205,11 +205,11 @@ def _cut(
     segments are put together in it.
     """
     cut = defaultdict[int, list[Candidate]](list)
-    if before is None or before.segment_columns or BadRow.DUPLICATE in before.bad_rows:
+    if frame is None or frame.segment_columns or BadRow.DUPLICATE in frame.bad_rows:
         return cut
-    if sum(group.rows for group in current(counted)) != before.size:
+    if sum(group.rows for group in current(counted)) != frame.size:
         return cut
-    for part in before.strata:
+    for part in frame.strata:
         cuts = Cuts.of(strata, flagged=part.stratum.flagged)
         for candidate in part.candidates:
             cut[cuts.place(candidate.score)].append(candidate)

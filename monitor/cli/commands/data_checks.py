@@ -293,15 +293,15 @@ def _class_warnings(
             )
 
 
-def _is_fewer(some: ClassReach, others: ClassReach) -> bool:
+def _is_fewer(reach: ClassReach, baseline: ClassReach) -> bool:
     """Whether less than half as many of some items have a label as of others, beyond chance."""
     from monitor.stats.drift.rare_events import rates_differ
 
-    if not (some.checked and others.checked):
+    if not (reach.checked and baseline.checked):
         return False
-    rates = some.known / some.checked, others.known / others.checked
+    rates = reach.known / reach.checked, baseline.known / baseline.checked
     return rates[0] < _FEW * rates[1] and rates_differ(
-        some.known, some.checked, others.known, others.checked
+        reach.known, reach.checked, baseline.known, baseline.checked
     )
 
 

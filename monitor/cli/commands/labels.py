@@ -244,8 +244,8 @@ def _store(collected: Collected, parts_of: dict[str, MonitorContext]) -> _Taken:
     label_events: list[LabelEvent] = []
     refused = list(collected.refused)
     for context in {id(context): context for context in parts_of.values()}.values():
-        own = tuple(e for e in collected.events if parts_of[e.task_key] is context)
-        taken = without_same_person(context, Part(events=own))
+        monitor_events = tuple(e for e in collected.events if parts_of[e.task_key] is context)
+        taken = without_same_person(context, Part(events=monitor_events))
         several.append((context, taken))
         label_events += taken.events
         refused += taken.refused

@@ -68,10 +68,10 @@ def run_once(
 
     with opened(config) as application:
         monitors = _chosen(application, monitor)
-        before: dict[str, dict[int, RoundVersion]] = {}
+        previous: dict[str, dict[int, RoundVersion]] = {}
 
         def remember(context: MonitorContext) -> None:
-            before.setdefault(context.settings.name, marks(application, context))
+            previous.setdefault(context.settings.name, marks(application, context))
 
         # States are read before anything moves them, so that what moved can be shown afterwards.
         if slot is not None:
@@ -79,15 +79,15 @@ def run_once(
                 remember(context)
             _open_slot(monitors, slot)
         idle = Idle(application.database, application.clock, application.config_fingerprints())
-        result = one_pass(application, monitors, idle=idle, previous_scan=remember)
+        result = one_pass(application, monitors, idle=idle, before_check=remember)
         moved = {
-            name: moves(application, name, before[name]) if name in before else []
+            name: moves(application, name, previous[name]) if name in previous else []
             for name in (context.settings.name for context in monitors)
         }
         if json:
             echo_json(pass_json(result, moved))
         else:
-            echo_pass(application, monitors, result, moved, second_waves(before, moved))
+            echo_pass(application, monitors, result, moved, second_waves(previous, moved))
         if metrics_file is not None:
             _write_metrics(metrics_file, application, monitors, result)
         code = result.exit_code if slot is None else _slot_exit_code(application, result, slot)

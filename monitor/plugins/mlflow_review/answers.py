@@ -86,16 +86,16 @@ class ReviewReading:
         self._digest.update("\n".join(missing).encode())
         return str(self._digest.hexdigest())
 
-    def _annotator_answer(self, key: str, question: str, one: object) -> _Assessment | None:
+    def _annotator_answer(self, key: str, question: str, assessment: object) -> _Assessment | None:
         """Read an assessment; None if it does not count, refused or not."""
-        if not isinstance(one, dict) or one.get("valid") is False:
+        if not isinstance(assessment, dict) or assessment.get("valid") is False:
             return None  # it was replaced by another
-        source = one.get("source")
+        source = assessment.get("source")
         if not isinstance(source, dict) or source.get("source_type") != _PEOPLE:
             return None  # programs and language models may say what they like: they are no people
-        version = f"{one.get('assessment_id')} {one.get('last_update_time')}"
+        version = f"{assessment.get('assessment_id')} {assessment.get('last_update_time')}"
         try:
-            return _read(one, source, question)
+            return _read(assessment, source, question)
         except ValueError as error:
             name = visible(str(source.get("source_id")))[:40]
             self.refused.append(Refusal(f"task {key}, {name}", str(error), version))
@@ -118,26 +118,26 @@ class ReviewReading:
         return None
 
 
-def _read(one: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _Assessment:
+def _read(assessment: Mapping[str, Any], source: Mapping[str, Any], question: str) -> _Assessment:
     """Read what a person said; a ValueError has the reason why it is no answer."""
-    name = one.get("assessment_name")
+    name = assessment.get("assessment_name")
     if name not in {question, CANNOT_TELL}:
         message = (
             f"answers {visible(str(name))[:80]!r}, which was not asked: counted is only "
             f"{question!r}, and {CANNOT_TELL!r}"
         )
         raise ValueError(message)
-    feedback = one.get("feedback")
+    feedback = assessment.get("feedback")
     value = feedback.get("value") if isinstance(feedback, dict) else None
     if not isinstance(value, bool):
         message = f"says {visible(json.dumps(value))[:80]}, and only yes (true) or no (false) count"
         raise ValueError(message)  # noqa: TRY004  as of every answer that is none
     annotator = annotator_of(source.get("source_id"))
-    at = time_of(one.get("last_update_time"))
+    at = time_of(assessment.get("last_update_time"))
     if not annotator or at is None:
         message = "has no name of who answered, or no time"
         raise ValueError(message)
-    return _Assessment(annotator, str(name), value, at, str(one.get("assessment_id")))
+    return _Assessment(annotator, str(name), value, at, str(assessment.get("assessment_id")))
 
 
 def cursor_text(states: Mapping[str, AnswerState]) -> str:
@@ -200,9 +200,9 @@ class ReviewCursor:
         MLflow dates an answer and not its deletion; and of two questions one may be taken back,
         so that the other's older time would count.
         """
-        before = self.known.get(key, {})
-        removed = {name: _taken_back(before[name]) for name in before if name not in answer}
-        return removed | {name: _later(before.get(name), now) for name, now in answer.items()}
+        previous = self.known.get(key, {})
+        removed = {name: _taken_back(previous[name]) for name in previous if name not in answer}
+        return removed | {name: _later(previous.get(name), now) for name, now in answer.items()}
 
     def events(self, keys: Iterable[str]) -> list[LabelEvent]:
         """Return what stands of these tasks, and what was taken back."""

@@ -194,16 +194,26 @@ class SharedSparkQuery(SharedQuery):
         """Count for each monitor, rows below its bounds apart, as `SparkQuery` does for one."""
         rows = self.rows(window)
         hashed = select(*rows.c, self.common.hashed(seed, rows.c.id).label("h")).subquery()
-        each = self.for_each(hashed)
+        per_monitor = self.for_each(hashed)
         bucket = self.chosen(
-            each, [self.placed(each, position, code_of) for position in self.positions]
+            per_monitor,
+            [self.placed(per_monitor, position, code_of) for position in self.positions],
         )
-        score = self.chosen(each, [each.c[f"score_{position}"] for position in self.positions])
-        segments = [each.c[name] for name in self.common.segments]
+        score = self.chosen(
+            per_monitor, [per_monitor.c[f"score_{position}"] for position in self.positions]
+        )
+        segments = [per_monitor.c[name] for name in self.common.segments]
         c = (
             select(
-                *(each.c.k, each.c.h, each.c.id, each.c.t, each.c.version, *segments),
-                *(score.label("score"), bucket.label("bucket"), *self.decided(each)),
+                *(
+                    per_monitor.c.k,
+                    per_monitor.c.h,
+                    per_monitor.c.id,
+                    per_monitor.c.t,
+                    per_monitor.c.version,
+                    *segments,
+                ),
+                *(score.label("score"), bucket.label("bucket"), *self.decided(per_monitor)),
             )
             .subquery()
             .c

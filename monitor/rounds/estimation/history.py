@@ -205,28 +205,26 @@ def _steps(
     )
 
 
-def pooled_matrix(history_state: HistoryState) -> Matrix:
+def pooled_matrix(history: HistoryState) -> Matrix:
     """Scale the round's rates, drawn toward its history, to the items of the window."""
     labeled, positive = zip(
-        *(_class_labels(history_state, name, flagged=up) for name, up in CLASSES.items()),
+        *(_class_labels(history, name, flagged=up) for name, up in CLASSES.items()),
         strict=True,
     )
-    now = history_state.now
+    now = history.now
     return scaled_matrix(
         now.size, np.concatenate(labeled), np.concatenate(positive), now.is_flagged
     )
 
 
-def _class_labels(
-    history_state: HistoryState, name: str, *, flagged: bool
-) -> tuple[Values, Values]:
+def _class_labels(history: HistoryState, name: str, *, flagged: bool) -> tuple[Values, Values]:
     """Labels of a class, or rates as if one label stood for each stratum."""
-    positive, labeled = history_state.now.of_class(flagged=flagged)
+    positive, labeled = history.now.of_class(flagged=flagged)
     # A round's labels let a change enter unless nothing was known before: one component then.
-    is_first = history_state.steps[name].mixture.weight.size == 1 and labeled.any()
-    if history_state.before is None or is_first:
+    is_first = history.steps[name].mixture.weight.size == 1 and labeled.any()
+    if history.before is None or is_first:
         return labeled, positive
-    before: BetaMixture = getattr(history_state.before, name)
-    size = history_state.now.size[history_state.now.is_flagged == flagged]
+    before: BetaMixture = getattr(history.before, name)
+    size = history.now.size[history.now.is_flagged == flagged]
     rates = pooled_rates((before.weight, before.alpha, before.beta), positive, labeled, size)
     return np.ones(size.shape), rates

@@ -94,8 +94,8 @@ def reach_of(context: MonitorContext, labeler: ReadsTruth, window: Window) -> Re
         ids = [candidate.id for candidate in part.candidates]
         with outside("collect"):
             truth = labeler.truth_of(ids)
-        one = ClassReach(part.size, len(ids), truth.known, truth.positive)
-        by_class[part.stratum.flagged] += one
+        class_reach = ClassReach(part.size, len(ids), truth.known, truth.positive)
+        by_class[part.stratum.flagged] += class_reach
     flagged, passed = by_class[True], by_class[False]
     positives = flagged.positive * flagged.size / max(flagged.checked, 1)
     missed = positives * (1 - RECALL) / RECALL

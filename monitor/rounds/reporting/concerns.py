@@ -63,8 +63,8 @@ def note_disputes(
     connection: Connection, round_: Round, disputed: dict[str, str], now: datetime
 ) -> None:
     """Keep the concerns about a round's disputed items as they are now; each is notified once."""
-    before = concern_store.read_concerns(connection, round_.id)
-    for kind in before:
+    noted = concern_store.read_concerns(connection, round_.id)
+    for kind in noted:
         if kind.startswith(disputes.KIND) and kind.removeprefix(disputes.KIND) not in disputed:
             concern_store.drop_concern(connection, round_.id, kind)
     for metric, sentence in disputed.items():

@@ -53,15 +53,15 @@ def enqueue(
     """
     surroundings = read_surroundings(connection, batch, evidence, reason, now)
     reports = {
-        (each := member.round.id): _with_first_key(
+        (round_id := member.round.id): _with_first_key(
             connection,
             member.round,
             closed_report(
                 batch,
                 member,
-                estimates[each],
-                evidence.readings.get(each, {}),
-                supplements[each],
+                estimates[round_id],
+                evidence.readings.get(round_id, {}),
+                supplements[round_id],
                 surroundings,
             ),
         )

@@ -152,12 +152,12 @@ def _get(url: str, headers: Mapping[str, str], seconds: float) -> _AccountAnswer
 
 @cache
 def _trust() -> ssl.SSLContext:
-    own = next((os.environ[name] for name in _CERTIFICATES if os.environ.get(name)), None)
-    if own is None:
+    certificates = next((os.environ[name] for name in _CERTIFICATES if os.environ.get(name)), None)
+    if certificates is None:
         return httpx.create_ssl_context()
-    if Path(own).is_dir():
-        return ssl.create_default_context(capath=own)
-    return ssl.create_default_context(cafile=own)
+    if Path(certificates).is_dir():
+        return ssl.create_default_context(capath=certificates)
+    return ssl.create_default_context(cafile=certificates)
 
 
 def _usable(name: str) -> str:

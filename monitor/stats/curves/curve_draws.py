@@ -196,17 +196,19 @@ class _DrawnCurves:
 
     def read(self, eta: Values, fprs: Values, recalls: Values, recall_gains: Values) -> _ReadPoint:
         """Read the curves at a prevalence each draw, shape ``(draws,)``."""
-        each = eta[:, np.newaxis]
-        of_gains = share_of_gain(recall_gains, each)
-        at_recalls, at_gains, at_start = self._fpr_at(recalls, of_gains, each)
-        start = 1 - at_start / each  # precision gain where recall gain is 0, recall the prevalence
+        eta_column = eta[:, np.newaxis]
+        of_gains = share_of_gain(recall_gains, eta_column)
+        at_recalls, at_gains, at_start = self._fpr_at(recalls, of_gains, eta_column)
+        start = (
+            1 - at_start / eta_column
+        )  # precision gain where recall gain is 0, recall the prevalence
         return _ReadPoint(
             tpr=_interpolated(np.broadcast_to(fprs, (len(eta), len(fprs))), self.fpr, self.tpr),
-            precision=precision_at(recalls, at_recalls, each),
+            precision=precision_at(recalls, at_recalls, eta_column),
             precision_gain=1 - at_gains / of_gains,
             roc_area=_areas(self.tpr, self.fpr),
-            average_precision=self._average_precision(each),
-            gain_area=self._gain_area(each, start),
+            average_precision=self._average_precision(eta_column),
+            gain_area=self._gain_area(eta_column, start),
         )
 
     def _fpr_at(self, *tprs: Values) -> list[Values]:

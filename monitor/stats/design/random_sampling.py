@@ -84,9 +84,9 @@ def _wider(
 ) -> float:
     """Half-width that is kept with a probability, against the one kept in half of the draws."""
     coefficients, _ = coefficients_of(size.astype(np.int64), is_flagged, prior_rates)
-    none, one = np.zeros_like(size), np.ones_like(size)
+    zeros, ones = np.zeros_like(size), np.ones_like(size)
     problem = AllocationProblem(
-        size, is_flagged, none, coefficients, none, one, z=1.0, in_window=True
+        size, is_flagged, zeros, coefficients, zeros, ones, z=1.0, in_window=True
     )
     widths = FutureWidths.of(problem, prior_rates).half_widths(labels * size / size.sum())[name]
     return float(np.quantile(widths, assurance) / np.quantile(widths, 0.5))

@@ -260,9 +260,9 @@ def _of_answers(flagged: bool, size: Values, answers: EffectiveCounts) -> BetaMi
     return _law(answers)
 
 
-def _law(effective_counts: EffectiveCounts) -> BetaMixture:
+def _law(counts: EffectiveCounts) -> BetaMixture:
     prior = prior_count(1)
     return BetaMixture.single(
-        prior + effective_counts.positive,
-        prior + effective_counts.labeled - effective_counts.positive,
+        prior + counts.positive,
+        prior + counts.labeled - counts.positive,
     )

@@ -148,9 +148,9 @@ def _with_self(
 ) -> _Hits:
     """Compare repeats with what the person's answer was when they were asked again."""
     repeats = [
-        (controls[key], one)
-        for key, one in answered.items()
-        if controls[key].task_key is not None and one.answer is not None
+        (controls[key], answer)
+        for key, answer in answered.items()
+        if controls[key].task_key is not None and answer.answer is not None
     ]
     keys = sorted({control.asks for control, _ in repeats})
     first = page_store.statements(connection, keys)
@@ -176,11 +176,11 @@ def _gold(
 ) -> _Hits:
     truth = control_store.gold_items(connection, names)
     hits = _Hits()
-    for key, one in answered.items():
+    for key, answer in answered.items():
         control = controls[key]
-        if control.gold_item is not None and one.answer is not None:
+        if control.gold_item is not None and answer.answer is not None:
             correct = truth[control.round_name][control.gold_item]
-            hits.add(control.annotator, one.answer is correct)
+            hits.add(control.annotator, answer.answer is correct)
     return hits
 
 
